@@ -1,0 +1,93 @@
+# What people and CI both run. `make` alone lists the targets.
+#
+#   PYTHON=python3.12 make test       choose the interpreter (3.11 to 3.13)
+#   make tests ARGS="-k wire -x"      hand arguments to pytest
+#   make test JOBS=8                  use more cores
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+JOBS ?= 2
+ARGS ?=
+
+# The first of these that will do: its version, and its own path, because it may be the .venv that is about to be made anew.
+PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
+FOUND := $(shell for p in $(PYTHONS); do $$p -c 'import sys; v = sys.version_info[:3]; \
+	(3, 11) <= v < (3, 14) or sys.exit(1); print("%d.%d.%d" % v, sys._base_executable)' 2>/dev/null && break; done)
+VERSION := $(firstword $(FOUND))
+BASE := $(wordlist 2,99,$(FOUND))
+
+BIN := .venv/bin
+LOCK := requirements/dev.txt
+RUN := .venv/.run-$(VERSION)
+DEV := .venv/.dev-$(VERSION)
+
+ifneq ($(shell command -v uv),)
+INSTALL := uv pip install --quiet --python $(BIN)/python --constraint $(LOCK)
+else
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK)
+endif
+
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: help demo test check lint types tests format bench docs fuzz clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+demo: $(RUN) ## run cells against live objects and show what happens
+	@$(BIN)/python examples/demo.py
+
+test: check tests ## lint, types and tests: what CI runs
+
+check: lint types ## lint and types only
+
+lint: $(DEV)
+	@echo "· lint"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check . || { echo "not formatted as above says: run \`make format\`"; exit 1; }
+
+types: $(DEV)
+	@echo "· types"
+	@$(BIN)/python -m pyright --pythonpath $(BIN)/python
+
+tests: $(DEV) ## the tests alone
+	@echo "· tests"
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
+
+format: $(DEV) ## rewrite the code as lint wants it
+	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .
+
+bench: $(DEV) ## measure; prints the table of docs/benchmarks.md
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+docs: $(DEV) ## check the documents: their links, and that their snippets run
+	@$(BIN)/python -m pytest -n $(JOBS) tests/docs $(ARGS)
+
+fuzz: $(DEV) ## the long fuzzing runs, some minutes
+	@$(BIN)/python -m pytest -n $(JOBS) -m fuzz $(ARGS)
+
+clean: ## remove .venv and what the tools leave behind
+	@rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environment is made anew whenever the interpreter, the dependencies or their versions change.
+$(RUN): pyproject.toml $(LOCK)
+	@test -n "$(VERSION)" || { echo "none of these is Python 3.11 to 3.13: $(PYTHONS); name one with PYTHON=…"; exit 1; }
+	@echo "· making .venv with Python $(VERSION)"
+	@rm -rf .venv
+	@if command -v uv >/dev/null; then uv venv --quiet --no-project --python "$(BASE)" .venv; \
+	elif "$(BASE)" -c 'import ensurepip' 2>/dev/null; then "$(BASE)" -m venv .venv; \
+	elif "$(BASE)" -m pip --version >/dev/null 2>&1; then \
+		"$(BASE)" -m venv --without-pip .venv && "$(BASE)" -m pip --python $(BIN)/python install --quiet pip; \
+	else echo "this Python has neither ensurepip nor pip: install the package python3-venv, or uv"; exit 1; fi
+	@echo "· installing toolwright"
+	@$(INSTALL) hatchling
+	@$(INSTALL) --no-build-isolation --editable .
+	@touch $@
+
+$(DEV): $(RUN)
+	@echo "· installing what development needs (once, about a minute)"
+	@$(INSTALL) --no-build-isolation --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,1 @@
+"""The command `toolwright`: one module a command."""

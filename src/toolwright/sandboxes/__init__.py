@@ -1,0 +1,37 @@
+"""The rungs: what runs a cell, under which limits, and what comes of it."""
+
+from toolwright.sandboxes.base import (
+    CallRecord,
+    GuestValue,
+    Interpreter,
+    Limits,
+    OnEvent,
+    Opening,
+    Outcome,
+    Sandbox,
+)
+from toolwright.sandboxes.files import FileEntry, Files
+from toolwright.sandboxes.jail import GUEST_UID, LAYERS, STANDARD
+from toolwright.sandboxes.packages import Environment, environment
+from toolwright.sandboxes.process import ProcessSandbox
+from toolwright.sandboxes.workspace import Workspace
+
+__all__ = [
+    "GUEST_UID",
+    "LAYERS",
+    "STANDARD",
+    "CallRecord",
+    "Environment",
+    "FileEntry",
+    "Files",
+    "GuestValue",
+    "Interpreter",
+    "Limits",
+    "OnEvent",
+    "Opening",
+    "Outcome",
+    "ProcessSandbox",
+    "Sandbox",
+    "Workspace",
+    "environment",
+]

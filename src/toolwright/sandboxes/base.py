@@ -1,0 +1,118 @@
+"""What a rung of the ladder is: a `Sandbox` opens `Interpreter`s, which run cells under `Limits` and give `Outcome`s.
+
+This module knows nothing of how a rung isolates, and nothing of what stands behind the host's door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol
+
+from toolwright.errors import GuestError, UsageError
+from toolwright.events import Event
+from toolwright.doors import Host
+from toolwright.sandboxes.workspace import Workspace
+
+OnEvent = Callable[[Event], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """What one cell may use, and what one session may hold. Each has a default; none is ever absent.
+
+    `wall_s`, `cpu_s`, `output_kb` and `host_calls` count per cell; the rest bind the session as long as it lives.
+    """
+
+    wall_s: float = 30.0
+    cpu_s: float = 30.0
+    memory_mb: int = 256  # beyond the warm interpreter with its packages
+    processes: int = 0  # child processes at once; 0 turns `subprocess` off
+    threads: int = 64
+    open_files: int = 256
+    file_mb: int = 64
+    workspace_mb: int = 256
+    output_kb: int = 8192
+    host_calls: int = 10_000
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            least = 0 if f.name in ("processes", "host_calls") else 1e-3 if f.name.endswith("_s") else 1
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= least or value > 2**40:
+                raise UsageError(f"Limits({f.name}={value!r}): give a number of at least {least:g}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallRecord:
+    """One call that a cell made through the door, as people read it in a trace."""
+
+    name: str  # "crm.contacts.list", or "Contact#7.save" for an object that a call returned
+    duration_s: float
+    error: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GuestValue:
+    """A value that stayed in the guest because it cannot cross: what it is and how it prints."""
+
+    type: str
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What came of one cell."""
+
+    cell: int
+    value: Any = None
+    stdout: str = ""
+    error: GuestError | None = None
+    calls: tuple[CallRecord, ...] = ()
+    rung: str = ""
+    duration_s: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        return self.error is None
+
+    def unwrap(self) -> Any:
+        """The value, or the error raised."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opening:
+    """What a sandbox needs to open one interpreter."""
+
+    host: Host
+    limits: Limits = field(default_factory=Limits)
+    workspace: Workspace
+
+
+class Interpreter(Protocol):
+    """A live Python with its names. One cell at a time.
+
+    `run` never raises for what guest code did: a crash, a limit and an exception are outcomes. Cancelling the task that
+    awaits `run` ends the guest at once and cancels its host calls. `alive` turns False when the guest has ended; its
+    names are gone then, and `run` raises `UsageError`.
+    """
+
+    @property
+    def alive(self) -> bool: ...
+    async def run(self, cell: int, code: str, on_event: OnEvent | None = None) -> Outcome: ...
+    async def close(self) -> None: ...
+
+
+class Sandbox(Protocol):
+    """A rung. `open` raises `PlatformError` where this machine cannot give it. `close` ends what it opened."""
+
+    @property
+    def rung(self) -> str: ...
+    async def open(self, opening: Opening) -> Interpreter: ...
+    async def close(self) -> None: ...

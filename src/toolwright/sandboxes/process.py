@@ -1,0 +1,60 @@
+"""The process rung: full CPython, forked from a warm zygote into a kernel jail."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from dataclasses import replace
+
+from toolwright.errors import UsageError
+from toolwright.sandboxes import cgroup, zygotes
+from toolwright.sandboxes.base import Limits, Opening
+from toolwright.sandboxes.jail import STANDARD, Plan
+from toolwright.sandboxes.packages import Environment
+from toolwright.sandboxes.interpreter import ProcessInterpreter
+
+
+class ProcessSandbox:
+    """Opens jailed interpreters of one environment. `required` is the operator's minimum of layers."""
+
+    rung = "process"
+
+    def __init__(self, environment: Environment, *, required: frozenset[str] = STANDARD) -> None:
+        self._plan = Plan(
+            python=environment.python, site=environment.site, preload=environment.preload, required=required
+        )
+        self._held: list[zygotes.Zygote] = []
+        self._open: set[ProcessInterpreter] = set()
+        self._closed = False
+
+    async def open(self, opening: Opening) -> ProcessInterpreter:
+        if self._closed:
+            raise UsageError("this sandbox is closed")
+        zygote = await self._zygote(opening.limits)
+        ours, theirs = socket.socketpair()
+        printed, output = os.pipe()
+        group = None
+        if opening.limits.processes or "cgroup" in self._plan.required:
+            group = cgroup.create(opening.limits)
+        child = zygote.spawn(conn=theirs, output=output, workspace=opening.workspace.path, limits=opening.limits)
+        interpreter = ProcessInterpreter(child, ours, printed, opening, zygote.modules, group)
+        self._open.add(interpreter)
+        interpreter.on_end = self._open.discard
+        return interpreter
+
+    async def _zygote(self, limits: Limits) -> zygotes.Zygote:
+        plan = replace(self._plan, programs=limits.processes > 0)
+        for zygote in self._held:
+            if zygote.plan == plan and zygote.alive:
+                return zygote
+        zygote = await zygotes.acquire(plan)
+        self._held.append(zygote)
+        return zygote
+
+    async def close(self) -> None:
+        self._closed = True
+        await asyncio.gather(*(interpreter.close() for interpreter in list(self._open)))
+        held, self._held = self._held, []
+        for zygote in held:
+            await zygotes.release(zygote)

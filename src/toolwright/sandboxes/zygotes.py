@@ -1,0 +1,295 @@
+"""Zygotes as the host sees them: started for a plan, shared by all who use an equal plan, ended with the last of them.
+
+One thread a zygote reads its answers and hands them to the event loop of whoever asked. Knows nothing of what a child
+runs or says: it passes descriptors on and tells when a child ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import toolwright_guest
+from toolwright.errors import IsolationMissing, SandboxDied, UsageError
+from toolwright.sandboxes.base import Limits
+from toolwright.sandboxes.jail import Interpreter, Plan, render
+
+SETUP_FAILED = 97  # exit code of a child that could not confine itself; its reason is the last line of its output
+_MESSAGE = 1 << 18
+_UNANSWERED = 64  # descriptors in flight on a socket are bounded by RLIMIT_NOFILE: two for each of these
+_KILLED = 9
+_START_S, _END_S = 60.0, 5.0
+
+
+class Child:
+    """One jailed process, from the moment it is asked for."""
+
+    def __init__(self, number: int, kill: Callable[[int], None]) -> None:
+        self._number = number
+        self._kill = kill
+        self._loop = asyncio.get_running_loop()
+        self._pid: asyncio.Future[int] = self._loop.create_future()
+        self.exited: asyncio.Future[int] = self._loop.create_future()  # its wait status; never an exception
+
+    async def pid(self) -> int:
+        """Its process id where the host lives. Raises `SandboxDied` when it could not be started."""
+        return await asyncio.shield(self._pid)
+
+    def kill(self) -> None:
+        """SIGKILL, once or many times, before or after it started."""
+        if not self.exited.done():
+            self._kill(self._number)
+
+    def tell(self, answer: dict[str, Any]) -> None:
+        """From the reader's thread."""
+        try:
+            self._loop.call_soon_threadsafe(self._hear, answer)
+        except RuntimeError:
+            return  # its loop is closed: nobody waits
+
+    def _hear(self, answer: dict[str, Any]) -> None:
+        if "pid" in answer and not self._pid.done():
+            self._pid.set_result(answer["pid"])
+        if "error" in answer and not self._pid.done():
+            self._pid.set_exception(SandboxDied(answer["error"]))
+            self._pid.exception()  # read here, so that nobody is warned of an error nobody asked for
+        if ("exit" in answer or "error" in answer) and not self.exited.done():
+            self.exited.set_result(answer.get("exit", _KILLED))
+
+
+class Zygote:
+    """A running zygote. Made by `acquire`; `spawn` from any thread that runs an event loop."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.alive = True
+        self.users = 0
+        self._lock = threading.Lock()
+        self._children: dict[int, Child] = {}
+        self._numbers = 0
+        self._waiting: deque[tuple[bytes, list[int]]] = deque()
+        self._unanswered = 0
+        self._control, self._process = _exec(plan)
+        try:
+            self._greet()
+        except BaseException:
+            self.end()
+            raise
+        self._reader = threading.Thread(target=self._read, name=f"zygote-{self.pid}", daemon=True)
+        self._reader.start()
+
+    def _greet(self) -> None:
+        self._control.settimeout(_START_S)
+        hello = self._receive()
+        interpreter = Interpreter(path=tuple(hello["path"]), base=hello["base"], executable=hello["executable"])
+        self._control.send(json.dumps(render(self.plan, interpreter)).encode())
+        ready = self._receive()
+        self._control.settimeout(None)
+        self.pid: int = ready["pid"]
+        self.layers = frozenset[str](ready["layers"])
+        self.missing: dict[str, str] = ready["missing"]
+        self.version: str = ready["version"]
+        self.modules = frozenset[str](ready["modules"])
+        self.warnings: tuple[str, ...] = tuple(ready["warnings"])
+        lacking = self.plan.required - self.layers - {"cgroup"}
+        if lacking:
+            reasons = "; ".join(f"{name} ({self.missing.get(name, 'turned off')})" for name in sorted(lacking))
+            raise IsolationMissing(f"this machine does not give: {reasons}. `toolwright doctor` says how to add them")
+
+    def _receive(self) -> dict[str, Any]:
+        try:
+            message = self._control.recv(_MESSAGE)
+        except TimeoutError:
+            raise SandboxDied(f"the zygote of {self.plan.python} did not answer within {_START_S:g} s") from None
+        if not message:
+            assert self._process.stderr is not None
+            last = self._process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
+            raise SandboxDied(f"the zygote of {self.plan.python} did not start: {' '.join(last) or 'it ended silently'}")
+        answer = json.loads(message)
+        if "error" in answer:
+            raise SandboxDied(answer["error"])
+        return answer
+
+    def spawn(self, *, conn: socket.socket, output: int, workspace: Path, limits: Limits, **more: Any) -> Child:
+        """Asks for a child and returns at once. Takes over `conn` and `output`, and closes them when they are sent."""
+        if limits.processes and not self.plan.programs:
+            raise UsageError(f"Limits(processes={limits.processes}) needs a zygote whose plan has programs=True")
+        fds = [conn.detach(), output]
+        with self._lock:
+            self._numbers += 1
+            child = Child(self._numbers, self._kill)
+            if not self.alive:
+                child.tell({"error": "the zygote has ended"})
+                _close(fds)
+                return child
+            self._children[self._numbers] = child
+            request = {"id": self._numbers, "workspace": str(workspace), "limits": asdict(limits), **more}
+            self._waiting.append((json.dumps(request).encode(), fds))
+            self._push()
+        return child
+
+    def _push(self) -> None:
+        while self._waiting and self._unanswered < _UNANSWERED:
+            message, fds = self._waiting.popleft()
+            self._unanswered += 1
+            try:
+                socket.send_fds(self._control, [message], fds)
+            except OSError:  # it died: the reader tells every child
+                self._unanswered -= 1
+            _close(fds)
+
+    def _kill(self, number: int) -> None:
+        with self._lock:
+            if self.alive and number in self._children:
+                try:
+                    self._control.send(json.dumps({"kill": number}).encode())
+                except OSError:
+                    return  # it died, and its children with it
+
+    def _read(self) -> None:
+        while True:
+            try:
+                message = self._control.recv(_MESSAGE)
+            except OSError:
+                message = b""
+            if not message:
+                break
+            answer = json.loads(message)
+            with self._lock:
+                gone = "exit" in answer or "error" in answer
+                child = self._children.pop(answer["id"], None) if gone else self._children.get(answer["id"])
+                if "exit" not in answer:
+                    self._unanswered -= 1
+                    self._push()
+            if child is not None:
+                child.tell(answer)
+        self._bury()
+
+    def _bury(self) -> None:
+        with self._lock:
+            self.alive = False
+            children, self._children = list(self._children.values()), {}
+            for _, fds in self._waiting:
+                _close(fds)
+            self._waiting.clear()
+        self._process.wait()  # it takes its children along, so from here on they are gone
+        for child in children:
+            child.tell({"error": "the zygote has ended"})
+
+    def end(self) -> None:
+        """Closes the socket, which ends it and its children, and waits until they are gone."""
+        with self._lock:
+            self.alive = False
+        try:
+            self._control.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+        self._control.close()
+
+    def forget(self) -> None:
+        """In a forked child of the host: lets go of what belongs to the parent."""
+        self.alive = False
+        self._control.close()
+
+
+def _close(fds: list[int]) -> None:
+    for fd in fds:
+        os.close(fd)
+
+
+def _exec(plan: Plan) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    script = os.path.join(os.path.dirname(toolwright_guest.__file__), "zygote.py")
+    # Not -I, which would ignore PYTHONHASHSEED too: -s and -P with an environment that holds nothing else do the same.
+    environ = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"}
+    try:
+        process = subprocess.Popen(
+            [plan.python, "-s", "-P", "-S", "-B", script, str(theirs.fileno())],
+            env=environ,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+        )
+    except OSError as error:
+        ours.close()
+        raise SandboxDied(f"cannot run {plan.python}: {error.strerror}") from None
+    finally:
+        theirs.close()
+    return ours, process
+
+
+_zygotes: dict[Plan, Future[Zygote]] = {}
+_registry = threading.Lock()
+
+
+async def acquire(plan: Plan) -> Zygote:
+    """The zygote of this plan, started if there is none alive. Give it back with `release`."""
+    while True:
+        with _registry:
+            future = _zygotes.get(plan)
+            ours = future is None or (future.done() and not _usable(future))
+            if ours:
+                future = _zygotes[plan] = Future()
+        assert future is not None
+        if ours:
+            threading.Thread(target=_start, args=(plan, future), daemon=True).start()
+        zygote = await asyncio.shield(asyncio.wrap_future(future))
+        with _registry:
+            if zygote.alive and _zygotes.get(plan) is future:
+                zygote.users += 1
+                return zygote
+
+
+def _usable(future: Future[Zygote]) -> bool:
+    return future.exception() is None and future.result().alive
+
+
+def _start(plan: Plan, future: Future[Zygote]) -> None:
+    try:
+        future.set_result(Zygote(plan))
+    except BaseException as error:  # told to whoever waits for it
+        future.set_exception(error)
+
+
+async def release(zygote: Zygote) -> None:
+    """Ends the zygote when nobody else uses it."""
+    with _registry:
+        zygote.users -= 1
+        last = zygote.users == 0
+        future = _zygotes.get(zygote.plan)
+        if last and future is not None and future.done() and _usable(future) and future.result() is zygote:
+            del _zygotes[zygote.plan]
+    if last:
+        await asyncio.shield(asyncio.to_thread(zygote.end))
+
+
+def _forget_all() -> None:
+    global _registry
+    _registry = threading.Lock()
+    for future in _zygotes.values():
+        if future.done() and future.exception() is None:
+            future.result().forget()
+    _zygotes.clear()
+
+
+os.register_at_fork(after_in_child=_forget_all)

@@ -1,0 +1,210 @@
+"""The classes that a session's guest was told of, by number, and how each is described to it.
+
+Numbers are negative, so that a class and a handle are never taken for each other.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import enum
+import threading
+from typing import Any, Literal
+
+from toolwright.errors import StaleHandle
+from toolwright.scope import presets
+from toolwright.scope.members import members, module_members, operators
+from toolwright.scope.rules import Place, Rules
+from toolwright.scope.signatures import doc, packed_signature
+
+Kind = Literal["handle", "record", "model", "namedtuple", "enum", "error"]
+
+
+class Known:
+    """One class that the guest can name."""
+
+    __slots__ = ("bound", "buildable", "kind", "number", "place", "told", "value")
+
+    def __init__(self, value: Any, number: int, kind: Kind, place: Place) -> None:
+        self.value = value
+        self.number = number
+        self.kind = kind
+        self.place = place
+        self.bound = False  # by name in the scope: its class methods and attributes may be used
+        self.buildable = False  # the guest may make instances
+        self.told = False  # its description has been sent
+
+
+class Classes:
+    """The table of one session."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._lock = threading.RLock()
+        self._by_key: dict[Any, Known] = {}
+        self._by_number: dict[int, Known] = {}
+
+    def get(self, number: object) -> Known:
+        known = self._by_number.get(number) if type(number) is int else None
+        if known is None:
+            raise StaleHandle(f"class {number!r:.40} is not known to this session")
+        return known
+
+    def find(self, cls: Any) -> Known | None:
+        """The entry of a class that is in scope by name, or declared."""
+        known = self._by_key.get((cls, ()))
+        return known if known is not None and known.buildable else None
+
+    def enter(self, cls: Any, place: Place, *, bound: bool = False, buildable: bool = False) -> Known:
+        """The entry of a class. A type that shows different members in different places has one entry for each."""
+        kind = kind_of(cls)
+        hidden = self._hidden(cls, place) if kind == "handle" and isinstance(cls, type) else ()
+        key = (id(cls), "module") if not isinstance(cls, type) else (cls, hidden)
+        with self._lock:
+            known = self._by_key.get(key)
+            if known is None:
+                known = Known(cls, -1 - len(self._by_number), kind, place)
+                self._by_key[key] = self._by_number[known.number] = known
+                if (bound or buildable) and hidden:
+                    self._by_key[(cls, ())] = known
+            known.bound = known.bound or bound
+            known.buildable = known.buildable or buildable or bound
+            return known
+
+    def reference(self, known: Known, pack: Any) -> list[Any]:
+        """The class on its way to the guest: its number, and its description the first time."""
+        with self._lock:
+            if known.told:
+                return [known.number, None]
+            known.told = True
+        return [known.number, self._about(known, pack)]
+
+    def _hidden(self, cls: type, place: Place) -> tuple[str, ...]:
+        found = members(cls)
+        return tuple(n for n, m in found.items() if not self._visible(place, n, m.kind == "property"))
+
+    def _visible(self, place: Place, name: str, data: bool) -> bool:
+        return self._rules.verdict(place, name, data=data).visible
+
+    def _about(self, known: Known, pack: Any) -> dict[str, Any]:
+        cls = known.value
+        module = str(getattr(cls, "__module__", "") or "")
+        about: dict[str, Any] = {
+            "kind": known.kind,
+            "name": getattr(cls, "__name__", "module"),
+            "module": "toolwright" if module.startswith("toolwright.") else module,
+            "doc": doc(cls),
+            "bound": known.bound,
+            "ancestors": self._ancestors(cls),
+        }
+        match known.kind:
+            case "record" | "model":
+                params = getattr(cls, "__dataclass_params__", None)
+                frozen = bool(params.frozen) if params else bool(cls.model_config.get("frozen"))
+                about |= {"fields": list(field_names(cls)), "frozen": frozen, "eq": params.eq if params else True}
+                about["hash"] = bool(params and params.unsafe_hash)
+            case "namedtuple":
+                about["fields"] = list(cls._fields)
+            case "enum":
+                about["base"] = enum_base(cls)
+                about["members"] = [[n, pack(m.value)] for n, m in cls.__members__.items()]
+            case "error":
+                about |= self._error_bases(cls, pack)
+            case _:
+                about |= self._handle_members(known)
+        return about
+
+    def _ancestors(self, cls: Any) -> list[int]:
+        if not isinstance(cls, type):
+            return []
+        found = (self._by_key.get((base, ())) for base in cls.__mro__)
+        return [known.number for known in found if known is not None]
+
+    def _error_bases(self, cls: type, pack: Any) -> dict[str, Any]:
+        bases = [b for b in cls.__bases__ if issubclass(b, BaseException) and not is_builtin(b)]
+        names = [b.__name__ for b in cls.__bases__ if is_builtin(b) and b is not object]
+        place = Place("", cls)
+        return {
+            "bases": [self.reference(self.enter(b, place), pack) for b in bases],
+            "builtins": names if names or bases else ["Exception"],
+        }
+
+    def _handle_members(self, known: Known) -> dict[str, Any]:
+        methods: list[Any] = []
+        properties: list[Any] = []
+        place = known.place
+        if not isinstance(known.value, type):  # a module: its functions, each with its own signature
+            for name, value in module_members(known.value).items():
+                if self._visible(place, name, not callable(value)):
+                    properties.append([name, ""])
+            return {"methods": [], "properties": properties, "operators": []}
+        for name, member in members(known.value).items():
+            if not self._visible(place, name, member.kind == "property"):
+                continue
+            if member.kind == "property":
+                properties.append([name, doc(member.value, 200)])
+                continue
+            flags = ("a" if member.is_async else "") + ("c" if member.kind in ("class", "static") else "")
+            signature = packed_signature(member.value, bound=member.kind != "static")
+            methods.append([name, flags, signature, doc(member.value, 200)])
+        return {"methods": methods, "properties": properties, "operators": list(operators(known.value))}
+
+
+def is_builtin(cls: Any) -> bool:
+    return isinstance(cls, type) and getattr(builtins, cls.__name__, None) is cls
+
+
+def is_model(cls: Any) -> bool:
+    """A pydantic model class, known without importing pydantic."""
+    return hasattr(cls, "__pydantic_validator__") and hasattr(cls, "model_fields") and hasattr(cls, "model_validate")
+
+
+def field_names(cls: Any) -> tuple[str, ...]:
+    if is_model(cls):
+        return tuple(cls.model_fields)
+    return tuple(f.name for f in dataclasses.fields(cls))
+
+
+def enum_base(cls: Any) -> str:
+    for name in ("IntFlag", "Flag", "IntEnum", "StrEnum"):
+        if issubclass(cls, getattr(enum, name)):
+            return name
+    return "Enum"
+
+
+def kind_of(cls: Any) -> Kind:
+    """How instances of a class cross."""
+    if not isinstance(cls, type):
+        return "handle"
+    if issubclass(cls, enum.Enum):
+        return "enum"
+    if issubclass(cls, BaseException):
+        return "error"
+    if issubclass(cls, tuple) and hasattr(cls, "_fields") and not _methods(cls, ("count", "index")):
+        return "namedtuple"
+    if is_model(cls) and not _methods(cls, ()):
+        return "model"
+    if dataclasses.is_dataclass(cls) and not _methods(cls, ()):
+        return "record"
+    return "handle"
+
+
+def _methods(cls: Any, inherited: tuple[str, ...]) -> bool:
+    """Whether a data class has public behaviour of its own, or fields that presets hide."""
+    names = set(cls._fields) if hasattr(cls, "_fields") else set(field_names(cls))
+    if any(name.lower() in presets.CREDENTIALS or name.startswith("_") for name in names):
+        return True
+    skipped = names | set(inherited) | _validators(cls)
+    for base in cls.__mro__:
+        if base is object or base is tuple or base.__module__.startswith("pydantic."):
+            continue
+        for name, raw in vars(base).items():
+            if not name.startswith("_") and name not in skipped and (callable(raw) or hasattr(raw, "__get__")):
+                return True
+    return False
+
+
+def _validators(cls: Any) -> set[str]:
+    found = getattr(cls, "__pydantic_decorators__", None)
+    groups = ("validators", "field_validators", "root_validators", "model_validators")
+    return {name for group in groups for name in getattr(found, group, {})} | {"model_config"}

@@ -1,0 +1,119 @@
+"""Classes built by the guest. The guest sends field values; what checks them is the class's own declaration.
+
+Pydantic validates its models; a dataclass's fields are checked against its annotations before `__init__` runs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Literal, Union
+
+from toolwright.errors import WrongArguments
+from toolwright.scope.classes import Known, field_names
+from toolwright.scope.signatures import annotation_text, signature, signature_text
+
+
+def from_fields(known: Known, values: list[Any]) -> Any:
+    """A record that the guest holds a copy of, and sends back."""
+    cls = known.value
+    if known.kind == "namedtuple":
+        if len(values) != len(cls._fields):
+            raise WrongArguments(f"{cls.__name__} has {len(cls._fields)} fields, not {len(values)}")
+        _check(cls, dict(zip(cls._fields, values, strict=True)))
+        return cls(*values)
+    names = field_names(cls)
+    if len(values) != len(names):
+        raise WrongArguments(f"{cls.__name__} has {len(names)} fields, not {len(values)}")
+    fields = dict(zip(names, values, strict=True))
+    if known.kind == "model":
+        return cls.model_validate(fields)
+    _check(cls, fields)
+    return cls(**{f.name: fields[f.name] for f in dataclasses.fields(cls) if f.init})
+
+
+def new(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An instance that the guest asks for by calling the class."""
+    cls = known.value
+    if known.kind in ("record", "namedtuple"):
+        found = signature(cls)
+        if found is not None:
+            try:
+                bound = found.bind(*args, **kwargs)
+            except TypeError as error:
+                raise WrongArguments(f"{cls.__name__}: {error}; it takes {signature_text(cls)}") from None
+            _check(cls, bound.arguments)
+    return cls(*args, **kwargs)
+
+
+def _check(cls: Any, fields: Mapping[str, Any]) -> None:
+    hints = _hints(cls)
+    for name, value in fields.items():
+        if name in hints and not conforms(value, hints[name]):
+            raise WrongArguments(
+                f"{cls.__name__}.{name} takes {annotation_text(hints[name])}, not {type(value).__name__} ({value!r:.80})"
+            )
+
+
+@lru_cache(maxsize=1024)
+def _hints(cls: Any) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls)
+    except (NameError, TypeError, AttributeError):  # an annotation that only a type checker can read
+        return {}
+
+
+def conforms(value: Any, annotation: Any) -> bool:
+    """Whether a value fits an annotation. What it cannot read it accepts: `__init__` still has its say."""
+    if annotation is Any or isinstance(annotation, str | typing.TypeVar):
+        return True
+    if annotation is None or annotation is type(None):
+        return value is None
+    if isinstance(annotation, typing.NewType):
+        return conforms(value, annotation.__supertype__)
+    origin = typing.get_origin(annotation)
+    if origin is None:
+        return _is_instance(value, annotation)
+    args = typing.get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return any(conforms(value, arg) for arg in args)
+    if origin is Literal:
+        return any(value == arg and type(value) is type(arg) for arg in args)
+    if origin in (typing.Annotated, typing.Final, typing.ClassVar, typing.Required, typing.NotRequired):
+        return conforms(value, args[0]) if args else True
+    return _fits_container(value, origin, args)
+
+
+def _is_instance(value: Any, annotation: Any) -> bool:
+    if annotation is float:
+        return isinstance(value, float | int) and not isinstance(value, bool)
+    if annotation is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if annotation is complex:
+        return isinstance(value, complex | float | int) and not isinstance(value, bool)
+    try:
+        return isinstance(value, annotation)
+    except TypeError:  # a protocol that cannot be checked at run time
+        return True
+
+
+def _fits_container(value: Any, origin: Any, args: tuple[Any, ...]) -> bool:
+    if origin is Callable or origin is type:
+        return callable(value)
+    try:
+        if not isinstance(value, origin):
+            return False
+    except TypeError:
+        return True
+    if origin is tuple:
+        if len(args) == 2 and args[1] is ...:
+            return all(conforms(v, args[0]) for v in value)
+        return len(value) == len(args) and all(map(conforms, value, args))
+    if issubclass(origin, Mapping) and len(args) == 2:
+        return all(conforms(k, args[0]) and conforms(v, args[1]) for k, v in value.items())
+    if isinstance(value, Sequence | set | frozenset) and issubclass(origin, Iterable) and len(args) == 1:
+        return all(conforms(v, args[0]) for v in value) if not isinstance(value, Iterator) else True
+    return True

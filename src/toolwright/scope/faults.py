@@ -1,0 +1,106 @@
+"""Exceptions over the boundary, on the host's side: text and plain attributes, never objects, tracebacks or host paths."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import re
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from toolwright.errors import CodeError, GuestError
+from toolwright.scope.classes import Classes, is_builtin
+from toolwright.scope.presets import CREDENTIALS, hides
+from toolwright.scope.rules import Place
+from toolwright.scope.signatures import without_addresses
+from toolwright_guest.wire import Packer, Unpacker, WireError
+
+TEXT_LIMIT = 10_000
+_ATTRIBUTE_TYPES = (type(None), bool, int, float, str)
+_URL_LOGIN = re.compile(r"(?<=://)[^/\s@]*:[^/\s@]*@")
+_BEARER = re.compile(r"(?i)\b(bearer|basic|token|api[_-]?key|password|secret)(\s*[=:]\s*|\s+)(['\"]?)[^\s'\",;]{6,}")
+
+
+def pack(error: BaseException, classes: Classes, packer: Packer) -> Any:
+    """An exception for the guest: its class, its arguments, its plain attributes, its text."""
+    kind = type(error)
+    text = clean(_text(error))
+    args: list[Any] = [clean(a) if isinstance(a, str) else a for a in error.args]
+    if not all(type(a) in _ATTRIBUTE_TYPES for a in args):
+        args = [text]
+    if is_builtin(kind) and kind is not ExceptionGroup and kind is not BaseExceptionGroup:
+        about: Any = kind.__name__
+    elif issubclass(kind, BaseExceptionGroup):
+        about, args = "RuntimeError", [f"{kind.__name__}: {text}"]
+    else:
+        about = classes.reference(classes.enter(kind, Place(kind.__name__, kind)), packer.pack)
+    return {"E": [about, [packer.pack(a) for a in args], packer.pack(_attributes(error)), text]}
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)[:TEXT_LIMIT]
+    except Exception as broken:  # an exception of somebody's library that cannot be printed
+        return f"(its text failed: {type(broken).__name__})"
+
+
+def _attributes(error: BaseException) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in getattr(error, "__dict__", {}).items():
+        if name.startswith("_") or name.lower() in CREDENTIALS or hides(type(error), name):
+            continue
+        if type(value) in _ATTRIBUTE_TYPES:
+            found[name] = clean(value) if isinstance(value, str) else value
+    return found
+
+
+def clean(text: str) -> str:
+    """Text without the host's addresses, paths and logins."""
+    text = without_addresses(text)
+    text = _URL_LOGIN.sub("***@", text)
+    text = _BEARER.sub(r"\1\2\3***", text)
+    return _host_paths().sub(lambda found: ".../" + found.group(0).rpartition("/")[2], text)
+
+
+@lru_cache(maxsize=1)
+def _host_paths() -> re.Pattern[str]:
+    roots = {str(Path.home()), os.getcwd(), sys.prefix, sys.base_prefix, "/home", "/root", "/usr/lib", "/tmp", "/var"}
+    listed = "|".join(re.escape(root) for root in sorted(roots, key=len, reverse=True) if len(root) > 3)
+    return re.compile(rf"(?:{listed})(?:/[^\s'\":,;()<>]*)+")
+
+
+def build(body: Any, classes: Classes, unpacker: Unpacker) -> BaseException:
+    """An exception of the guest, for host code: a builtin, a class in scope, or `CodeError` with its name."""
+    if type(body) is not list or len(body) != 4:
+        raise WireError("an exception without its parts")
+    kind, packed_args, name, packed_text = body
+    args = unpacker.unpack(packed_args)
+    text = unpacker.unpack(packed_text)
+    if type(args) is not list or type(name) is not str or type(text) is not str:
+        raise WireError("an exception without its parts")
+    if type(kind) is int:
+        cls: Any = classes.get(kind).value
+        known = classes.find(cls)
+    else:
+        cls = getattr(builtins, kind, None) if type(kind) is str else None
+        known = cls
+    if known is None or not _raisable(cls):
+        return CodeError(f"{name}: {text}", type=name, message=text)
+    if name == cls.__name__:
+        try:
+            return cls(*args)
+        except (TypeError, ValueError):
+            return CodeError(f"{name}: {text}", type=name, message=text)
+    error: GuestError = CodeError(f"{name}: {text}", type=name, message=text)
+    if issubclass(cls, Exception) and cls not in (Exception, RuntimeError):
+        try:
+            return cls(f"{name}: {text}")
+        except (TypeError, ValueError):
+            return error
+    return error
+
+
+def _raisable(cls: Any) -> bool:
+    return isinstance(cls, type) and issubclass(cls, Exception) and not issubclass(cls, BaseExceptionGroup)

@@ -1,0 +1,81 @@
+"""Host objects by the number that the guest knows them by.
+
+Numbers count up from 1 and are good on this connection only: holding a number is no authority, holding the connection is.
+An object stays here until the guest has let go of it as many times as it was sent.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from toolwright.errors import CallLimit, StaleHandle
+from toolwright.scope.rules import Place
+
+LIVE = 100_000
+
+
+class Held:
+    """One host object that the guest may name."""
+
+    __slots__ = ("bound", "handle", "place", "sent", "value")
+
+    def __init__(self, value: Any, handle: int, place: Place, bound: bool) -> None:
+        self.value = value
+        self.handle = handle
+        self.place = place
+        self.bound = bound  # by name in the scope: never dropped, and a class or module may be used
+        self.sent = 0
+
+
+class Handles:
+    """The table of one session. Safe to use from the loop and from the worker at once."""
+
+    def __init__(self, live: int = LIVE) -> None:
+        self._live = live
+        self._lock = threading.Lock()
+        self._by_number: dict[int, Held] = {}
+        self._by_id: dict[int, Held] = {}
+        self._next = 1
+
+    def __len__(self) -> int:
+        return len(self._by_number)
+
+    def hold(self, value: Any, place: Place, *, bound: bool = False) -> Held:
+        """The entry of `value`, made if it is new. The entry keeps the object, and so its id, alive."""
+        with self._lock:
+            held = self._by_id.get(id(value))
+            if held is None:
+                if len(self._by_number) >= self._live:
+                    raise CallLimit(f"more than {self._live} host objects are held at once; let go of some (`del`)")
+                held = Held(value, self._next, place, bound)
+                self._next += 1
+                self._by_number[held.handle] = self._by_id[id(value)] = held
+            held.bound = held.bound or bound
+            held.sent += 1
+            return held
+
+    def known(self, value: Any) -> Held | None:
+        return self._by_id.get(id(value))
+
+    def get(self, handle: object) -> Held:
+        held = self._by_number.get(handle) if type(handle) is int else None
+        if held is None:
+            raise StaleHandle(f"host object {handle!r:.40} is not held by this session")
+        return held
+
+    def drop(self, handle: int, count: int) -> None:
+        """The guest let go of `count` of the times it was sent this object."""
+        with self._lock:
+            held = self._by_number.get(handle)
+            if held is None or held.bound:
+                return
+            held.sent -= count
+            if held.sent <= 0:
+                del self._by_number[handle]
+                del self._by_id[id(held.value)]
+
+    def clear(self) -> None:
+        with self._lock:
+            self._by_number.clear()
+            self._by_id.clear()

@@ -1,0 +1,247 @@
+"""`ScopeHost`: the door's innermost part, which lets guest code work on the objects of a scope.
+
+It knows objects, handles and rules; not who asks, nor how the asking came here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from toolwright.doors import Answer, Call, Guest
+from toolwright.errors import CannotCross, NotPublic
+from toolwright.scope import construct
+from toolwright.scope.classes import Classes, Known
+from toolwright.scope.handles import Handles, Held
+from toolwright.scope.lent import CURRENT, Lender
+from toolwright.scope.members import is_async, members
+from toolwright.scope.operations import Operation, facts_of
+from toolwright.scope.rules import Place
+from toolwright.scope.scope import Scope
+from toolwright.scope.values import Values, on_loop
+from toolwright.scope.verbs import Verbs, explain
+from toolwright.scope.worker import Worker
+from toolwright_guest.wire import Bounds, Packed, WireError
+
+LARGE = 20_000  # values in a tree from which on it is not unpacked on the loop
+_AWAITED = ("__anext__", "__aenter__", "__aexit__")
+
+
+class ScopeHost:
+    """The host of one session. A new guest of the same session starts with the same names and no handles."""
+
+    def __init__(self, scope: Scope, *, bounds: Bounds | None = None) -> None:
+        self._scope = scope
+        self._bounds = bounds or Bounds()
+        self._worker = Worker("toolwright-host-calls")
+        self._verbs = Verbs(scope.rules)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._lender = Lender(self._worker)
+        self._handles = Handles()
+        self._classes = Classes(self._scope.rules)
+        self._values = Values(self._handles, self._classes, self._lender, self._bounds)
+        self._lender.pack = lambda value: self._values.pack(value, "callback")
+        self._lender.unpack = self._values.unpack
+
+    def open(self, guest: Guest, libraries: frozenset[str]) -> Packed:
+        self._lender.guest = None
+        self._begin()
+        self._lender.guest = guest
+        self._values.frame_kinds = libraries
+        for name, cls in self._scope.classes():
+            self._classes.enter(cls, Place(name or cls.__name__, cls), bound=bool(name), buildable=True)
+        return self._pack_names()
+
+    def _pack_names(self) -> Packed:
+        names: dict[str, Any] = {}
+        for name, value in self._scope.names():
+            if not isinstance(value, type) and self._scope.by_handle(value):
+                self._handles.hold(value, Place(name, type(value)), bound=True)
+            names[name] = value
+        return self._values.pack(names, "scope")
+
+    def close(self) -> None:
+        self._lender.guest = None
+        self._handles.clear()
+        self._worker.close()
+
+    def value(self, packed: Packed) -> object:
+        tree = packed.tree
+        if type(tree) is dict and "stays" in tree:
+            return tree
+        return self._values.unpack(packed)
+
+    def drop(self, handle: int, count: int) -> None:
+        self._handles.drop(handle, count)
+
+    def title(self, call: Call) -> str:
+        try:
+            if call.target < 0:
+                return ".".join(filter(None, (self._classes.get(call.target).value.__name__, call.name)))
+            held = self._handles.get(call.target)
+        except ReferenceError:
+            return f"#{call.target}.{call.name}"
+        owner = held.place.path if held.bound else f"{held.place.kind.__name__}#{held.handle}"
+        return ".".join(filter(None, (owner, call.name if call.verb != "items" else "next")))
+
+    async def call(self, call: Call) -> Answer:
+        token = CURRENT.set(call.id)
+        try:
+            return await self._answer(call)
+        except (WireError, asyncio.CancelledError):
+            raise
+        except Exception as error:  # an outer edge: whatever a host object raises is the guest's answer
+            return self._failed(error)
+        finally:
+            CURRENT.reset(token)
+
+    def refusal(self, error: Exception) -> Answer:
+        return self._failed(error)
+
+    def _failed(self, error: BaseException) -> Answer:
+        return Answer(value=self._values.pack_error(error), failed=True)
+
+    async def _answer(self, call: Call) -> Answer:
+        match call.verb:
+            case "call":
+                return await self._call(call)
+            case "op" if call.name in _AWAITED:
+                held = self._handles.get(call.target)
+                return await self._awaited(call, lambda: self._verbs.operator(held, call.name, self._args(call)[0]))
+            case "await":
+                held = self._handles.get(call.target)
+                return await self._awaited(call, lambda: held.value)
+            case "about":
+                return self._about(call)
+            case _:
+                owner = None if call.target < 0 else self._handles.get(call.target)
+                thread = "loop" if owner is not None and on_loop(owner.value) else "worker"
+                return await self._on(thread, lambda: self._quick(call), call)
+
+    # calling functions
+
+    async def _call(self, call: Call) -> Answer:
+        function, facts = self._function(call)
+        if is_async(function) or is_async(getattr(type(function), "__call__", None)):  # noqa: B004
+            return await _within(facts.timeout_s, self._awaited(call, lambda: self._run(function, call)))
+        thread = facts.thread or ("loop" if self._loop_bound(call, function) else "worker")
+        return await _within(facts.timeout_s, self._on(thread, lambda: self._run(function, call), call))
+
+    def _loop_bound(self, call: Call, function: Any) -> bool:
+        owner = self._handles.get(call.target).value if call.target > 0 else None
+        return on_loop(owner) or on_loop(getattr(function, "__self__", None))
+
+    def _function(self, call: Call) -> tuple[Any, Operation]:
+        if call.target < 0:
+            known = self._classes.get(call.target)
+            return self._class_attribute(known, call.name), Operation()
+        held = self._handles.get(call.target)
+        if call.name and _is_plain_method(held, call.name):
+            function = self._verbs.function(held, call.name)
+        elif call.name:
+            function = self._verbs.get(held, call.name)
+            self._verbs.function(held, call.name)
+        else:
+            function = held.value
+        owner, _, name = held.place.path.rpartition(".")
+        place = held.place if call.name else Place(owner or name, held.place.kind)
+        return function, self._scope.rules.facts(place, call.name or name, facts_of(function))
+
+    def _class_attribute(self, known: Known, name: str) -> Any:
+        if not known.bound and not (known.kind == "handle" and name in members(known.value)):
+            raise NotPublic(f"class {known.value.__name__} is not in scope by name")
+        self._scope.rules.require(Place(known.value.__name__, known.value), name)
+        return getattr(known.value, name)
+
+    def _run(self, function: Any, call: Call) -> Any:
+        args, kwargs = self._args(call)
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is not None and trace.tb_next is None:  # raised by the call itself, not inside it
+                raise explain(function, self.title(call), args, kwargs, error) from None
+            raise
+
+    # the other verbs
+
+    def _quick(self, call: Call) -> Any:
+        args, kwargs = self._args(call)
+        if call.verb == "new":
+            return self._new(self._classes.get(call.target), args, kwargs)
+        if call.target < 0 and call.verb == "get":
+            return self._class_attribute(self._classes.get(call.target), call.name)
+        held = self._handles.get(call.target)
+        match call.verb, args:
+            case "get", ():
+                return self._verbs.get(held, call.name)
+            case "set", (value,):
+                return self._verbs.set(held, call.name, value)
+            case "del", ():
+                return self._verbs.delete(held, call.name)
+            case "dir", ():
+                return self._verbs.dir(held)
+            case "op", _:
+                return self._verbs.operator(held, call.name, args)
+            case "items", ():
+                return self._verbs.items(held)
+            case _:
+                raise WireError(f"a verb {call.verb!r:.40} that no guest sends")
+
+    def _new(self, known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not known.buildable:
+            raise CannotCross(f"class {known.value.__name__} is not in scope; bind it by name, or declare it")
+        return construct.new(known, args, kwargs)
+
+    def _about(self, call: Call) -> Answer:
+        known = self._classes.get(call.target)
+        known.told = False
+        number, about = self._classes.reference(known, lambda value: self._values.pack(value, "").tree)
+        return Answer(value=Packed({"about": [number, about]}, []))
+
+    # where it runs
+
+    async def _on(self, thread: str, work: Callable[[], Any], call: Call) -> Answer:
+        """Run sync work where its object may be touched; its answer is packed there too."""
+
+        def answer() -> Answer:
+            try:
+                return Answer(value=self._values.pack(work(), self._path(call)))
+            except WireError:
+                raise
+            except Exception as error:  # the same outer edge as in `call`, on the worker's side of it
+                return self._failed(error)
+
+        return answer() if thread == "loop" else await self._worker.run(answer)
+
+    async def _awaited(self, call: Call, start: Callable[[], Awaitable[Any]]) -> Answer:
+        return Answer(value=self._values.pack(await start(), self._path(call)))
+
+    def _args(self, call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        value = self._values.unpack(call.arguments)
+        if type(value) is tuple and len(value) == 2 and type(value[0]) is tuple and type(value[1]) is dict:
+            return value
+        if type(value) is not tuple:
+            raise WireError("arguments that are none")
+        return value, {}
+
+    def _path(self, call: Call) -> str:
+        if call.target < 0:
+            return self._classes.get(call.target).value.__name__
+        place = self._handles.get(call.target).place
+        return f"{place.path}.{call.name}" if call.verb in ("get", "call") and call.name else place.path
+
+
+def _is_plain_method(held: Held, name: str) -> bool:
+    member = members(type(held.value)).get(name)
+    return member is not None and member.kind != "property"
+
+
+async def _within(seconds: float | None, work: Awaitable[Answer]) -> Answer:
+    if seconds is None:
+        return await work
+    async with asyncio.timeout(seconds):
+        return await work

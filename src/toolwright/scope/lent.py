@@ -1,0 +1,136 @@
+"""Functions and iterators of the guest in the hands of host code. Calling one is a call into the guest."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextvars import ContextVar
+from typing import Any
+
+from toolwright.doors import Answer, Guest
+from toolwright.errors import GuestGone, UsageError
+from toolwright.scope.worker import Worker
+from toolwright_guest.wire import Packed, WireError
+
+CURRENT: ContextVar[int] = ContextVar("toolwright_call", default=0)
+"""The number of the guest's call that the running host code serves; 0 outside of one."""
+
+KINDS = ("function", "async", "iterator", "async iterator")
+
+
+class Lender:
+    """What the guest has lent to this session's host code."""
+
+    def __init__(self, worker: Worker) -> None:
+        self.guest: Guest | None = None
+        self.pack: Callable[[Any], Packed]
+        self.unpack: Callable[[Packed], Any]
+        self._worker = worker
+        self._lent: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+    def take(self, number: object, kind: object, name: object) -> Any:
+        """The host's object for a guest function; one and the same as long as anybody holds it."""
+        if type(number) is not int or kind not in KINDS or type(name) is not str or len(name) > 200:
+            raise WireError("a guest function without its parts")
+        known = self._lent.get(number)
+        if known is None:
+            made = GuestFunction if kind in ("function", "async") else GuestIterator
+            known = self._lent[number] = made(self, number, kind, name)
+            known.finalizer = weakref.finalize(known, _give_back, self, number, known.counts)
+            known.finalizer.atexit = False
+        known.counts[0] += 1
+        return known
+
+    def number_of(self, lent: Any) -> int | None:
+        return lent.number if self._lent.get(lent.number) is lent else None
+
+    def invoke(self, number: int, args: Any, kwargs: Any) -> Future[Answer]:
+        if self.guest is None:
+            raise GuestGone("this guest function belongs to a session that has ended")
+        return self.guest.invoke(number, CURRENT.get(), self.pack((args, kwargs)))
+
+    def call(self, number: int, args: Any, kwargs: Any) -> Any:
+        return self.settle(self._worker.wait(self.invoke(number, args, kwargs)))
+
+    async def call_async(self, number: int, args: Any, kwargs: Any) -> Any:
+        return self.settle(await asyncio.wrap_future(self.invoke(number, args, kwargs)))
+
+    def settle(self, answer: Answer) -> Any:
+        value = self.unpack(answer.value)
+        if not answer.failed:
+            return value
+        raise value if isinstance(value, BaseException) else GuestGone("a guest function failed without an exception")
+
+
+def _give_back(lender: Lender, number: int, counts: list[int]) -> None:
+    if lender.guest is not None:
+        lender.guest.give_back(number, counts[0])
+
+
+class _Lent:
+    def __init__(self, lender: Lender, number: int, kind: str, name: str) -> None:
+        self._lender = lender
+        self.number = number
+        self.kind = kind
+        self.counts = [0]
+        self.finalizer: Any = None
+        self.__name__ = self.__qualname__ = name
+
+    def __repr__(self) -> str:
+        return f"<guest {self.kind} {self.__name__}>"
+
+
+class GuestFunction(_Lent):
+    """A function of the guest. From a sync host function just call it; from async code `await it.call_async(…)`."""
+
+    def __init__(self, lender: Lender, number: int, kind: str, name: str) -> None:
+        super().__init__(lender, number, kind, name)
+        if kind == "async":
+            self._is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
+            self._is_coroutine_mark = getattr(inspect, "_is_coroutine_mark", None)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.kind == "async":
+            return self._lender.call_async(self.number, args, kwargs)
+        _refuse_on_loop(self.__name__, "call_async(…)")
+        return self._lender.call(self.number, args, kwargs)
+
+    async def call_async(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it from async host code."""
+        return await self._lender.call_async(self.number, args, kwargs)
+
+
+class GuestIterator(_Lent):
+    """An iterator of the guest: each item is a call into it."""
+
+    def __iter__(self) -> GuestIterator:
+        return self
+
+    def __next__(self) -> Any:
+        _refuse_on_loop(self.__name__, "__anext__()")
+        return self._lender.call(self.number, (), {})
+
+    def __aiter__(self) -> GuestIterator:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self._lender.call_async(self.number, (), {})
+        except (StopIteration, RuntimeError) as ended:
+            if isinstance(ended, StopIteration) or isinstance(ended.__cause__, StopIteration):
+                raise StopAsyncIteration from None
+            raise
+
+
+def _refuse_on_loop(name: str, instead: str) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise UsageError(
+        f"guest function {name!r} was called on the event loop, which would stop every session; "
+        f"use `await {name}.{instead}`, or make the host function a plain `def`"
+    )

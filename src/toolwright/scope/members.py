@@ -1,0 +1,119 @@
+"""The public members of a type, read from the class and never from the instance: no property runs to describe it."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+OPERATORS = (
+    "__len__ __contains__ __getitem__ __setitem__ __delitem__ __reversed__ __iter__ __next__ __aiter__ __anext__ "
+    "__enter__ __exit__ __aenter__ __aexit__ __call__ __await__ "
+    "__int__ __float__ __complex__ __index__ __abs__ __neg__ __pos__ __invert__ __round__ __trunc__ __floor__ __ceil__ "
+    "__lt__ __le__ __gt__ __ge__ __eq__ __ne__ __hash__ __bool__ __repr__ __str__ __format__ __bytes__ "
+    "__add__ __sub__ __mul__ __matmul__ __truediv__ __floordiv__ __mod__ __divmod__ __pow__ "
+    "__lshift__ __rshift__ __and__ __or__ __xor__ "
+    "__radd__ __rsub__ __rmul__ __rmatmul__ __rtruediv__ __rfloordiv__ __rmod__ __rdivmod__ __rpow__ "
+    "__rlshift__ __rrshift__ __rand__ __ror__ __rxor__ "
+    "__iadd__ __isub__ __imul__ __imatmul__ __itruediv__ __ifloordiv__ __imod__ __ipow__ "
+    "__ilshift__ __irshift__ __iand__ __ior__ __ixor__"
+).split()
+
+FUNCTIONS = (
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodWrapperType,
+    types.ClassMethodDescriptorType,
+)
+# attributes of the interpreter's own machinery, whose names carry no underscore
+MACHINERY = ("gi_", "cr_", "ag_", "tb_", "f_", "co_")
+_MACHINE_TYPES = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+
+Kind = Literal["method", "class", "static", "property"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Member:
+    """One public name of a type."""
+
+    name: str
+    kind: Kind
+    value: Any  # the function, or the descriptor
+    is_async: bool = False
+
+
+@lru_cache(maxsize=2048)
+def members(kind: type) -> dict[str, Member]:
+    """The public methods and properties of a type, by name."""
+    found: dict[str, Member] = {}
+    for name, raw in _raw(kind):
+        member = _member(name, raw)
+        if member is not None:
+            found[name] = member
+    return found
+
+
+def _raw(kind: type) -> Iterator[tuple[str, Any]]:
+    seen: set[str] = set()
+    for base in kind.__mro__:
+        if base is object:
+            continue
+        for name, raw in vars(base).items():
+            if name in seen or name.startswith("_"):
+                continue
+            seen.add(name)
+            if issubclass(kind, _MACHINE_TYPES) and name.startswith(MACHINERY):
+                continue
+            yield name, raw
+
+
+def _member(name: str, raw: Any) -> Member | None:
+    if isinstance(raw, staticmethod | classmethod):
+        function: Any = raw.__func__
+        how: Kind = "static" if isinstance(raw, staticmethod) else "class"
+        return Member(name=name, kind=how, value=function, is_async=is_async(function))
+    if isinstance(raw, types.ClassMethodDescriptorType):
+        return Member(name=name, kind="class", value=raw)
+    if isinstance(raw, type | types.ModuleType):
+        return None
+    if isinstance(raw, FUNCTIONS) or (callable(raw) and not hasattr(type(raw), "__get__")):
+        return Member(name=name, kind="method", value=raw, is_async=is_async(raw))
+    if callable(getattr(raw, "__wrapped__", None)) and callable(raw):
+        return Member(name=name, kind="method", value=raw, is_async=is_async(raw))
+    return Member(name=name, kind="property", value=raw)
+
+
+def is_async(function: Any) -> bool:
+    """Whether calling it gives a coroutine, as far as can be known without calling it."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "func", None))
+
+
+@lru_cache(maxsize=2048)
+def operators(kind: type) -> tuple[str, ...]:
+    """The operators that a type has beyond those of `object`."""
+    found: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        if base is not object:
+            found.update(vars(base))
+    return tuple(name for name in OPERATORS if found.get(name) is not None)
+
+
+def module_members(module: types.ModuleType) -> dict[str, Any]:
+    """What a bound module shows: its `__all__`, or the functions that it defines itself. Never another module."""
+    listed: Any = getattr(module, "__all__", None)
+    shown: dict[str, Any] = {}
+    for name, value in vars(module).items():
+        if name.startswith("_") or isinstance(value, types.ModuleType):
+            continue
+        if listed is not None:
+            if name in listed:
+                shown[name] = value
+        elif getattr(value, "__module__", None) == module.__name__ or isinstance(value, int | float | str | bytes):
+            shown[name] = value
+    return shown

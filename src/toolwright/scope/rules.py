@@ -1,0 +1,133 @@
+"""Which members of a bound object guest code may use: what is public, less presets, as narrowed by `declare`.
+
+Decides by names and types only. It never touches the object that it decides about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from toolwright.errors import NotPublic, UsageError
+from toolwright.scope.operations import FACTS, Operation, with_facts
+from toolwright.scope.presets import CREDENTIALS, hides
+
+WRITING_OPERATORS = frozenset(("__setitem__", "__delitem__"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """One `declare`: the members that it is about, and what it says of them."""
+
+    pattern: str
+    hide: bool | frozenset[str] | None = None
+    only: frozenset[str] | None = None
+    read_only: bool = False
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def covers(self, titles: tuple[str, ...]) -> bool:
+        return any(fnmatchcase(title, self.pattern) for title in titles)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a host object stands in the scope: the path it was first reached by, and its type."""
+
+    path: str
+    kind: type
+
+    def titles(self, name: str) -> tuple[str, ...]:
+        return (f"{self.path}.{name}", f"{self.kind.__name__}.{name}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What the rules say of one member."""
+
+    visible: bool
+    read_only: bool
+    why: str = ""
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+class Rules:
+    """All that was declared, in order; a later rule overrides an earlier one."""
+
+    def __init__(self) -> None:
+        self._rules: list[Rule] = []
+        self._verdicts: dict[tuple[str, type, str, bool], Verdict] = {}
+
+    def add(
+        self,
+        pattern: str,
+        *,
+        hide: bool | Iterable[str] | None = None,
+        only: Iterable[str] | None = None,
+        read_only: bool = False,
+        **facts: Any,
+    ) -> None:
+        unknown = facts.keys() - FACTS
+        if unknown:
+            names = ", ".join(sorted(FACTS | {"hide", "only", "read_only"}))
+            raise UsageError(f"declare() knows no {sorted(unknown)[0]!r}; it takes {names}")
+        Operation(**facts)  # a wrong value is told here, not at the first call
+        self._rules.append(
+            Rule(
+                pattern=pattern,
+                hide=hide if isinstance(hide, bool) or hide is None else _names(hide, "hide"),
+                only=None if only is None else _names(only, "only"),
+                read_only=read_only,
+                facts=facts,
+            )
+        )
+        self._verdicts.clear()
+
+    def verdict(self, place: Place, name: str, *, data: bool = False) -> Verdict:
+        """What guest code may do with the member `name`. `data` says that it is an attribute, not a method."""
+        key = (place.path, place.kind, name, data)
+        known = self._verdicts.get(key)
+        if known is None:
+            if len(self._verdicts) > 50_000:  # paths are the guest's to make up
+                self._verdicts.clear()
+            known = self._verdicts[key] = self._judge(place, name, data)
+        return known
+
+    def _judge(self, place: Place, name: str, data: bool) -> Verdict:
+        if name.startswith("_"):
+            return Verdict(visible=False, read_only=True, why="names that start with an underscore stay on the host")
+        why = ""
+        if hides(place.kind, name) or (data and name.lower() in CREDENTIALS):
+            why = "it is hidden, because it can carry credentials or run code on the host"
+        read_only = False
+        facts: dict[str, Any] = {}
+        titles = place.titles(name)
+        for rule in self._rules:
+            if not rule.covers(titles):
+                continue
+            facts |= rule.facts
+            read_only = read_only or rule.read_only
+            if rule.hide is False:
+                why = ""
+            elif rule.hide is True or (rule.hide and name in rule.hide):
+                why = "it is hidden in this scope"
+            if rule.only is not None and name not in rule.only:
+                why = "it is hidden in this scope"
+        return Verdict(visible=not why, read_only=read_only, why=why, facts=facts)
+
+    def facts(self, place: Place, name: str, known: Operation) -> Operation:
+        return with_facts(known, self.verdict(place, name).facts)
+
+    def require(self, place: Place, name: str, *, data: bool = False) -> Verdict:
+        """The verdict on a member that guest code asks for; refuses what is not visible."""
+        verdict = self.verdict(place, name, data=data)
+        if not verdict.visible:
+            raise NotPublic(f"{place.kind.__name__!r} object has no attribute {name!r} here: {verdict.why}")
+        return verdict
+
+
+def _names(names: Iterable[str], what: str) -> frozenset[str]:
+    if isinstance(names, str):
+        raise UsageError(f"{what}={names!r}: give a list of names, as in {what}=[{names!r}]")
+    return frozenset(names)

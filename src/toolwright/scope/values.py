@@ -1,0 +1,209 @@
+"""Values over the boundary on the host's side: what crosses by value, what by handle, what never.
+
+Packing may run on the session's worker or on the loop, wherever the object behind it may be touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import enum
+import functools
+import types
+from typing import Any
+
+from toolwright.errors import CannotCross
+from toolwright.scope import faults, frames
+from toolwright.scope.classes import Classes, Known, field_names, kind_of
+from toolwright.scope.construct import from_fields
+from toolwright.scope.handles import Handles, Held
+from toolwright.scope.lent import GuestFunction, GuestIterator, Lender
+from toolwright.scope.members import FUNCTIONS, is_async
+from toolwright.scope.presets import NEVER
+from toolwright.scope.rules import Place
+from toolwright.scope.signatures import doc, packed_signature
+from toolwright_guest.wire import Bounds, Packed, Packer, Unpacker, WireError
+
+PATH_PARTS = 6
+_PLAIN = (str, int, float, bytes)
+_DICTS = (collections.OrderedDict, collections.defaultdict, collections.Counter)
+ATOMS = (type(None), bool, int, float, str, bytes, complex)
+
+
+class Values:
+    """Packs and unpacks for one session."""
+
+    def __init__(self, handles: Handles, classes: Classes, lender: Lender, bounds: Bounds) -> None:
+        self.handles = handles
+        self.classes = classes
+        self.frame_kinds: frozenset[str] = frozenset()  # libraries that the guest has too
+        self._lender = lender
+        self._bounds = bounds
+
+    # to the guest
+
+    def pack(self, value: Any, path: str) -> Packed:
+        """`value`, reached by `path`, for the guest."""
+        packer = Packer(functools.partial(self._pack_other, path))
+        try:
+            return packer.packed(value)
+        except RecursionError:
+            raise CannotCross("the value is nested too deeply to cross") from None
+
+    def pack_error(self, error: BaseException) -> Packed:
+        packer = Packer(functools.partial(self._pack_other, ""))
+        return Packed(faults.pack(error, self.classes, packer), packer.blobs)
+
+    def _pack_other(self, path: str, value: Any, packer: Packer) -> Any:
+        known = self.handles.known(value)
+        if known is not None:
+            return self._handle(known.value, known.place, packer)
+        if isinstance(value, GuestFunction | GuestIterator):
+            home = self._lender.number_of(value)
+            if home is not None:
+                return {"g": home}
+        if isinstance(value, type):
+            return self._class(value, packer)
+        if isinstance(value, BaseException):
+            return faults.pack(value, self.classes, packer)
+        by_value = self._by_value(value, path, packer)
+        if by_value is not None:
+            return by_value
+        if isinstance(value, NEVER) or isinstance(value, types.ModuleType):
+            raise CannotCross(f"a {type(value).__name__} never crosses; bind what you need of it by name")
+        return self._handle(value, Place(step(path, value), type(value)), packer)
+
+    def _by_value(self, value: Any, path: str, packer: Packer) -> Any:
+        kind = type(value)
+        framed = frames.pack(value, packer, self.frame_kinds)
+        if framed is not None:
+            return framed
+        how = kind_of(kind)
+        if how == "enum":
+            return self._enum(value, packer)
+        if how in ("record", "model", "namedtuple") and is_by_value(value):
+            number, about = self.classes.reference(self.classes.enter(kind, Place(step(path, value), kind)), packer.pack)
+            values: Any = value if how == "namedtuple" else [getattr(value, n) for n in field_names(kind)]
+            return {"o": [number, about, [packer.pack(v) for v in values]]}
+        if isinstance(value, _PLAIN) and how == "handle":
+            plain = next(k for k in _PLAIN if isinstance(value, k))
+            return packer.pack(plain(value))
+        if kind in _DICTS:
+            return packer.pack(dict(value))
+        if kind.__module__ == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
+            scalar = value.item()
+            return packer.pack(scalar) if type(scalar) in ATOMS else None
+        return None
+
+    def _enum(self, value: enum.Enum, packer: Packer) -> Any:
+        known = self.classes.enter(type(value), Place(type(value).__name__, type(value)))
+        if value.name is None or value.name not in type(value).__members__:  # a combination of flags
+            return packer.pack(value.value)
+        return {"e": [*self.classes.reference(known, packer.pack), value.name]}
+
+    def _class(self, cls: Any, packer: Packer) -> Any:
+        known = self.classes.find(cls)
+        if known is None:
+            raise CannotCross(f"class {cls.__name__} is not in scope; bind it by name, or declare it")
+        return {"c": self.classes.reference(known, packer.pack)}
+
+    def _handle(self, value: Any, place: Place, packer: Packer) -> Any:
+        held = self.handles.hold(value, place)
+        if isinstance(value, (*FUNCTIONS, functools.partial)):
+            return {"f": [held.handle, _function_about(value, held)]}
+        cls = value if isinstance(value, types.ModuleType) else type(value)
+        number, about = self.classes.reference(self.classes.enter(cls, held.place), packer.pack)
+        return {"h": [held.handle, number, about]}
+
+    # from the guest
+
+    def unpack(self, packed: Packed) -> Any:
+        return Unpacker(packed.blobs, self._unpack_other, self._bounds).unpack(packed.tree)
+
+    def _unpack_other(self, tag: str, body: Any, unpacker: Unpacker) -> Any:
+        match tag:
+            case "h":
+                return self.handles.get(body).value
+            case "c":
+                return self._buildable(body).value
+            case "o":
+                number, values = _parts(body, 2)
+                return from_fields(self._buildable(number), unpacker.values(values))
+            case "e":
+                number, name = _parts(body, 2)
+                return self._member(self.classes.get(number), name)
+            case "E":
+                return faults.build(body, self.classes, unpacker)
+            case "g":
+                return self._lender.take(*_parts(body, 3))
+            case "a":
+                return frames.build(body, unpacker)
+            case _:
+                raise WireError(f"a value of the kind {tag!r:.20}")
+
+    def _buildable(self, number: object) -> Known:
+        known = self.classes.get(number)
+        if not known.buildable:
+            raise CannotCross(
+                f"a {known.value.__name__} cannot be built by guest code: bind the class by name, or declare it in the scope"
+            )
+        return known
+
+    def _member(self, known: Known, name: object) -> Any:
+        if known.kind != "enum" or type(name) is not str or name not in known.value.__members__:
+            raise WireError("an enum member that is none")
+        return known.value.__members__[name]
+
+
+def step(path: str, value: Any) -> str:
+    """The path of an object that a call gave: kept short, because the guest decides how far it walks."""
+    if path.count(".") < PATH_PARTS:
+        return path
+    return f"{path.partition('.')[0]}.{type(value).__name__}"
+
+
+def is_by_value(value: Any, depth: int = 0) -> bool:
+    """Whether a record holds only what crosses by value."""
+    kind = type(value)
+    if kind in ATOMS or depth > 50:
+        return depth <= 50
+    if kind in (list, tuple, set, frozenset):
+        return all(is_by_value(v, depth + 1) for v in value)
+    if kind is dict:
+        return all(is_by_value(k, depth + 1) and is_by_value(v, depth + 1) for k, v in value.items())
+    how = kind_of(kind)
+    if how in ("record", "model"):
+        return all(is_by_value(getattr(value, n, None), depth + 1) for n in field_names(kind))
+    if how == "namedtuple":
+        return all(is_by_value(v, depth + 1) for v in value)
+    if how == "enum":
+        return True
+    return kind.__module__ in ("datetime", "decimal", "uuid", "pathlib") or kind in (range, slice, bytearray)
+
+
+def _function_about(function: Any, held: Held) -> dict[str, Any]:
+    known = getattr(function, "__name__", None) or getattr(getattr(function, "func", None), "__name__", "function")
+    return {
+        "name": str(known),
+        "async": is_async(function),
+        "signature": packed_signature(function),
+        "doc": doc(getattr(function, "func", function)),
+    }
+
+
+def _parts(body: Any, count: int) -> list[Any]:
+    if type(body) is not list or len(body) != count:
+        raise WireError("a tag with the wrong parts")
+    return body
+
+
+def on_loop(value: Any) -> bool:
+    """Whether an object belongs to the event loop, so that only the loop's thread may touch it."""
+    top = type(value).__module__.partition(".")[0].lstrip("_")
+    return top == "asyncio" or isinstance(value, asyncio.Future) or isinstance(value, types.AsyncGeneratorType)
+
+
+def is_awaitable_operator(name: str) -> bool:
+    return name in ("__anext__", "__aenter__", "__aexit__")
+
+

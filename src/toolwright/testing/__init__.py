@@ -1,0 +1,1 @@
+"""For tests, yours too: fakes that stand at the doors, and checks that any implementation must pass."""

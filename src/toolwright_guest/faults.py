@@ -1,0 +1,67 @@
+"""Exceptions over the boundary, on the guest's side: real classes, rebuilt with their bases down to a builtin."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from toolwright_guest.wire import Packer, Unpacker
+
+
+def make_class(about: dict[str, Any], bases: tuple[Any, ...]) -> Any:
+    """The guest's class for one of the host's. `bases` are those already rebuilt."""
+    builtin = tuple(getattr(builtins, name) for name in about["builtins"])
+    namespace = {"__doc__": about["doc"], "__module__": about["module"], "__init__": _init, "__str__": _text}
+    try:
+        return type(about["name"], (*bases, *builtin), namespace)
+    except TypeError:  # bases whose order or layout does not fit: the first builtin still tells what it is
+        return type(about["name"], builtin[:1] or (Exception,), namespace)
+
+
+def build(world: Any, body: Any, unpacker: Unpacker) -> BaseException:
+    """The exception of a failed answer."""
+    about_class, args, attributes, text = body
+    values = unpacker.values(args)
+    if isinstance(about_class, str):
+        kind = getattr(builtins, about_class)
+        try:
+            error = kind(*values)
+        except TypeError:
+            error = kind.__new__(kind)
+            error.args = tuple(values)
+    else:
+        kind = world._class(*about_class, unpacker)
+        error = kind.__new__(kind)
+        error.args = tuple(values)
+        error.__dict__["_text"] = text
+    for name, value in unpacker.unpack(attributes).items():
+        try:
+            setattr(error, name, value)
+        except (AttributeError, TypeError):
+            error.__dict__[name] = value
+    return error
+
+
+def pack(error: BaseException, packer: Packer) -> Any:
+    """An exception of the guest, for the host: its kind, and its text."""
+    from toolwright_guest import records
+
+    number = records.class_id(type(error))
+    try:
+        text = str(error)
+    except BaseException as broken:  # a hostile __str__ has nothing to say
+        text = f"(its text failed: {type(broken).__name__})"
+    args: list[Any] = []
+    for arg in error.args:
+        args.append(arg if isinstance(arg, (str, int, float, bool, type(None))) else str(type(arg).__name__))
+    names = [k.__name__ for k in type(error).__mro__ if k.__module__ == "builtins"]
+    return {"E": [number if number is not None else names[0], packer.pack(args), type(error).__name__, packer.pack(text)]}
+
+
+def _init(self: BaseException, *args: Any) -> None:
+    self.args = args
+
+
+def _text(self: BaseException) -> str:
+    text = self.__dict__.get("_text")
+    return text if text is not None else " ".join(map(str, self.args))

@@ -1,0 +1,97 @@
+"""The guest's main: reads cells from the host, runs them in one set of names, reports what came of each."""
+
+from __future__ import annotations
+
+import builtins
+import faulthandler
+import os
+import socket
+import sys
+from _sitebuiltins import _Helper  # pyright: ignore[reportPrivateUsage, reportMissingModuleSource]
+from typing import Any, NoReturn
+
+from toolwright_guest import cells, loop, refusals
+from toolwright_guest.door import Door
+from toolwright_guest.wire import Packed
+from toolwright_guest.world import World
+
+REPR_LIMIT = 20_000
+RESERVE = 1 << 20
+
+
+def main(conn: socket.socket, request: dict[str, Any]) -> NoReturn:
+    """Serve until the host closes the connection."""
+    _open_output()
+    refusals.install(request["limits"]["processes"])
+    Guest(conn).serve()
+
+
+def _open_output() -> None:
+    # One line at a time, so that prints stream; what C code writes to descriptor 1 goes the same way.
+    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+    sys.stdin = open(os.devnull, encoding="utf-8")
+    builtins.help, builtins.exit, builtins.quit = _Helper(), _leave, _leave  # what -S leaves out of a session
+    sys.__stdout__, sys.__stderr__, sys.__stdin__ = sys.stdout, sys.stderr, sys.stdin
+    faulthandler.enable(file=2, all_threads=False)
+
+
+def _leave(code: object = None) -> NoReturn:
+    raise SystemExit(code)
+
+
+class Guest:
+    """One session's interpreter."""
+
+    def __init__(self, conn: socket.socket) -> None:
+        self._door = Door(conn)
+        self._world = World(self._door)
+        self._loop = loop.install(self._door, self._world.deliver)
+        self._names = cells.fresh_names()
+        self._reserve = bytearray(RESERVE)
+
+    def serve(self) -> NoReturn:
+        while True:
+            message, blobs = self._door.receive(self._door.main)
+            match message[0]:
+                case "b":
+                    self._names.update(self._world.unpack(message[1], blobs))
+                case "x":
+                    self._run(message[1], message[2])
+                case _:
+                    self._world.deliver((message, blobs), None)
+
+    def _run(self, cell: int, code: str) -> None:
+        self._door.cell = cell
+        try:
+            value = self._loop.run_until_complete(cells.run(code, cell, self._names))
+            report: list[Any] = ["d", cell, "value"]
+            packed = self._packed(value)
+        except BaseException as error:  # whatever the cell raised, KeyboardInterrupt and SystemExit too, is its outcome
+            self._reserve = bytearray()  # out of memory is told with what was kept back for it
+            report = ["d", cell, "error"]
+            packed = Packed(cells.told(error), [])
+        _flush()
+        self._door.send([*report, self._door.take_drops(), packed.tree], packed.blobs)
+        if not self._reserve:
+            self._keep_reserve()
+
+    def _keep_reserve(self) -> None:
+        try:
+            self._reserve = bytearray(RESERVE)
+        except MemoryError:
+            self._reserve = bytearray()
+
+    def _packed(self, value: Any) -> Packed:
+        try:
+            return self._world.pack(value, lending=False)
+        except (TypeError, ValueError, RecursionError, ImportError):
+            return Packed({"stays": [type(value).__name__, repr(value)[:REPR_LIMIT]]}, [])
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:  # the cell put something of its own in the place of stdout
+            continue

@@ -1,0 +1,113 @@
+"""The guest's event loop: asyncio's own, with the door in the place of the network.
+
+It admits one message at a time and runs everything that woke before it looks for the next, so the order in which answers
+arrive is the only thing that decides the order in which code runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from asyncio import events
+from typing import Any
+
+from toolwright_guest.door import Door, Mailbox
+
+# Code that spins on `sleep(0)` until an answer comes must still get it.
+SPINS = 64
+
+_asyncio_run = asyncio.run
+
+
+class DoorSelector(selectors.PollSelector):
+    """A selector that waits for the door as well as for its own descriptors."""
+
+    def __init__(self, door: Door, deliver: Any) -> None:
+        super().__init__()
+        self._door = door
+        self._deliver = deliver
+        self._fd = door.conn.fileno()
+        self._found: list[Any] = []
+        self._spins = 0
+        self.mailbox = Mailbox()
+        self._selector.register(self._fd, 1)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+
+    def select(self, timeout: float | None = None) -> list[Any]:
+        if timeout is not None and timeout <= 0:
+            self._spins += 1
+            if self._spins < SPINS:
+                return []
+        self._spins = 0
+        self._found = []
+        message = self._door.receive(self.mailbox, self._poll, timeout)
+        if message is not None:
+            self._deliver(message)
+        return self._found
+
+    def _poll(self, timeout: float | None) -> bool:
+        poller: Any = self._selector  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+        ready = poller.poll(None if timeout is None else max(0, -int(-timeout * 1000 // 1)))
+        door = False
+        for fd, event in ready:
+            if fd == self._fd:
+                door = True
+                continue
+            key = self._fd_to_key.get(fd)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+            if key:
+                mask = (event & ~1 and selectors.EVENT_WRITE) | (event & ~4 and selectors.EVENT_READ)
+                self._found.append((key, mask & key.events))
+        return door
+
+
+class GuestLoop(asyncio.SelectorEventLoop):
+    """asyncio's loop on a `DoorSelector`. May run inside another, as code written for a plain script expects."""
+
+    def __init__(self, door: Door, deliver: Any) -> None:
+        self._door = door
+        self.selector = DoorSelector(door, lambda message: deliver(message, self))
+        super().__init__(self.selector)
+
+    def run_forever(self) -> None:
+        outer = events._get_running_loop()  # pyright: ignore[reportPrivateUsage]
+        events._set_running_loop(None)  # pyright: ignore[reportPrivateUsage]
+        self._door.enter(self.selector.mailbox)
+        try:
+            super().run_forever()
+        finally:
+            self._door.leave(self.selector.mailbox)
+            events._set_running_loop(outer)  # pyright: ignore[reportPrivateUsage]
+
+    def call_soon_threadsafe(self, callback: Any, *args: Any, context: Any = None) -> Any:
+        handle = super().call_soon_threadsafe(callback, *args, context=context)
+        self._door.wake()
+        return handle
+
+
+class GuestPolicy(asyncio.DefaultEventLoopPolicy):
+    """New loops are guest loops, also those that `asyncio.run` makes."""
+
+    def __init__(self, door: Door, deliver: Any) -> None:
+        super().__init__()
+        self._make = lambda: GuestLoop(door, deliver)
+
+    def new_event_loop(self) -> GuestLoop:
+        return self._make()
+
+
+def run(main: Any, **options: Any) -> Any:
+    """`asyncio.run`, allowed inside a cell although a loop is running there."""
+    outer = events._get_running_loop()  # pyright: ignore[reportPrivateUsage]
+    events._set_running_loop(None)  # pyright: ignore[reportPrivateUsage]
+    try:
+        return _asyncio_run(main, **options)
+    finally:
+        events._set_running_loop(outer)  # pyright: ignore[reportPrivateUsage]
+
+
+def install(door: Door, deliver: Any) -> GuestLoop:
+    """Make ours the loop of this process; gives the one that runs the cells."""
+    asyncio.set_event_loop_policy(GuestPolicy(door, deliver))
+    asyncio.run = run
+    loop = GuestLoop(door, deliver)
+    asyncio.set_event_loop(loop)
+    return loop

@@ -1,0 +1,496 @@
+"""The wire: values as packed trees, and packed trees as frames. Both sides use it; it knows neither.
+
+A packed tree is JSON: atoms and lists stand for themselves, an object with one key is a tag. Bytes and long strings
+travel beside the tree as blobs, so that a hundred megabytes are copied, never escaped. No pickle. Reading is bounded in
+every direction; what breaks a bound raises `WireError` and costs the sender its session.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import json
+import pathlib
+import re
+import struct
+import sys
+import uuid
+from typing import Any, NamedTuple
+
+
+class WireError(ValueError):
+    """Bytes or trees that no honest peer sends, or that pass a bound."""
+
+
+class Bounds(NamedTuple):
+    """How much one frame may hold."""
+
+    header_bytes: int = 64 << 20
+    blob_bytes: int = 512 << 20
+    blobs: int = 100_000
+    nodes: int = 4_000_000
+    depth: int = 200
+    keys: int = 1_000_000
+    collisions: int = 32
+    integer_bits: int = 1 << 20
+
+
+class Packed(NamedTuple):
+    """A value on its way: a JSON tree and the blobs that it refers to by number."""
+
+    tree: Any
+    blobs: list[Any]
+
+
+NOTHING = Packed(None, [])
+LONG_STR = 1024
+INT_LOW, INT_HIGH = -(1 << 63), 1 << 64
+
+_encode = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":")).encode
+_head = struct.Struct("<II")
+_long_digits = re.compile(r"\d{4301}")
+# CPython reads a number's digits in quadratic time; the interpreter's own guard covers integers, when it is on.
+_plain_atoms = frozenset((type(None), bool, float))
+
+
+# frames ---------------------------------------------------------------------------------------------------------------
+
+
+def frame(message: list[Any], blobs: list[Any]) -> list[Any]:
+    """The buffers of one frame, to be sent in a row. `message` ends with the packed trees it carries."""
+    sizes = [len(b) for b in blobs]
+    header = _encode([message, sizes]).encode("ascii")
+    return [_head.pack(len(header), sum(sizes)) + header, *blobs]
+
+
+class FrameReader:
+    """Bytes in, whole frames out. Keeps what is not yet whole; copies a blob once."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._buffer = bytearray()
+        self._need = _head.size
+
+    def feed(self, piece: bytes | bytearray | memoryview) -> list[tuple[bytes, list[bytes] | bytes]]:
+        """The raw frames that are whole now: (header, blob bytes). `parse` makes sense of one."""
+        buffer = self._buffer
+        buffer += piece
+        frames: list[tuple[bytes, list[bytes] | bytes]] = []
+        start = 0
+        while len(buffer) - start >= self._need:
+            header, blobs = _head.unpack_from(buffer, start)
+            if header > self._bounds.header_bytes or blobs > self._bounds.blob_bytes:
+                raise WireError(f"a frame of {header} + {blobs} bytes is over the bound")
+            end = start + _head.size + header + blobs
+            if len(buffer) < end:
+                self._need = end - start
+                break
+            middle = start + _head.size + header
+            with memoryview(buffer) as view:
+                frames.append((bytes(view[start + _head.size : middle]), bytes(view[middle:end])))
+            start = end
+            self._need = _head.size
+        if start:
+            del buffer[:start]
+        return frames
+
+
+def parse(header: bytes, blob_bytes: Any, bounds: Bounds) -> tuple[list[Any], list[Any]]:
+    """The message of a raw frame and its blobs."""
+    text = _check_header(header, bounds)
+    try:
+        message, sizes = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        raise WireError("a frame that is not a message") from None
+    if type(message) is not list or not message or type(sizes) is not list or len(sizes) > bounds.blobs:
+        raise WireError("a frame that is not a message")
+    blobs: list[Any] = []
+    at = 0
+    for size in sizes:
+        if type(size) is not int or size < 0:
+            raise WireError("a blob without a size")
+        blobs.append(blob_bytes[at : at + size] if at or size != len(blob_bytes) else blob_bytes)
+        at += size
+    if at != len(blob_bytes):
+        raise WireError("blobs that do not fill their frame")
+    return message, blobs
+
+
+def _check_header(header: bytes, bounds: Bounds) -> str:
+    if len(header) > 4096:
+        nodes = header.count(b",") + header.count(b"[") + header.count(b"{")
+        if nodes > bounds.nodes:
+            raise WireError(f"a frame of {nodes} values is over the bound of {bounds.nodes}")
+    try:
+        text = header.decode("ascii")
+    except UnicodeDecodeError:
+        raise WireError("a frame that is not a message") from None
+    if len(text) > 4300 and _long_digits.search(text):
+        raise WireError("a number of more than 4300 digits")
+    return text
+
+
+# packing --------------------------------------------------------------------------------------------------------------
+
+
+class Packer:
+    """One value to one tree. `other` packs what has no place in the table of plain types, or raises `TypeError`."""
+
+    __slots__ = ("_depth", "_keep", "_seen", "blobs", "limit", "other")
+
+    def __init__(self, other: Any, limit: int = 200) -> None:
+        self.other = other
+        self.blobs: list[Any] = []
+        self.limit = limit
+        self._depth = 0
+        self._seen: dict[int, int] = {}
+        self._keep: list[Any] = []  # an id is only good while its object lives
+
+    def packed(self, value: Any) -> Packed:
+        return Packed(self.pack(value), self.blobs)
+
+    def pack(self, value: Any) -> Any:
+        kind = type(value)
+        if kind in _plain_atoms:
+            return value
+        if kind is str:
+            return value if len(value) <= LONG_STR else {"S": self.blob(value.encode("utf-8", "surrogatepass"))}
+        if kind is int:
+            return value if INT_LOW <= value < INT_HIGH else {"i": hex(value)}
+        packer = _PACKERS.get(kind)
+        if packer is None:
+            return self.other(value, self)
+        if self._depth >= self.limit:
+            raise TypeError(f"data nested deeper than {self.limit} levels")
+        self._depth += 1
+        try:
+            return packer(self, value)
+        finally:
+            self._depth -= 1
+
+    def blob(self, data: Any) -> int:
+        self.blobs.append(data)
+        return len(self.blobs) - 1
+
+    def seen(self, value: Any) -> dict[str, int] | None:
+        """A reference to `value` where it has been packed already; otherwise it gets the next number."""
+        number = self._seen.get(id(value))
+        if number is not None:
+            return {"r": number}
+        self._seen[id(value)] = len(self._seen)
+        self._keep.append(value)
+        return None
+
+    def items(self, values: Any) -> list[Any]:
+        kinds = set(map(type, values))
+        if kinds <= _plain_atoms:
+            return list(values)
+        if kinds == {int} and INT_LOW <= min(values) and max(values) < INT_HIGH:
+            return list(values)
+        if kinds == {str} and max(map(len, values)) <= LONG_STR:
+            return list(values)
+        return [self.pack(v) for v in values]
+
+
+def _pack_list(p: Packer, value: list[Any]) -> Any:
+    return p.seen(value) or p.items(value)
+
+
+def _pack_tuple(p: Packer, value: tuple[Any, ...]) -> Any:
+    if not value:
+        return {"t": []}
+    # A tuple cannot be filled later, so it takes its number when it is whole: a cycle through it ends in a list.
+    number = p._seen.get(id(value))  # pyright: ignore[reportPrivateUsage]
+    if number is not None:
+        return {"r": number}
+    body = {"t": p.items(value)}
+    p.seen(value)
+    return body
+
+
+def _pack_dict(p: Packer, value: dict[Any, Any]) -> Any:
+    known = p.seen(value)
+    if known:
+        return known
+    if all(type(k) is str and len(k) <= LONG_STR for k in value):
+        return {"m": {k: p.pack(v) for k, v in value.items()}}
+    return {"d": [p.pack(x) for pair in value.items() for x in pair]}
+
+
+def _pack_set(p: Packer, value: set[Any]) -> Any:
+    return p.seen(value) or {"s": [p.pack(v) for v in value]}
+
+
+def _pack_frozenset(p: Packer, value: frozenset[Any]) -> Any:
+    return {"F": [p.pack(v) for v in value]}
+
+
+def _pack_datetime(p: Packer, value: dt.datetime) -> Any:
+    zone = value.tzinfo
+    if zone is None:
+        return {"x": ["datetime", value.isoformat(), None, value.fold]}
+    key = getattr(zone, "key", None)
+    if isinstance(key, str):
+        return {"x": ["datetime", value.replace(tzinfo=None).isoformat(), key, value.fold]}
+    return {"x": ["datetime", value.isoformat(), None, value.fold]}
+
+
+def _pack_slice(p: Packer, value: slice) -> Any:
+    return {"x": ["slice", p.pack(value.start), p.pack(value.stop), p.pack(value.step)]}
+
+
+def _extra(name: str, *read: Any) -> Any:
+    return lambda _packer, value: {"x": [name, *(f(value) for f in read)]}
+
+
+_PACKERS: dict[type, Any] = {
+    list: _pack_list,
+    tuple: _pack_tuple,
+    dict: _pack_dict,
+    set: _pack_set,
+    frozenset: _pack_frozenset,
+    bytes: lambda p, v: {"b": p.blob(v)},
+    bytearray: lambda p, v: {"B": p.blob(bytes(v))},
+    dt.datetime: _pack_datetime,
+    dt.date: _extra("date", dt.date.isoformat),
+    dt.time: _extra("time", dt.time.isoformat),
+    dt.timedelta: _extra("timedelta", lambda v: v.days, lambda v: v.seconds, lambda v: v.microseconds),
+    dt.timezone: _extra("timezone", lambda v: v.utcoffset(None).total_seconds()),
+    decimal.Decimal: _extra("decimal", str),
+    uuid.UUID: _extra("uuid", lambda v: v.hex),
+    type(pathlib.Path()): _extra("path", str),
+    pathlib.PurePosixPath: _extra("path", str),
+    complex: _extra("complex", lambda v: v.real, lambda v: v.imag),
+    range: lambda p, v: {"x": ["range", p.pack(v.start), p.pack(v.stop), p.pack(v.step)]},
+    slice: _pack_slice,
+    type(...): _extra("ellipsis"),
+    type(NotImplemented): _extra("notimplemented"),
+}
+
+
+# unpacking ------------------------------------------------------------------------------------------------------------
+
+
+class Unpacker:
+    """One tree to one value. `other(tag, body, unpacker)` builds what is not plain data, or raises."""
+
+    __slots__ = ("_blobs", "_bounds", "_depth", "_made", "_nodes", "other")
+
+    def __init__(self, blobs: list[Any], other: Any, bounds: Bounds) -> None:
+        self.other = other
+        self._blobs = blobs
+        self._bounds = bounds
+        self._depth = 0
+        self._nodes = 0
+        self._made: list[Any] = []
+
+    def unpack(self, tree: Any) -> Any:
+        kind = type(tree)
+        if kind is dict:
+            return self._tagged(tree)
+        if kind is list:
+            made: list[Any] = []
+            self._made.append(made)
+            self.fill(made, tree)
+            return made
+        return tree
+
+    def fill(self, made: list[Any], tree: list[Any]) -> None:
+        self._nodes += len(tree)
+        kinds = set(map(type, tree))
+        if list not in kinds and dict not in kinds:
+            made.extend(tree)
+            return
+        with_room = self._enter()
+        try:
+            made.extend(map(with_room, tree))
+        finally:
+            self._depth -= 1
+
+    def values(self, tree: Any) -> list[Any]:
+        """The items of a list that stands inside a tag, and has no number of its own."""
+        if type(tree) is not list:
+            raise WireError("a tag without its list")
+        out: list[Any] = []
+        self.fill(out, tree)
+        return out
+
+    def blob(self, number: Any) -> Any:
+        if type(number) is not int or not 0 <= number < len(self._blobs):
+            raise WireError("a blob that is not there")
+        return self._blobs[number]
+
+    def _enter(self) -> Any:
+        self._depth += 1
+        if self._depth > self._bounds.depth or self._nodes > self._bounds.nodes:
+            raise WireError("data deeper or larger than the bound")
+        return self.unpack
+
+    def _tagged(self, tree: dict[str, Any]) -> Any:
+        if len(tree) != 1:
+            raise WireError("a tag with more than one name")
+        ((tag, body),) = tree.items()
+        unpacker = _UNPACKERS.get(tag)
+        self._enter()
+        try:
+            if unpacker is None:
+                return self.other(tag, body, self)
+            return unpacker(self, body)
+        finally:
+            self._depth -= 1
+
+    def checked_keys(self, keys: list[Any]) -> list[Any]:
+        """Keys that may be hashed together: hashable, not too many, and not chosen to collide."""
+        bounds = self._bounds
+        if len(keys) > bounds.keys:
+            raise WireError(f"{len(keys)} keys are over the bound of {bounds.keys}")
+        try:
+            hashes = sorted(map(hash, keys))
+        except (TypeError, RecursionError):
+            raise WireError("a key that cannot be hashed") from None
+        step = bounds.collisions
+        if any(hashes[i] == hashes[i + step] for i in range(len(hashes) - step)):
+            raise WireError(f"more than {step} keys with the same hash")
+        return keys
+
+
+def _unpack_dict(u: Unpacker, body: Any) -> dict[Any, Any]:
+    made: dict[Any, Any] = {}
+    u._made.append(made)  # pyright: ignore[reportPrivateUsage]
+    flat = u.values(body)
+    if len(flat) % 2:
+        raise WireError("a key without its value")
+    made.update(zip(u.checked_keys(flat[::2]), flat[1::2], strict=True))
+    return made
+
+
+def _unpack_str_dict(u: Unpacker, body: Any) -> dict[str, Any]:
+    if type(body) is not dict:
+        raise WireError("a tag without its object")
+    made: dict[str, Any] = {}
+    u._made.append(made)  # pyright: ignore[reportPrivateUsage]
+    if len(body) > u._bounds.keys:  # pyright: ignore[reportPrivateUsage]
+        raise WireError("too many keys")
+    values: list[Any] = []
+    u.fill(values, list(body.values()))
+    made.update(zip(body, values, strict=True))
+    return made
+
+
+def _unpack_set(u: Unpacker, body: Any) -> set[Any]:
+    made: set[Any] = set()
+    u._made.append(made)  # pyright: ignore[reportPrivateUsage]
+    made.update(u.checked_keys(u.values(body)))
+    return made
+
+
+def _unpack_tuple(u: Unpacker, body: Any) -> tuple[Any, ...]:
+    made = tuple(u.values(body))
+    if made:
+        u._made.append(made)  # pyright: ignore[reportPrivateUsage]
+    return made
+
+
+def _unpack_reference(u: Unpacker, body: Any) -> Any:
+    made = u._made  # pyright: ignore[reportPrivateUsage]
+    if type(body) is not int or not 0 <= body < len(made):
+        raise WireError("a reference to nothing")
+    return made[body]
+
+
+def _unpack_integer(u: Unpacker, body: Any) -> int:
+    if type(body) is not str or len(body) > u._bounds.integer_bits // 4 + 3:  # pyright: ignore[reportPrivateUsage]
+        raise WireError("an integer over the bound")
+    try:
+        return int(body, 16)
+    except ValueError:
+        raise WireError("an integer that is none") from None
+
+
+def _unpack_text(u: Unpacker, body: Any) -> str:
+    try:
+        return bytes(u.blob(body)).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        raise WireError("text that is not UTF-8") from None
+
+
+def _unpack_extra(u: Unpacker, body: Any) -> Any:
+    name, *parts = u.values(body) or (None,)
+    build = _EXTRAS.get(name) if type(name) is str else None
+    if build is None:
+        raise WireError("a kind of value that is not known")
+    try:
+        return build(*parts)
+    except (ValueError, TypeError, ArithmeticError, AttributeError, LookupError, OSError):
+        raise WireError(f"a {name} that is none") from None
+
+
+def _datetime(text: str, zone: str | None, fold: int) -> dt.datetime:
+    value = dt.datetime.fromisoformat(text).replace(fold=fold)
+    if zone is None:
+        return value
+    from zoneinfo import ZoneInfo
+
+    return value.replace(tzinfo=ZoneInfo(zone))
+
+
+def _decimal(text: str) -> decimal.Decimal:
+    if len(text) > 100_000:
+        raise ValueError
+    return decimal.Decimal(text)
+
+
+def _whole(*parts: Any) -> tuple[int, ...]:
+    if not all(type(p) is int for p in parts):
+        raise ValueError
+    return parts
+
+
+def _index(part: Any) -> Any:
+    return part
+
+
+_EXTRAS: dict[str, Any] = {
+    "datetime": _datetime,
+    "date": dt.date.fromisoformat,
+    "time": dt.time.fromisoformat,
+    "timedelta": lambda *parts: dt.timedelta(*_whole(*parts)),
+    "timezone": lambda seconds: dt.timezone(dt.timedelta(seconds=seconds)),
+    "decimal": _decimal,
+    "uuid": lambda text: uuid.UUID(hex=text),
+    "path": lambda text: pathlib.Path(text + ""),
+    "complex": lambda real, imag: complex(float(real), float(imag)),
+    "range": lambda *parts: range(*_whole(*parts)),
+    "slice": slice,
+    "ellipsis": lambda: ...,
+    "notimplemented": lambda: NotImplemented,
+}
+
+_UNPACKERS: dict[str, Any] = {
+    "m": _unpack_str_dict,
+    "d": _unpack_dict,
+    "s": _unpack_set,
+    "F": lambda u, body: frozenset(u.checked_keys(u.values(body))),
+    "t": _unpack_tuple,
+    "r": _unpack_reference,
+    "i": _unpack_integer,
+    "S": _unpack_text,
+    "b": lambda u, body: bytes(u.blob(body)),
+    "B": lambda u, body: bytearray(u.blob(body)),
+    "x": _unpack_extra,
+}
+
+
+def refuse(tag: str, body: Any, unpacker: Unpacker) -> Any:
+    """The `other` of an unpacker that takes plain data only."""
+    raise WireError(f"a value of the kind {tag!r} has no place here")
+
+
+def plain(value: Any, packer: Packer) -> Any:
+    """The `other` of a packer that takes plain data only."""
+    raise TypeError(f"{type(value).__name__} is not plain data")
+
+
+def interpreter_guards_integers() -> bool:
+    """Whether `int(text)` is bounded by the interpreter itself."""
+    return 0 < sys.get_int_max_str_digits() <= 4300

@@ -1,0 +1,279 @@
+"""What the guest knows of the host: the handles it holds, the classes it was told of, the functions it lent out.
+
+Turns values into trees and back on the guest's side, and makes the calls. Proxies are its children.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import inspect
+import types
+import weakref
+from collections import deque
+from typing import Any
+
+from toolwright_guest import faults, frames, proxies, records
+from toolwright_guest.door import FROM_HOST, Door, Mailbox
+from toolwright_guest.wire import Packed, Packer, Unpacker
+
+
+class Grip:
+    """Holds one host object for the guest; letting go of it tells the host, with the next call."""
+
+    __slots__ = ("__weakref__", "_drops", "count", "handle")
+
+    def __init__(self, handle: int, drops: deque[tuple[int, int]]) -> None:
+        self.handle = handle
+        self.count = 0
+        self._drops = drops
+
+    def __del__(self) -> None:
+        self._drops.append((self.handle, self.count))
+
+
+class _NoData(TypeError):
+    """A value of the guest that is no data."""
+
+
+class World:
+    """The host as this guest sees it."""
+
+    def __init__(self, door: Door) -> None:
+        self.door = door
+        self.classes: dict[int, Any] = {}
+        self._proxies: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        self._futures: dict[int, asyncio.Future[Any]] = {}
+        self._lent: dict[int, Any] = {}
+        self._lent_counts: dict[int, int] = {}
+        self._lent_ids: dict[int, int] = {}
+        self._next_lent = 1
+
+    # values
+
+    def pack(self, value: Any, *, lending: bool = True) -> Packed:
+        """A value for the host. Without `lending` a function or an iterator of the guest does not go."""
+        return Packer(self._pack_other if lending else self._pack_data).packed(value)
+
+    def unpack(self, tree: Any, blobs: list[Any]) -> Any:
+        return Unpacker(blobs, self._unpack_other, FROM_HOST).unpack(tree)
+
+    def _pack_other(self, value: Any, packer: Packer) -> Any:
+        try:
+            return self._pack_data(value, packer)
+        except _NoData:
+            if callable(value) or hasattr(value, "__next__") or hasattr(value, "__anext__"):
+                return {"g": self.lend(value)}
+            raise
+
+    def _pack_data(self, value: Any, packer: Packer) -> Any:
+        grip = proxies.grip_of(value)
+        if grip is not None:
+            return {"h": grip.handle}
+        number = records.class_id(value)
+        if number is not None:
+            return {"c": number}
+        number = records.class_id(type(value))
+        if number is not None:
+            return records.pack(number, value, packer)
+        framed = frames.pack(value, packer)
+        if framed is not None:
+            return framed
+        if isinstance(value, BaseException):
+            return faults.pack(value, packer)
+        plain = _as_plain(value)
+        if plain is not value:
+            return packer.pack(plain)
+        raise _NoData(
+            f"a {type(value).__name__} of yours cannot cross to the host; pass plain data (dict, list, str, …), a function, "
+            "or an object that came from the host"
+        )
+
+    def _unpack_other(self, tag: str, body: Any, unpacker: Unpacker) -> Any:
+        match tag:
+            case "h":
+                handle, number, about = body
+                return self._proxy(handle, lambda grip: proxies.instance(self._class(number, about, unpacker), grip))
+            case "f":
+                handle, about = body
+                return self._proxy(handle, lambda grip: proxies.function(self, grip, about))
+            case "c":
+                return self._class(*body, unpacker)
+            case "o":
+                number, about, fields = body
+                return records.build(self._class(number, about, unpacker), unpacker.values(fields))
+            case "e":
+                number, about, name = body
+                return self._class(number, about, unpacker)[name]
+            case "E":
+                return faults.build(self, body, unpacker)
+            case "g":
+                return self._lent[body]
+            case "a":
+                return frames.build(body, unpacker)
+            case "about":
+                return body
+            case _:
+                raise ValueError(f"the host sent a {tag!r}, which this guest does not know")
+
+    def _proxy(self, handle: int, make: Any) -> Any:
+        proxy = self._proxies.get(handle)
+        if proxy is None:
+            proxy = make(Grip(handle, self.door.drops))
+            self._proxies[handle] = proxy
+        proxies.grip_of(proxy).count += 1
+        return proxy
+
+    def _class(self, number: int, about: Any, unpacker: Unpacker) -> Any:
+        known = self.classes.get(number)
+        if known is None:
+            if about is None:  # its description travels with an answer that is not here yet
+                about = self.call("about", number)
+            known = self.classes[number] = proxies.make_class(self, number, about, unpacker)
+        return known
+
+    # calls to the host
+
+    def call(self, verb: str, target: int, name: str = "", *args: Any, **kwargs: Any) -> Any:
+        """Ask and wait, blocking this thread; calls of the host into the guest are served meanwhile."""
+        packed = self.pack((args, kwargs) if kwargs else args)
+        mailbox = Mailbox()
+        door = self.door
+        door.enter(mailbox)
+        number = door.start(mailbox, verb, target, name, packed.tree, packed.blobs)
+        try:
+            while True:
+                message, blobs = door.receive(mailbox)
+                if message[0] == "a":
+                    return self._answer(message, blobs)
+                self.serve(message, blobs, None)
+        except BaseException:
+            door.cancel(number)
+            raise
+        finally:
+            door.leave(mailbox)
+
+    async def call_async(self, verb: str, target: int, name: str = "", *args: Any, **kwargs: Any) -> Any:
+        """Ask and await; others run meanwhile. Cancelling the await cancels the host's side."""
+        loop: Any = asyncio.get_running_loop()
+        packed = self.pack((args, kwargs) if kwargs else args)
+        number = self.door.start(loop.selector.mailbox, verb, target, name, packed.tree, packed.blobs)
+        future = self._futures[number] = loop.create_future()
+        try:
+            message, blobs = await future
+        except BaseException:
+            self._futures.pop(number, None)
+            self.door.cancel(number)
+            raise
+        return self._answer(message, blobs)
+
+    def _answer(self, message: list[Any], blobs: list[Any]) -> Any:
+        _, _, fine, tree = message
+        value = self.unpack(tree, blobs)
+        if fine:
+            return value
+        raise value
+
+    def deliver(self, message: Any, loop: Any) -> None:
+        """A message for a loop: an answer wakes its task, a call of the host is served."""
+        body, blobs = message
+        if body[0] == "a":
+            future = self._futures.pop(body[1], None)
+            if future is not None and not future.done() and not future.get_loop().is_closed():
+                future.set_result((body, blobs))
+        elif body[0] == "i":
+            self.serve(body, blobs, loop)
+        elif body[0] == "u":
+            self.give_back(body[1], body[2])
+
+    # calls of the host
+
+    def lend(self, value: Any) -> list[Any]:
+        """What the host needs to call `value` later: its number, its kind and its name."""
+        number = self._lent_ids.get(id(value))
+        if number is None:
+            number = self._lent_ids[id(value)] = self._next_lent
+            self._lent[number] = value
+            self._next_lent += 1
+        self._lent_counts[number] = self._lent_counts.get(number, 0) + 1
+        if callable(value):
+            kind = "async" if inspect.iscoroutinefunction(value) else "function"
+        else:
+            kind = "iterator" if hasattr(value, "__next__") else "async iterator"
+        return [number, kind, str(getattr(value, "__name__", type(value).__name__))[:200]]
+
+    def give_back(self, number: int, count: int) -> None:
+        """The host let go of `count` of the times it was lent this."""
+        self._lent_counts[number] -= count
+        if self._lent_counts[number] <= 0:
+            del self._lent_counts[number]
+            self._lent_ids.pop(id(self._lent.pop(number)), None)
+
+    def serve(self, message: list[Any], blobs: list[Any], loop: Any) -> None:
+        """Run a function that the host calls; the reply goes out when it is done."""
+        _, number, _, lent, tree = message
+        try:
+            target = self._lent[lent]
+            args, kwargs = self.unpack(tree, blobs)
+            result = target(*args, **kwargs) if callable(target) else _advance(target)
+            if inspect.isawaitable(result):
+                if loop is not None:
+                    task = loop.create_task(_awaited(result))
+                    task.add_done_callback(lambda done: self._reply_of(number, done))
+                    return
+                nested: Any = asyncio.new_event_loop()
+                try:
+                    result = nested.run_until_complete(_awaited(result))
+                finally:
+                    nested.close()
+        except BaseException as error:
+            self._fail(number, error)
+        else:
+            self._reply(number, result)
+
+    def _reply_of(self, number: int, task: asyncio.Task[Any]) -> None:
+        if task.cancelled():
+            self._fail(number, asyncio.CancelledError())
+        elif (error := task.exception()) is not None:
+            self._fail(number, error)
+        else:
+            self._reply(number, task.result())
+
+    def _reply(self, number: int, value: Any) -> None:
+        try:
+            packed = self.pack(value)
+        except BaseException as error:  # a value with a hostile or broken repr is the callback's failure
+            self._fail(number, error)
+        else:
+            self.door.send(["v", number, 1, packed.tree], packed.blobs)
+
+    def _fail(self, number: int, error: BaseException) -> None:
+        packer = Packer(self._pack_other)
+        self.door.send(["v", number, 0, faults.pack(error, packer)], packer.blobs)
+
+
+def _as_plain(value: Any) -> Any:
+    """Standard containers that stand for plain data, as that data."""
+    kind = type(value)
+    if kind in _VIEWS or isinstance(value, (memoryview, deque)):
+        return bytes(value) if isinstance(value, memoryview) else list(value)
+    if isinstance(value, enum.Enum):
+        return value.value
+    for plain in (dict, list, tuple, set, frozenset, str, bytes, int, float):
+        if isinstance(value, plain):
+            return plain(value)
+    scalar = getattr(value, "item", None)
+    if scalar is not None and getattr(value, "shape", None) == () and kind.__module__ == "numpy":
+        return scalar()
+    return value
+
+
+_VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
+
+
+def _advance(iterator: Any) -> Any:
+    return next(iterator) if hasattr(iterator, "__next__") else iterator.__anext__()
+
+
+async def _awaited(value: Any) -> Any:
+    return await value

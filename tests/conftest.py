@@ -1,0 +1,11 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Async tests run on asyncio, which is what Toolwright runs on."""
+    return "asyncio"

@@ -1,0 +1,402 @@
+"""Holds the layout of docs/design.md: who imports whom, how large things are, and what they are called.
+
+Each rule is a function from a source tree to the places that break it. It is run on `src`, where it must find nothing,
+and on small trees that break it, where it must.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).resolve().parent.parent / "src"
+
+# A package imports only from those before it, and from `toolwright_guest`.
+ORDER = (
+    "errors events settings doors scope sandboxes store journal ladder guard connectors catalog models sessions "
+    "memory skills runtime agent plans evals telemetry durable server cli testing"
+).split()
+
+# Where `except Exception` may stand, and why: "path:function" -> reason. About four, for the whole project.
+OUTER_EDGES: dict[str, str] = {}
+
+# What guest code may import beside the standard library, inside a function and where the guest has it: name -> reason.
+GUEST_OPTIONAL = dict.fromkeys(("numpy", "polars", "pyarrow"), "a frame or an array of theirs crosses as bytes")
+
+MODULE_LINES = 499
+FUNCTION_LINES = 60
+DRAWERS = {"util", "utils", "common", "helper", "helpers", "core"}
+CLASS_NAME = re.compile(r"_*(Base([A-Z]\w*)?|\w*(Manager|Helper|Handler|Service|Impl))$")
+BROAD = {"Exception", "BaseException"}
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file: `name` is its dotted name, without `__init__`."""
+
+    path: Path
+    root: Path
+
+    @cached_property
+    def relative(self) -> Path:
+        return self.path.relative_to(self.root)
+
+    @cached_property
+    def is_package(self) -> bool:
+        return self.path.name == "__init__.py"
+
+    @cached_property
+    def name(self) -> str:
+        parts = self.relative.with_suffix("").parts
+        return ".".join(parts[:-1] if self.is_package else parts)
+
+    @cached_property
+    def text(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, str(self.path))
+
+    @cached_property
+    def place(self) -> str:
+        """The name in the list that this file belongs to; "" for the package's own `__init__` and `__main__`."""
+        parts = self.name.split(".")
+        return "" if len(parts) == 1 or parts[1] == "__main__" else parts[1]
+
+    @property
+    def in_guest(self) -> bool:
+        return self.relative.parts[0] == "toolwright_guest"
+
+    def at(self, node: ast.AST) -> str:
+        return f"{self.relative.as_posix()}:{getattr(node, 'lineno', 1)}"
+
+
+def modules(root: Path) -> list[Module]:
+    return [Module(path, root) for path in sorted(root.rglob("*.py"))]
+
+
+def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Every function with its dotted name, methods and nested ones too."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield prefix + node.name, node
+        inner = (
+            prefix + node.name + "."
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            else prefix
+        )
+        yield from functions(node, inner)
+
+
+def enclosing(module: Module, node: ast.AST) -> str:
+    """The innermost function that holds this node, or "<module>"."""
+    found = "<module>"
+    for name, function in functions(module.tree):
+        if any(child is node for child in ast.walk(function)):
+            found = name
+    return found
+
+
+def called(node: ast.AST) -> str:
+    """`f` of `f(…)` and of `x.f(…)`; "" for anything else."""
+    if isinstance(node, ast.Call):
+        return last_name(node.func)
+    return ""
+
+
+def last_name(node: ast.AST | None) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def imports(module: Module) -> Iterator[tuple[ast.AST, str]]:
+    """Every module that this one names in an import, wherever it stands: in a function, under TYPE_CHECKING, by string.
+
+    `from a import b` gives `a.b` where that can only be a module: `a` is the root package, or `b` is one of its files.
+    """
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            source = absolute(module, node)
+            for alias in node.names:
+                whole = f"{source}.{alias.name}"
+                yield node, whole if source == "toolwright" or is_module(module.root, whole) else source
+        elif called(node) in ("import_module", "__import__"):
+            arguments = node.args if isinstance(node, ast.Call) else []
+            if arguments and isinstance(arguments[0], ast.Constant) and isinstance(arguments[0].value, str):
+                yield node, arguments[0].value
+
+
+def absolute(module: Module, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return node.module or ""
+    parts = module.name.split(".")
+    up = node.level - 1 if module.is_package else node.level
+    return ".".join(parts[: len(parts) - up] + ([node.module] if node.module else []))
+
+
+def is_module(root: Path, name: str) -> bool:
+    path = root.joinpath(*name.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+# --- the rules ---
+
+
+def import_order(root: Path) -> Iterator[str]:
+    """A package imports only from those above it."""
+    for module in modules(root):
+        if module.in_guest:
+            continue
+        if module.place and module.place not in ORDER:
+            yield f"{module.relative.as_posix()}: `{module.place}` is not in the layout"
+            continue
+        for node, name in imports(module):
+            top, _, rest = name.partition(".")
+            target = rest.partition(".")[0]
+            if top != "toolwright" or target == module.place:
+                continue
+            if target not in ORDER:
+                yield f"{module.at(node)}: imports `{name}` through the public face; name the package that has it"
+            elif target == "testing":
+                yield f"{module.at(node)}: imports `testing`, which is for tests"
+            elif module.place and ORDER.index(target) > ORDER.index(module.place):
+                yield f"{module.at(node)}: `{module.place}` stands above `{target}` and may not import it"
+
+
+def front_doors(root: Path) -> Iterator[str]:
+    """From outside, a package is imported through its `__init__`."""
+    for module in modules(root):
+        if module.in_guest:
+            continue
+        for node, name in imports(module):
+            parts = name.split(".")
+            if parts[0] == "toolwright" and len(parts) > 2 and parts[1] != module.place:
+                yield f"{module.at(node)}: imports `{name}`; import from `toolwright.{parts[1]}`"
+
+
+def guest_alone(root: Path) -> Iterator[str]:
+    """`toolwright_guest` imports itself and the standard library; a few others, inside a function."""
+    allowed = sys.stdlib_module_names | {"toolwright_guest"}
+    for module in modules(root):
+        if not module.in_guest:
+            continue
+        for node, name in imports(module):
+            top = name.partition(".")[0]
+            if top not in allowed and not (top in GUEST_OPTIONAL and enclosing(module, node) != "<module>"):
+                yield f"{module.at(node)}: the guest imports `{name}`"
+
+
+def sizes(root: Path) -> Iterator[str]:
+    """A module has fewer than 500 lines, a function at most 60."""
+    for module in modules(root):
+        length = len(module.text.splitlines())
+        if length > MODULE_LINES:
+            yield f"{module.relative.as_posix()}: {length} lines; split it by noun"
+        for name, function in functions(module.tree):
+            length = (function.end_lineno or function.lineno) - function.lineno + 1
+            if length > FUNCTION_LINES:
+                yield f"{module.at(function)}: `{name}` has {length} lines, at most {FUNCTION_LINES}"
+
+
+def names(root: Path) -> Iterator[str]:
+    """No drawers for leftovers, no names that say nothing."""
+    for module in modules(root):
+        for part in module.name.split("."):
+            if DRAWERS & set(part.split("_")):
+                yield f"{module.relative.as_posix()}: `{part}` is a drawer; name what is in it"
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef) and CLASS_NAME.match(node.name):
+                yield f"{module.at(node)}: class `{node.name}`; name what it is"
+
+
+def depth(root: Path) -> Iterator[str]:
+    """Two levels: package, then module. Every directory with code is a package."""
+    for module in modules(root):
+        if len(module.relative.parts) > 3:
+            yield f"{module.relative.as_posix()}: deeper than two levels"
+        if not (module.path.parent / "__init__.py").is_file():
+            yield f"{module.relative.as_posix()}: no `__init__.py` beside it"
+
+
+def docstrings(root: Path) -> Iterator[str]:
+    """A module opens with what it is."""
+    for module in modules(root):
+        if not ast.get_docstring(module.tree):
+            yield f"{module.relative.as_posix()}: no docstring"
+
+
+def broad_catches(root: Path) -> Iterator[str]:
+    """`except Exception` only at the outer edges. A handler that ends in a bare `raise` lets everything through."""
+    unused = dict(OUTER_EDGES)
+    for module in modules(root):
+        for node in ast.walk(module.tree):
+            if not catches_all(node):
+                continue
+            edge = f"{module.relative.as_posix()}:{enclosing(module, node)}"
+            unused.pop(edge, None)
+            if edge not in OUTER_EDGES:
+                yield f'{module.at(node)}: catches everything; "{edge}" is not an outer edge'
+    if root == SRC:
+        yield from (f"OUTER_EDGES names {edge}, which catches nothing broad" for edge in unused)
+
+
+def catches_all(node: ast.AST) -> bool:
+    if isinstance(node, ast.ExceptHandler):
+        last = node.body[-1]
+        if isinstance(last, ast.Raise) and last.exc is None:
+            return False
+        kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+        return any(kind is None or last_name(kind) in BROAD for kind in kinds)
+    return isinstance(node, ast.Call) and called(node) == "suppress" and any(last_name(a) in BROAD for a in node.args)
+
+
+def environment(root: Path) -> Iterator[str]:
+    """Only `settings` reads the environment."""
+    for module in modules(root):
+        if module.in_guest or module.place == "settings":
+            continue
+        for node in ast.walk(module.tree):
+            if reads_environment(node):
+                yield f"{module.at(node)}: reads the environment; `settings` does that"
+
+
+def reads_environment(node: ast.AST) -> bool:
+    names = {"environ", "environb", "getenv", "getenvb"}
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "os" and bool(names & {alias.name for alias in node.names})
+    return isinstance(node, ast.Attribute) and node.attr in names and last_name(node.value) == "os"
+
+
+Rule = Callable[[Path], Iterator[str]]
+RULES: list[Rule] = [
+    import_order, front_doors, guest_alone, sizes, names, depth, docstrings, broad_catches, environment
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_source_keeps_the_rule(rule: Rule) -> None:
+    found = list(rule(SRC))
+    assert not found, "\n".join([rule.__doc__ or "", *found])
+
+
+def test_the_source_is_where_this_test_looks() -> None:
+    assert {"toolwright.errors", "toolwright_guest"} <= {module.name for module in modules(SRC)}
+
+
+# --- the rules can fail ---
+
+
+def lines(count: int, indent: str = "") -> str:
+    return f"\n{indent}".join(["x = 1"] * count)
+
+
+SOUND = {
+    "toolwright/__init__.py": "if TYPE_CHECKING:\n    from toolwright.scope import Scope",
+    "toolwright/__main__.py": "from toolwright.cli import main",
+    "toolwright/errors.py": lines(MODULE_LINES - 1),
+    "toolwright/events.py": "def f():\n    " + lines(FUNCTION_LINES - 1, "    "),
+    "toolwright/settings.py": "import os\ndef read(): return os.environ['X']",
+    "toolwright/doors.py": "from toolwright_guest.wire import Packed\nfrom toolwright.errors import E",
+    "toolwright/scope/__init__.py": "from toolwright.scope.handles import Scope\nfrom . import handles",
+    "toolwright/scope/handles.py": "from toolwright import errors\nfrom ..doors import Host\nfrom . import stubs",
+    "toolwright/scope/stubs.py": "try: ...\nexcept ValueError: ...\ntry: ...\nexcept BaseException:\n    raise",
+    "toolwright/cli/__init__.py": "import toolwright.scope\ndef main(): ...",
+    "toolwright/testing/__init__.py": "from toolwright.cli import main\nfrom toolwright.testing.models import M",
+    "toolwright/testing/models.py": "class Manage: ...\nclass Baseline: ...",
+    "toolwright_guest/__init__.py": "",
+    "toolwright_guest/wire.py": "import struct\nfrom toolwright_guest import loop\nfrom . import loop",
+    "toolwright_guest/loop.py": "import asyncio, collections.abc\ndef f():\n    import numpy.linalg",
+}
+
+LONG_FUNCTION = "def f():\n    " + lines(FUNCTION_LINES, "    ")
+LONG_METHOD = "class C:\n    async def m(self):\n        " + lines(FUNCTION_LINES, "        ")
+
+BROKEN: list[tuple[Rule, str, str, str]] = [
+    (import_order, "toolwright/errors.py", "import toolwright.scope", "`errors` stands above `scope`"),
+    (import_order, "toolwright/doors.py", "from toolwright.scope import Scope", "`doors` stands above `scope`"),
+    (import_order, "toolwright/doors.py", "from .scope import Scope", "`doors` stands above `scope`"),
+    (import_order, "toolwright/doors.py", "from . import scope", "`doors` stands above `scope`"),
+    (import_order, "toolwright/scope/stubs.py", "from ..cli import main", "`scope` stands above `cli`"),
+    (import_order, "toolwright/scope/stubs.py", "def f():\n    import toolwright.cli", "stands above `cli`"),
+    (import_order, "toolwright/scope/stubs.py", "if TYPE_CHECKING:\n    from toolwright import cli", "above `cli`"),
+    (import_order, "toolwright/scope/stubs.py", "importlib.import_module('toolwright.cli')", "above `cli`"),
+    (import_order, "toolwright/scope/stubs.py", "from toolwright import Runtime", "through the public face"),
+    (import_order, "toolwright/scope/stubs.py", "import toolwright", "through the public face"),
+    (import_order, "toolwright/cli/run.py", "from toolwright.testing import M", "which is for tests"),
+    (import_order, "toolwright/__init__.py", "from toolwright.testing import M", "which is for tests"),
+    (import_order, "toolwright/extras.py", "", "`extras` is not in the layout"),
+    (import_order, "toolwright/extras/__init__.py", "", "`extras` is not in the layout"),
+    (front_doors, "toolwright/cli/run.py", "from toolwright.scope.handles import H", "from `toolwright.scope`"),
+    (front_doors, "toolwright/cli/run.py", "from toolwright.scope import handles", "from `toolwright.scope`"),
+    (front_doors, "toolwright/cli/run.py", "import toolwright.scope.handles as h", "from `toolwright.scope`"),
+    (front_doors, "toolwright/__init__.py", "from .scope.handles import H", "from `toolwright.scope`"),
+    (guest_alone, "toolwright_guest/loop.py", "from toolwright.errors import E", "imports `toolwright.errors`"),
+    (guest_alone, "toolwright_guest/loop.py", "def f():\n    import requests", "the guest imports `requests`"),
+    (guest_alone, "toolwright_guest/loop.py", "import numpy", "the guest imports `numpy`"),
+    (guest_alone, "toolwright_guest/loop.py", "from pydantic import BaseModel", "the guest imports `pydantic`"),
+    (sizes, "toolwright/doors.py", lines(MODULE_LINES), "500 lines"),
+    (sizes, "toolwright/doors.py", LONG_FUNCTION, "`f` has 61 lines"),
+    (sizes, "toolwright/doors.py", LONG_METHOD, "`C.m` has 61 lines"),
+    (names, "toolwright/scope/utils.py", "", "`utils` is a drawer"),
+    (names, "toolwright/scope/_common.py", "", "`_common` is a drawer"),
+    (names, "toolwright/core/__init__.py", "", "`core` is a drawer"),
+    (names, "toolwright/scope/wire_helpers.py", "", "`wire_helpers` is a drawer"),
+    (names, "toolwright_guest/loop.py", "class LoopManager: ...", "class `LoopManager`"),
+    *((names, "toolwright/doors.py", f"class {name}: ...", f"class `{name}`")
+      for name in ("DoorHelper", "CallHandler", "HostService", "HostImpl", "_HostImpl", "BaseHost", "Base")),
+    (depth, "toolwright/scope/deep/__init__.py", "", "deeper than two levels"),
+    (depth, "toolwright_guest/a/b/c.py", "", "deeper than two levels"),
+    (depth, "toolwright/store/sqlite.py", "", "no `__init__.py` beside it"),
+    (docstrings, "toolwright/scope/bare.py", "NO DOCSTRING", "no docstring"),
+    (broad_catches, "toolwright/doors.py", "def f():\n  try: ...\n  except Exception: ...", "toolwright/doors.py:f"),
+    (broad_catches, "toolwright/doors.py", "try: ...\nexcept: ...", "toolwright/doors.py:<module>"),
+    (broad_catches, "toolwright/doors.py", "try: ...\nexcept (OSError, Exception) as e: ...", "catches everything"),
+    (broad_catches, "toolwright/doors.py", "try: ...\nexcept builtins.BaseException: ...", "catches everything"),
+    (broad_catches, "toolwright/doors.py", "try: ...\nexcept Exception as e:\n  raise E from e", "catches everything"),
+    (broad_catches, "toolwright/doors.py", "with contextlib.suppress(Exception): ...", "catches everything"),
+    (broad_catches, "toolwright_guest/loop.py", "try: ...\nexcept Exception: ...", "catches everything"),
+    (environment, "toolwright/doors.py", "import os\nx = os.environ.get('X')", "reads the environment"),
+    (environment, "toolwright/doors.py", "import os\nx = os.getenv('X')", "reads the environment"),
+    (environment, "toolwright/doors.py", "from os import environ", "reads the environment"),
+]  # fmt: skip
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("" if text == "NO DOCSTRING" else f'"""A docstring."""\n{text}\n', encoding="utf-8")
+    return root
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_a_sound_tree_passes(rule: Rule, tmp_path: Path) -> None:
+    assert list(rule(write(tmp_path, SOUND))) == []
+
+
+@pytest.mark.parametrize(("rule", "file", "text", "said"), BROKEN)
+def test_a_broken_tree_is_reported(rule: Rule, file: str, text: str, said: str, tmp_path: Path) -> None:
+    found = list(rule(write(tmp_path, SOUND | {file: text})))
+    assert any(said in line and line.startswith(file) for line in found), found
+
+
+def test_a_stale_outer_edge_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(OUTER_EDGES, "toolwright/errors.py:gone", "it was there once")
+    assert [line for line in broad_catches(SRC) if "errors.py:gone" in line]
+
+
+def test_a_listed_outer_edge_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(OUTER_EDGES, "toolwright/doors.py:Door.call", "whatever host code raises becomes an answer")
+    text = "class Door:\n  def call(self):\n    try: ...\n    except Exception: ..."
+    assert list(broad_catches(write(tmp_path, SOUND | {"toolwright/doors.py": text}))) == []
