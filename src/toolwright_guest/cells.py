@@ -7,6 +7,7 @@ import errno
 import inspect
 import linecache
 import sys
+import textwrap
 import traceback
 from typing import Any
 
@@ -30,6 +31,8 @@ def filename(cell: int) -> str:
 def compiled(code: str, cell: int) -> tuple[Any, str | None]:
     """The code object, and the name that holds the value after it ran (None: the cell has no value)."""
     name = filename(cell)
+    if code.lstrip("\n")[:1].isspace():  # indented as a whole, as notebooks allow it
+        code = textwrap.dedent(code)
     linecache.cache[name] = (len(code), None, (code + "\n").splitlines(keepends=True), name)
     tree = ast.parse(code, name)
     result = _keep_value(tree)
@@ -107,7 +110,8 @@ def _traceback(error: BaseException) -> tuple[str, int | None]:
             line = own[-1].lineno if own else part.lineno if isinstance(error, SyntaxError) else None
         inner = part.stack[-1] if part.stack else None
         part.stack = traceback.StackSummary.from_list(own)
-        if inner is not None and inner not in own and OWN not in inner.filename:
+        elsewhere = inner is not None and inner not in own and OWN not in inner.filename
+        if elsewhere and not issubclass(part.exc_type or Exception, SyntaxError):  # that tells its place itself
             part.stack.append(inner)
         part = part.__cause__ or part.__context__
     text = "".join(report.format())

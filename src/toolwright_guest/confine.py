@@ -47,7 +47,7 @@ class Confinement:
         self._proc_self = -1
         self._zygote = os.pidfd_open(os.getpid())
         self._baseline = 0
-        self._paths: dict[str, list[str]] = plan["landlock"]
+        self._paths: dict[str, dict[str, list[str]]] = plan["landlock"]
         self._landlock = _landlock_attributes(kernel.landlock_abi())
         self._handled: int = struct.unpack_from("Q", self._landlock)[0] if self._landlock else 0
         self._ruleset = -1
@@ -75,9 +75,10 @@ class Confinement:
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
-            with contextlib.suppress(BaseException):
+            try:
                 self._try_out(writer, limits)
-            os._exit(1)
+            finally:
+                os._exit(1)
         os.close(writer)
         with open(reader, "rb") as answer:
             lines = answer.read().decode().splitlines()
@@ -162,11 +163,13 @@ class Confinement:
         if self._landlock is None:
             raise OSError(errno.ENOSYS, "this kernel has no Landlock, or booted without it")
         self._ruleset = kernel.landlock_create(self._landlock)
-        for path in self._paths["read"]:
+        rooted = "mount" in self._layers.got
+        paths = self._paths["rooted" if rooted else "bare"]
+        for path in paths["read"]:
             self._allow(path, _READ)
-        for path in self._paths["device"]:
+        for path in paths["device"]:
             self._allow(path, _DEVICE)
-        if "mount" in self._layers.got:
+        if rooted:
             self._allow("/tmp", ~_MAKE_SPECIAL)
 
     def _allow(self, path: str, access: int) -> None:
@@ -178,7 +181,7 @@ class Confinement:
 
 
 def _landlock_attributes(abi: int) -> ctypes.Array[ctypes.c_char] | None:
-    """All that this version can refuse: every file right; TCP ports from 4 on; signals and abstract sockets from 6 on."""
+    """All that this version can refuse: file rights; TCP ports from 4 on; signals and abstract sockets from 6 on."""
     if abi < 1:
         return None
     files = (1 << _RIGHTS_OF_ABI.get(abi, 16)) - 1

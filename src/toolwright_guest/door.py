@@ -31,8 +31,9 @@ class Mailbox:
 class Door:
     """The socket to the host, shared by the threads of the guest."""
 
-    def __init__(self, conn: socket.socket) -> None:
-        self.conn = conn
+    conn: socket.socket  # set when the guest's life begins; the door itself is made ahead, in the zygote
+
+    def __init__(self) -> None:
         self.cell = 0
         self.main = Mailbox()
         self.drops: deque[tuple[int, int]] = deque()
@@ -83,11 +84,20 @@ class Door:
 
     def enter(self, mailbox: Mailbox) -> None:
         """From here on calls of the host that belong to no call of ours go to `mailbox` (main thread only)."""
-        if threading.get_ident() == self._main_thread:
+        if threading.get_ident() != self._main_thread:
+            return
+        with self._turn:
+            outer = self._main_stack[-1].queue
             self._main_stack.append(mailbox)
+            # what came before this one waited is its to serve: the outer ones do not look before it is done
+            mailbox.queue.extend(message for message in outer if message[0][0] == "i")
+            for message in mailbox.queue:
+                outer.remove(message)
 
     def leave(self, mailbox: Mailbox) -> None:
-        if threading.get_ident() == self._main_thread:
+        if threading.get_ident() != self._main_thread:
+            return
+        with self._turn:
             self._main_stack.remove(mailbox)
             if mailbox.queue:  # what came too late for it belongs to the next in line
                 self._main_stack[-1].queue.extend(mailbox.queue)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import importlib
+import sys
 from typing import Any
 
 from toolwright_guest.wire import Packer, Unpacker
@@ -10,12 +12,26 @@ from toolwright_guest.wire import Packer, Unpacker
 
 def make_class(about: dict[str, Any], bases: tuple[Any, ...]) -> Any:
     """The guest's class for one of the host's. `bases` are those already rebuilt."""
+    standard = _standard(about["module"], about["name"])
+    if standard is not None:
+        return standard
     builtin = tuple(getattr(builtins, name) for name in about["builtins"])
-    namespace = {"__doc__": about["doc"], "__module__": about["module"], "__init__": _init, "__str__": _text}
+    namespace = {"__doc__": about["doc"], "__module__": about["module"], "__init__": rebuilt, "__str__": _text}
     try:
         return type(about["name"], (*bases, *builtin), namespace)
     except TypeError:  # bases whose order or layout does not fit: the first builtin still tells what it is
         return type(about["name"], builtin[:1] or (Exception,), namespace)
+
+
+def _standard(module: str, name: str) -> Any:
+    """The standard library's own class, so that `except json.JSONDecodeError` means what it says."""
+    if module.partition(".")[0] not in sys.stdlib_module_names or module.partition(".")[0] == "__main__":
+        return None
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError:
+        return None
+    return found if isinstance(found, type) and issubclass(found, BaseException) else None
 
 
 def build(world: Any, body: Any, unpacker: Unpacker) -> BaseException:
@@ -58,7 +74,8 @@ def pack(error: BaseException, packer: Packer) -> Any:
     return {"E": [number if number is not None else names[0], packer.pack(args), type(error).__name__, packer.pack(text)]}
 
 
-def _init(self: BaseException, *args: Any) -> None:
+def rebuilt(self: BaseException, *args: Any) -> None:
+    """The `__init__` of every class that is made here."""
     self.args = args
 
 

@@ -13,7 +13,7 @@ import socket
 import sys
 from typing import Any
 
-from toolwright_guest import forkhooks, interpreter, kernel, probe
+from toolwright_guest import forkhooks, interpreter, kernel
 from toolwright_guest.confine import Confinement
 
 SETUP_FAILED = 97
@@ -46,7 +46,6 @@ class Forks:
         self._host = host
         self._apart = apart
         self._own = os.open(f"{host}/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
-        self._warm_up = getattr(interpreter, "prepare", lambda: None)  # what an interpreter can do before its request
         # signal.signal goes through enums: 60 pages touched in each child; the C function below it does not
         self._set_handler = importlib.import_module("_signal").signal
         self._set_wakeup_fd = importlib.import_module("_signal").set_wakeup_fd
@@ -85,13 +84,14 @@ class Forks:
             os.close(fd)
 
     def _child(self, line: socket.socket) -> None:
+        confined = False
         try:
             os.close(self._control.fileno())
             self._set_wakeup_fd(-1)
             self._set_handler(_SIGCHLD, _SIG_DFL)
             os.setsid()
             self._confinement.begin()
-            self._warm_up()
+            interpreter.rehearse()
             message, fds, _, _ = socket.recv_fds(line, REQUEST, 2)
             if not message:
                 os._exit(0)
@@ -100,19 +100,22 @@ class Forks:
             os.dup2(fds[0], 3, inheritable=False)
             request = json.loads(message)
             self._confinement.apply(self._host + request["workspace"], request["limits"])
-        except BaseException as error:  # no way back from here but out: the parent's code must not run twice
-            os.write(1, f"setup: {error}\n".encode())
+            confined = True
+            _run(request)
+        finally:  # no way back from here but out: the parent's code must not run twice
+            if not confined:
+                os.write(1, f"setup: {sys.exc_info()[1]}\n".encode())
             os._exit(SETUP_FAILED)
-        _run(request)
 
 
 def _run(request: dict[str, Any]) -> None:
     conn = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, 3)
     code = 1
     try:
-        (probe if "probe" in request else interpreter).main(conn, request)
+        sys.modules[request["entry"]].main(conn, request)
         code = 0
-    except BaseException:  # the last words of a broken guest go to its output
-        sys.excepthook(*sys.exc_info())
     finally:
+        error = sys.exc_info()[1]
+        if error is not None:  # the last words of a broken guest go to its output
+            sys.excepthook(type(error), error, error.__traceback__)
         os._exit(code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import faulthandler
-import os
+import mmap
 import socket
 import sys
 from _sitebuiltins import _Helper  # pyright: ignore[reportPrivateUsage, reportMissingModuleSource]
@@ -12,28 +12,57 @@ from typing import Any, NoReturn
 
 from toolwright_guest import cells, loop, refusals
 from toolwright_guest.door import Door
-from toolwright_guest.wire import Packed
+from toolwright_guest.wire import Packed, frame
 from toolwright_guest.world import World
 
 REPR_LIMIT = 20_000
 RESERVE = 1 << 20
+REHEARSALS = 16
+
+_ready: Guest | None = None
+
+
+def prepare() -> None:
+    """In the zygote, once: all that needs no session, so that a guest's life begins with its first cell."""
+    global _ready
+    _open_output()
+    refusals.install()
+    _ready = Guest()
+    for _ in range(REHEARSALS):
+        rehearse()
 
 
 def main(conn: socket.socket, request: dict[str, Any]) -> NoReturn:
     """Serve until the host closes the connection."""
-    _open_output()
-    refusals.install(request["limits"]["processes"])
-    Guest(conn).serve()
+    if request["limits"]["processes"] <= 0:
+        refusals.refuse_processes()
+    guest = _ready or Guest()
+    guest.begin(conn)
+    while True:
+        guest.step()
+
+
+def rehearse() -> None:
+    """Run a cell that does nothing, so that a guest's first one finds its code warm and its memory its own."""
+    if _ready is None:
+        return
+    ours, theirs = socket.socketpair()
+    names, code = frame(["b", {"m": {}}], []), frame(["x", 0, "None"], [])
+    ours.sendall(names[0] + code[0])
+    _ready.begin(theirs)
+    _ready.step()
+    _ready.step()
+    ours.close()
+    theirs.close()
 
 
 def _open_output() -> None:
     # One line at a time, so that prints stream; what C code writes to descriptor 1 goes the same way.
     sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
-    sys.stdin = open(os.devnull, encoding="utf-8")
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
     builtins.help, builtins.exit, builtins.quit = _Helper(), _leave, _leave  # what -S leaves out of a session
     sys.__stdout__, sys.__stderr__, sys.__stdin__ = sys.stdout, sys.stderr, sys.stdin
-    faulthandler.enable(file=2, all_threads=False)
 
 
 def _leave(code: object = None) -> NoReturn:
@@ -43,23 +72,27 @@ def _leave(code: object = None) -> NoReturn:
 class Guest:
     """One session's interpreter."""
 
-    def __init__(self, conn: socket.socket) -> None:
-        self._door = Door(conn)
+    def __init__(self) -> None:
+        self._door = Door()
         self._world = World(self._door)
         self._loop = loop.install(self._door, self._world.deliver)
         self._names = cells.fresh_names()
-        self._reserve = bytearray(RESERVE)
 
-    def serve(self) -> NoReturn:
-        while True:
-            message, blobs = self._door.receive(self._door.main)
-            match message[0]:
-                case "b":
-                    self._names.update(self._world.unpack(message[1], blobs))
-                case "x":
-                    self._run(message[1], message[2])
-                case _:
-                    self._world.deliver((message, blobs), None)
+    def begin(self, conn: socket.socket) -> None:
+        self._door.conn = conn
+        self._keep_reserve()
+        faulthandler.enable(file=2, all_threads=False)
+
+    def step(self) -> None:
+        """Take one message of the host and do what it says."""
+        message, blobs = self._door.receive(self._door.main)
+        match message[0]:
+            case "b":
+                self._names.update(self._world.unpack(message[1], blobs))
+            case "x":
+                self._run(message[1], message[2])
+            case _:
+                self._world.deliver((message, blobs), None)
 
     def _run(self, cell: int, code: str) -> None:
         self._door.cell = cell
@@ -68,19 +101,20 @@ class Guest:
             report: list[Any] = ["d", cell, "value"]
             packed = self._packed(value)
         except BaseException as error:  # whatever the cell raised, KeyboardInterrupt and SystemExit too, is its outcome
-            self._reserve = bytearray()  # out of memory is told with what was kept back for it
+            self._reserve.close()  # out of memory is told with what was kept back for it
             report = ["d", cell, "error"]
             packed = Packed(cells.told(error), [])
         _flush()
         self._door.send([*report, self._door.take_drops(), packed.tree], packed.blobs)
-        if not self._reserve:
+        if self._reserve.closed:
             self._keep_reserve()
 
     def _keep_reserve(self) -> None:
+        # Mapped and never touched: it counts against the limit, and takes no memory.
         try:
-            self._reserve = bytearray(RESERVE)
-        except MemoryError:
-            self._reserve = bytearray()
+            self._reserve = mmap.mmap(-1, RESERVE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError:
+            return
 
     def _packed(self, value: Any) -> Packed:
         try:

@@ -11,7 +11,8 @@ import os
 import stat
 import struct
 from collections.abc import Callable
-from ctypes import c_char_p, c_int, c_long, c_ulong, c_void_p
+from ctypes import c_char_p, c_int, c_long, c_ulong
+from typing import Any
 
 CLONE_NEWNS = 0x0002_0000
 CLONE_NEWUTS = 0x0400_0000
@@ -36,7 +37,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _Function = Callable[..., int]
 
 
-def _bind(name: str, *argtypes: type[ctypes._SimpleCData[object]]) -> _Function:  # pyright: ignore[reportPrivateUsage] -- ctypes has no public name for it
+def _bind(name: str, *argtypes: Any) -> _Function:
     function = getattr(_libc, name)
     function.argtypes = argtypes
     return function

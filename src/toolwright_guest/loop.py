@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+import threading
 from asyncio import events
 from typing import Any
 
@@ -17,20 +18,21 @@ from toolwright_guest.door import Door, Mailbox
 SPINS = 64
 
 _asyncio_run = asyncio.run
+_threads: dict[int, Any] = threading._active  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
 
 
 class DoorSelector(selectors.PollSelector):
     """A selector that waits for the door as well as for its own descriptors."""
 
-    def __init__(self, door: Door, deliver: Any) -> None:
+    def __init__(self, door: Door, deliver: Any, before_waiting: Any) -> None:
         super().__init__()
         self._door = door
         self._deliver = deliver
-        self._fd = door.conn.fileno()
+        self._before_waiting = before_waiting
+        self._fd = -1
         self._found: list[Any] = []
         self._spins = 0
         self.mailbox = Mailbox()
-        self._selector.register(self._fd, 1)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
 
     def select(self, timeout: float | None = None) -> list[Any]:
         if timeout is not None and timeout <= 0:
@@ -39,6 +41,8 @@ class DoorSelector(selectors.PollSelector):
                 return []
         self._spins = 0
         self._found = []
+        if len(_threads) > 1:
+            self._before_waiting()
         message = self._door.receive(self.mailbox, self._poll, timeout)
         if message is not None:
             self._deliver(message)
@@ -46,6 +50,9 @@ class DoorSelector(selectors.PollSelector):
 
     def _poll(self, timeout: float | None) -> bool:
         poller: Any = self._selector  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+        if self._fd < 0:
+            self._fd = self._door.conn.fileno()
+            poller.register(self._fd, 1)
         ready = poller.poll(None if timeout is None else max(0, -int(-timeout * 1000 // 1)))
         door = False
         for fd, event in ready:
@@ -64,8 +71,30 @@ class GuestLoop(asyncio.SelectorEventLoop):
 
     def __init__(self, door: Door, deliver: Any) -> None:
         self._door = door
-        self.selector = DoorSelector(door, lambda message: deliver(message, self))
+        self.selector = DoorSelector(door, lambda message: deliver(message, self), self._open_self_pipe)
         super().__init__(self.selector)
+
+    # Other threads wake a loop through a pair of sockets. Most guests have no other threads, and a loop that is made in
+    # the zygote must not share its sockets with the guests that are forked from it: so it is made when it is needed.
+
+    def _make_self_pipe(self) -> None:
+        self._ssock = self._csock = None
+
+    def _open_self_pipe(self) -> None:
+        if self._ssock is None:
+            super()._make_self_pipe()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+
+    def _close_self_pipe(self) -> None:
+        if self._ssock is not None:
+            super()._close_self_pipe()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+
+    def add_signal_handler(self, sig: int, callback: Any, *args: Any) -> None:
+        self._open_self_pipe()
+        super().add_signal_handler(sig, callback, *args)
+
+    def _check_running(self) -> None:
+        if self.is_running():
+            raise RuntimeError("This event loop is already running")
 
     def run_forever(self) -> None:
         outer = events._get_running_loop()  # pyright: ignore[reportPrivateUsage]

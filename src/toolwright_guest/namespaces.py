@@ -1,4 +1,4 @@
-"""The namespaces that a zygote makes once and its children share: user, mount, net, ipc, uts; and its own pid namespace.
+"""The namespaces that a zygote makes once, for itself and its children: user, mount, net, ipc, uts, and its own pid.
 
 A layer that this machine refuses is left out and recorded with the reason. Knows nothing of children or of mounts.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import select
+import socket
 from collections.abc import Callable
 
 from toolwright_guest import kernel
@@ -85,11 +86,13 @@ def _become_root_of_own() -> None:
 
 
 def enter(layers: Layers, origin: Origin) -> None:
-    """Moves this process into namespaces of its own. It comes back in another process: pid 1 of the new pid namespace."""
+    """Moves into new namespaces. It returns in another process: the first of the new pid namespace."""
     if not origin.privileged:
         layers.attempt("user", _become_root_of_own)
     for name, flag in _SHARED.items():
         layers.attempt(name, lambda flag=flag: kernel.unshare(flag))
+    if "uts" in layers.got:
+        socket.sethostname("guest")  # the machine's own name is none of a guest's business
     if "mount" in layers.got:
         kernel.mount(b"none", b"/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     layers.attempt("pid", lambda: kernel.unshare(kernel.CLONE_NEWPID))

@@ -40,14 +40,30 @@ class ProxyClass(type):
 
     _toolwright_world: Any
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
+        records.refuse_subclass(bases)
+        super().__init__(name, bases, namespace)
+
+    def __call__(cls, /, *args: Any, **kwargs: Any) -> Any:
         return cls._toolwright_world.call("new", records.class_id(cls), "", *args, **kwargs)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return cls.__subclasscheck__(type(instance))
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return records.class_id(cls) in subclass.__dict__.get("_toolwright_bases", ()) or cls is subclass
+        number, bases = records.class_id(cls), subclass.__dict__.get("_toolwright_bases")
+        if cls is subclass or bases is None or number in bases:
+            return cls is subclass or bases is not None
+        asked: set[Any] = subclass.__dict__["_toolwright_asked"]
+        if number not in asked:  # `cls` may have come into scope after `subclass` was described
+            asked.add(number)
+            tell_again(subclass, cls._toolwright_world.call("about", records.class_id(subclass)))
+        return number in subclass.__dict__["_toolwright_bases"]
+
+    @property
+    def __signature__(cls) -> inspect.Signature | None:
+        packed = cls.__dict__.get("_toolwright_signature")
+        return None if packed is None else _signature(*packed)
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("_") or not cls.__dict__.get("_toolwright_bound"):
@@ -101,13 +117,14 @@ def make_class(world: Any, number: int, about: dict[str, Any], unpacker: Unpacke
         case "record" | "model":
             return records.make_record(world, number, about)
         case "namedtuple":
-            return records.make_namedtuple(number, about)
+            return records.make_namedtuple(world, number, about)
         case "enum":
             return records.make_enum(number, about, unpacker)
         case "error":
             bases = tuple(world._class(*base, unpacker) for base in about["bases"])
             cls = faults.make_class(about, bases)
-            cls._toolwright_class = number
+            if cls.__dict__.get("__init__") is faults.rebuilt:  # else it is the standard library's own
+                cls._toolwright_class = number
             return cls
         case _:
             return _make_proxy_class(world, number, about)
@@ -120,8 +137,10 @@ def _make_proxy_class(world: Any, number: int, about: dict[str, Any]) -> Any:
         "__module__": about["module"],
         "_toolwright_class": number,
         "_toolwright_bases": frozenset((number, *about["ancestors"])),
+        "_toolwright_asked": set[int](),
         "_toolwright_world": world,
         "_toolwright_bound": about["bound"],
+        "_toolwright_signature": about["signature"],
     }
     for name, flags, signature, doc in about["methods"]:
         namespace[name] = _Lazy(world, name, flags, signature, doc)
@@ -143,6 +162,13 @@ def _make_proxy_class(world: Any, number: int, about: dict[str, Any]) -> Any:
     return ProxyClass(about["name"], (Proxy,), namespace)
 
 
+def tell_again(cls: Any, about: dict[str, Any]) -> None:
+    """What changes about a class that is known already: it came into scope by name, and so did bases of it."""
+    type.__setattr__(cls, "_toolwright_bound", about["bound"])
+    if "_toolwright_bases" in cls.__dict__:
+        type.__setattr__(cls, "_toolwright_bases", frozenset((records.class_id(cls), *about["ancestors"])))
+
+
 class _Lazy:
     """A method that is made on its first use: a class of two hundred methods costs what is used of it."""
 
@@ -158,6 +184,8 @@ class _Lazy:
             made: Any = staticmethod(_class_method(world, records.class_id(self._owner), name, flags))
         else:
             made = _method(world, name, flags)
+            if signature is not None:  # `inspect` takes the first parameter of a bound method away
+                signature = [[["self", 1, None, None], *signature[0]], signature[1]]
         dress(getattr(made, "__func__", made), f"{self._owner.__name__}.{name}", signature, doc)
         type.__setattr__(self._owner, name, made)
         return made.__get__(proxy, owner)
@@ -213,12 +241,15 @@ def dress(made: Any, qualname: str, signature: Any, doc: str) -> None:
     made.__module__ = "scope"
     made.__doc__ = doc
     if signature is not None:
-        parameters, returns = signature
-        made.__signature__ = inspect.Signature(
-            [_parameter(*p) for p in parameters],
-            return_annotation=inspect.Signature.empty if returns is None else _Source(returns),
-            __validate_parameters__=False,
-        )
+        made.__signature__ = _signature(*signature)
+
+
+def _signature(parameters: list[Any], returns: str | None) -> inspect.Signature:
+    return inspect.Signature(
+        [_parameter(*p) for p in parameters],
+        return_annotation=inspect.Signature.empty if returns is None else _Source(returns),
+        __validate_parameters__=False,
+    )
 
 
 def _parameter(name: str, kind: int, default: str | None, annotation: str | None) -> inspect.Parameter:
@@ -238,6 +269,17 @@ class _Source(str):
         return str(self)
 
 
+class _Attribute(property):
+    """An attribute of the host's instances. On a class that is in scope by name it is the host's class attribute."""
+
+    name: str
+
+    def __get__(self, proxy: Any, owner: Any = None) -> Any:
+        if proxy is None and owner.__dict__.get("_toolwright_bound"):
+            return owner._toolwright_world.call("get", records.class_id(owner), self.name)
+        return super().__get__(proxy, owner)
+
+
 def _property(world: Any, name: str, doc: str) -> property:
     def read(self: Any) -> Any:
         return world.call("get", self._grip.handle, name)
@@ -248,7 +290,10 @@ def _property(world: Any, name: str, doc: str) -> property:
     def delete(self: Any) -> None:
         world.call("del", self._grip.handle, name)
 
-    return property(read, write, delete, doc)
+    made = _Attribute(read, write, delete, doc)
+    made.name = name
+    made.__doc__ = doc  # a subclass of property keeps its own otherwise
+    return made
 
 
 def _operator(world: Any, name: str) -> Any:
@@ -306,8 +351,11 @@ def _aiter_operator(world: Any) -> Any:
 
 
 def _await_operator(world: Any) -> Any:
+    async def awaited(proxy: Any) -> Any:  # holds the proxy, which is often a temporary, until the answer is here
+        return await world.call_async("await", proxy._grip.handle)
+
     def operator(self: Any) -> Any:
-        return world.call_async("await", self._grip.handle).__await__()
+        return awaited(self).__await__()
 
     return operator
 

@@ -5,9 +5,20 @@ from __future__ import annotations
 import collections
 import dataclasses
 import enum
+import json
 from typing import Any
 
 from toolwright_guest.wire import Packer, Unpacker
+
+# types that are themselves on both sides: `astype(float)` means the host's float. None of these can make much of little.
+TYPES: dict[str, type] = {kind.__name__: kind for kind in (bool, int, float, complex, str, object)}
+
+
+def refuse_subclass(bases: tuple[type, ...]) -> None:
+    """What the host made has its behaviour there; a class derived from it here would have none of it."""
+    for base in bases:
+        if class_id(base) is not None:
+            raise TypeError(f"no class can be derived from {base.__name__}, which lives on the host; hold one and call it")
 
 
 def class_id(value: Any) -> int | None:
@@ -23,8 +34,16 @@ class RecordClass(type):
 
     _toolwright_world: Any
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
+        refuse_subclass(bases)
+        super().__init__(name, bases, namespace)
+
+    def __call__(cls, /, *args: Any, **kwargs: Any) -> Any:
         return cls._toolwright_world.call("new", class_id(cls), "", *args, **kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        # one that holds an object of the host is no copy but a proxy
+        return type.__instancecheck__(cls, instance) or class_id(cls) in getattr(type(instance), "_toolwright_bases", ())
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("_") or not cls.__dict__.get("_toolwright_bound"):
@@ -44,15 +63,21 @@ def make_record(world: Any, number: int, about: dict[str, Any]) -> Any:
         "_toolwright_bound": about["bound"],
     }
     if about["kind"] == "model":
-        namespace |= {"model_dump": _dump, "model_copy": _copy, "model_fields": {n: None for n in names}}
+        namespace |= {"model_dump": _dump, "model_dump_json": _dump_json, "model_copy": _copy, "__iter__": _pairs}
+        namespace["model_fields"] = {n: None for n in names}
     cls: Any = RecordClass(about["name"], (), namespace)
     cls = dataclasses.dataclass(cls, init=False, eq=about["eq"], frozen=about["frozen"], unsafe_hash=about["hash"])
     cls.__match_args__ = tuple(names)
     return cls
 
 
-def make_namedtuple(number: int, about: dict[str, Any]) -> Any:
+def make_namedtuple(world: Any, number: int, about: dict[str, Any]) -> Any:
     cls: Any = collections.namedtuple(about["name"], about["fields"], module=about["module"])  # noqa: PYI024
+
+    def new(_: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return world.call("new", number, "", *args, **kwargs)
+
+    cls.__new__ = new
     cls._toolwright_class = number
     return cls
 
@@ -64,6 +89,11 @@ def make_enum(number: int, about: dict[str, Any], unpacker: Unpacker) -> Any:
     type.__setattr__(cls, "_toolwright_class", number)
     cls.__doc__ = about["doc"]
     return cls
+
+
+def member(cls: Any, name: str | int) -> Any:
+    """A member of an enum by its name; a combination of flags by its number."""
+    return cls[name] if isinstance(name, str) else cls(name)
 
 
 def build(cls: Any, values: list[Any]) -> Any:
@@ -78,25 +108,46 @@ def build(cls: Any, values: list[Any]) -> Any:
 def pack(number: int, value: Any, packer: Packer) -> Any:
     """A record or an enum member on its way to the host, which checks every field."""
     if isinstance(value, enum.Enum):
-        return {"e": [number, value.name]}
+        alone = value.name in type(value).__members__
+        return {"e": [number, value.name if alone else value.value]}
     if isinstance(value, tuple):
         return {"o": [number, [packer.pack(v) for v in value]]}
-    known = packer.seen(value)
-    if known:
-        raise TypeError(f"a {type(value).__name__} that holds itself, or stands twice in the same arguments, cannot cross")
     return {"o": [number, [packer.pack(value.__dict__.get(name)) for name in type(value).__match_args__]]}
 
 
-def _dump(self: Any) -> dict[str, Any]:
-    return {name: _dumped(getattr(self, name)) for name in type(self).__match_args__}
+def _dump(self: Any, *, mode: str = "python", include: Any = None, exclude: Any = (), exclude_none: bool = False) -> Any:
+    if mode == "json":
+        return json.loads(_dump_json(self, include=include, exclude=exclude, exclude_none=exclude_none))
+    names = (n for n in type(self).__match_args__ if n not in exclude and (include is None or n in include))
+    found = {name: _dumped(getattr(self, name), exclude_none) for name in names}
+    return {k: v for k, v in found.items() if v is not None} if exclude_none else found
 
 
-def _dumped(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_dumped(v) for v in value]
+def _dumped(value: Any, exclude_none: bool) -> Any:
+    if type(value) in (list, tuple, set, frozenset):
+        return type(value)(_dumped(v, exclude_none) for v in value)
     if isinstance(value, dict):
-        return {k: _dumped(v) for k, v in value.items()}
-    return value.model_dump() if hasattr(value, "model_dump") else value
+        return {k: _dumped(v, exclude_none) for k, v in value.items()}
+    return _dump(value, exclude_none=exclude_none) if "model_dump" in vars(type(value)) else value
+
+
+def _dump_json(self: Any, *, indent: int | None = None, **which: Any) -> str:
+    separators = (",", ": " if indent is not None else ":")
+    return json.dumps(_dump(self, **which), indent=indent, separators=separators, default=_as_json, ensure_ascii=False)
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, (set, frozenset)):
+        return list(value)
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, bytes):
+        return value.decode()
+    return value.isoformat().replace("+00:00", "Z") if hasattr(value, "isoformat") else str(value)
+
+
+def _pairs(self: Any) -> Any:
+    return iter(vars(self).items())
 
 
 def _copy(self: Any, *, update: dict[str, Any] | None = None) -> Any:

@@ -6,6 +6,7 @@ The kernel refuses these anyway; these words are for the agent that reads the er
 from __future__ import annotations
 
 import builtins
+import multiprocessing.process as process
 import sys
 import types
 from typing import Any
@@ -18,12 +19,15 @@ class NotSupported(RuntimeError):
 NotSupported.__module__ = "toolwright"
 
 
-def install(processes: int) -> None:
-    """Put the clear words in place of what will not work under these limits."""
+def install() -> None:
+    """Put the clear words in place of what no guest can do."""
     builtins.input = _input
     _refuse_multiprocessing()
-    if processes <= 0:
-        sys.addaudithook(_audit)
+
+
+def refuse_processes() -> None:
+    """The same for processes, where the limits allow none."""
+    sys.addaudithook(_audit)
 
 
 def _input(prompt: object = "", /) -> str:
@@ -53,8 +57,6 @@ def _audit(event: str, args: Any) -> None:
 
 
 def _refuse_multiprocessing() -> None:
-    import multiprocessing.process as process
-
     words = "multiprocessing is refused in this sandbox; use threads (ThreadPoolExecutor) or asyncio"
 
     def refuse(*args: Any, **kwargs: Any) -> Any:

@@ -11,9 +11,9 @@ import datetime as dt
 import decimal
 import json
 import pathlib
-import re
 import struct
 import sys
+import time
 import uuid
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ class WireError(ValueError):
 
 
 class Bounds(NamedTuple):
-    """How much one frame may hold."""
+    """How much one frame may hold. A reference counts as many nodes as what it refers to: sharing saves no work here."""
 
     header_bytes: int = 64 << 20
     blob_bytes: int = 512 << 20
@@ -48,8 +48,11 @@ INT_LOW, INT_HIGH = -(1 << 63), 1 << 64
 
 _encode = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":")).encode
 _head = struct.Struct("<II")
-_long_digits = re.compile(r"\d{4301}")
+_DIGITS = bytes(48 if 48 <= byte < 58 else byte for byte in range(256))
+_TOO_MANY_DIGITS = b"0" * 4301
 # CPython reads a number's digits in quadratic time; the interpreter's own guard covers integers, when it is on.
+KEYS_AT_ONCE = 64
+KEY_S, KEYS_S = 20e-6, 0.25  # processor time that inserting keys may take: per key, and whatever their number
 _plain_atoms = frozenset((type(None), bool, float))
 
 
@@ -125,7 +128,7 @@ def _check_header(header: bytes, bounds: Bounds) -> str:
         text = header.decode("ascii")
     except UnicodeDecodeError:
         raise WireError("a frame that is not a message") from None
-    if len(text) > 4300 and _long_digits.search(text):
+    if len(text) > 4300 and _TOO_MANY_DIGITS in header.translate(_DIGITS):
         raise WireError("a number of more than 4300 digits")
     return text
 
@@ -274,7 +277,7 @@ _PACKERS: dict[type, Any] = {
 class Unpacker:
     """One tree to one value. `other(tag, body, unpacker)` builds what is not plain data, or raises."""
 
-    __slots__ = ("_blobs", "_bounds", "_depth", "_made", "_nodes", "other")
+    __slots__ = ("_blobs", "_bounds", "_depth", "_made", "_nodes", "_sizes", "_taken", "other")
 
     def __init__(self, blobs: list[Any], other: Any, bounds: Bounds) -> None:
         self.other = other
@@ -283,6 +286,8 @@ class Unpacker:
         self._depth = 0
         self._nodes = 0
         self._made: list[Any] = []
+        self._sizes: list[int] = []  # how many nodes each of `_made` stands for; 1 while it is not whole
+        self._taken: set[int] = set()
 
     def unpack(self, tree: Any) -> Any:
         kind = type(tree)
@@ -290,10 +295,34 @@ class Unpacker:
             return self._tagged(tree)
         if kind is list:
             made: list[Any] = []
-            self._made.append(made)
+            number, before = self.number(made), self._nodes
             self.fill(made, tree)
+            self.whole(number, before)
             return made
         return tree
+
+    def number(self, made: Any) -> int:
+        """The number by which the rest of the tree may refer to `made`."""
+        self._made.append(made)
+        self._sizes.append(1)
+        return len(self._made) - 1
+
+    def whole(self, number: int, before: int) -> None:
+        """What has this number is filled; `before` is how many nodes there were when that began."""
+        self._sizes[number] += self._nodes - before
+
+    @property
+    def nodes(self) -> int:
+        return self._nodes
+
+    def referred(self, number: Any) -> Any:
+        """What has been made under `number`. It counts as if it were sent again: hashing and checking walk it again."""
+        if type(number) is not int or not 0 <= number < len(self._made):
+            raise WireError("a reference to nothing")
+        self._nodes += self._sizes[number]
+        if self._nodes > self._bounds.nodes:
+            raise WireError("data deeper or larger than the bound")
+        return self._made[number]
 
     def fill(self, made: list[Any], tree: list[Any]) -> None:
         self._nodes += len(tree)
@@ -318,6 +347,9 @@ class Unpacker:
     def blob(self, number: Any) -> Any:
         if type(number) is not int or not 0 <= number < len(self._blobs):
             raise WireError("a blob that is not there")
+        if number in self._taken:  # reading copies it: a blob used a thousand times would be a thousand copies
+            raise WireError("a blob that is used twice")
+        self._taken.add(number)
         return self._blobs[number]
 
     def _enter(self) -> Any:
@@ -353,14 +385,24 @@ class Unpacker:
             raise WireError(f"more than {step} keys with the same hash")
         return keys
 
+    def insert(self, update: Any, keys: list[Any], values: list[Any] | None = None) -> None:
+        """Put checked keys into a dict or a set, a few at a time: different hashes may still be chosen to collide."""
+        most = time.thread_time() + KEYS_S + KEY_S * len(keys)
+        for i in range(0, len(keys), KEYS_AT_ONCE):
+            some = keys[i : i + KEYS_AT_ONCE]
+            update(some if values is None else zip(some, values[i : i + KEYS_AT_ONCE], strict=True))
+            if time.thread_time() > most:
+                raise WireError("keys chosen to collide")
+
 
 def _unpack_dict(u: Unpacker, body: Any) -> dict[Any, Any]:
     made: dict[Any, Any] = {}
-    u._made.append(made)  # pyright: ignore[reportPrivateUsage]
+    number, before = u.number(made), u.nodes
     flat = u.values(body)
     if len(flat) % 2:
         raise WireError("a key without its value")
-    made.update(zip(u.checked_keys(flat[::2]), flat[1::2], strict=True))
+    u.insert(made.update, u.checked_keys(flat[::2]), flat[1::2])
+    u.whole(number, before)
     return made
 
 
@@ -368,34 +410,36 @@ def _unpack_str_dict(u: Unpacker, body: Any) -> dict[str, Any]:
     if type(body) is not dict:
         raise WireError("a tag without its object")
     made: dict[str, Any] = {}
-    u._made.append(made)  # pyright: ignore[reportPrivateUsage]
+    number, before = u.number(made), u.nodes
     if len(body) > u._bounds.keys:  # pyright: ignore[reportPrivateUsage]
         raise WireError("too many keys")
     values: list[Any] = []
     u.fill(values, list(body.values()))
     made.update(zip(body, values, strict=True))
+    u.whole(number, before)
     return made
 
 
 def _unpack_set(u: Unpacker, body: Any) -> set[Any]:
     made: set[Any] = set()
-    u._made.append(made)  # pyright: ignore[reportPrivateUsage]
-    made.update(u.checked_keys(u.values(body)))
+    number, before = u.number(made), u.nodes
+    u.insert(made.update, u.checked_keys(u.values(body)))
+    u.whole(number, before)
     return made
+
+
+def _unpack_frozenset(u: Unpacker, body: Any) -> frozenset[Any]:
+    made: set[Any] = set()
+    u.insert(made.update, u.checked_keys(u.values(body)))
+    return frozenset(made)
 
 
 def _unpack_tuple(u: Unpacker, body: Any) -> tuple[Any, ...]:
+    before = u.nodes
     made = tuple(u.values(body))
     if made:
-        u._made.append(made)  # pyright: ignore[reportPrivateUsage]
+        u.whole(u.number(made), before)
     return made
-
-
-def _unpack_reference(u: Unpacker, body: Any) -> Any:
-    made = u._made  # pyright: ignore[reportPrivateUsage]
-    if type(body) is not int or not 0 <= body < len(made):
-        raise WireError("a reference to nothing")
-    return made[body]
 
 
 def _unpack_integer(u: Unpacker, body: Any) -> int:
@@ -419,10 +463,15 @@ def _unpack_extra(u: Unpacker, body: Any) -> Any:
     build = _EXTRAS.get(name) if type(name) is str else None
     if build is None:
         raise WireError("a kind of value that is not known")
+    if name != "slice" and not all(type(part) in _EXTRA_PARTS for part in parts):
+        raise WireError(f"a {name} that is none")  # a host object's own methods would run in the place of a text's
     try:
         return build(*parts)
     except (ValueError, TypeError, ArithmeticError, AttributeError, LookupError, OSError):
         raise WireError(f"a {name} that is none") from None
+
+
+_EXTRA_PARTS = frozenset((type(None), int, float, str))
 
 
 def _datetime(text: str, zone: str | None, fold: int) -> dt.datetime:
@@ -458,8 +507,8 @@ _EXTRAS: dict[str, Any] = {
     "timezone": lambda seconds: dt.timezone(dt.timedelta(seconds=seconds)),
     "decimal": _decimal,
     "uuid": lambda text: uuid.UUID(hex=text),
-    "path": lambda text: pathlib.Path(text + ""),
-    "complex": lambda real, imag: complex(float(real), float(imag)),
+    "path": lambda text: pathlib.Path(text + ""),  # a text: a number has no `+ ""`
+    "complex": lambda real, imag: complex(real + 0.0, imag + 0.0),
     "range": lambda *parts: range(*_whole(*parts)),
     "slice": slice,
     "ellipsis": lambda: ...,
@@ -470,9 +519,9 @@ _UNPACKERS: dict[str, Any] = {
     "m": _unpack_str_dict,
     "d": _unpack_dict,
     "s": _unpack_set,
-    "F": lambda u, body: frozenset(u.checked_keys(u.values(body))),
+    "F": _unpack_frozenset,
     "t": _unpack_tuple,
-    "r": _unpack_reference,
+    "r": Unpacker.referred,
     "i": _unpack_integer,
     "S": _unpack_text,
     "b": lambda u, body: bytes(u.blob(body)),

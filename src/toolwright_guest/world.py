@@ -6,6 +6,7 @@ Turns values into trees and back on the guest's side, and makes the calls. Proxi
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import enum
 import inspect
 import types
@@ -53,7 +54,10 @@ class World:
 
     def pack(self, value: Any, *, lending: bool = True) -> Packed:
         """A value for the host. Without `lending` a function or an iterator of the guest does not go."""
-        return Packer(self._pack_other if lending else self._pack_data).packed(value)
+        try:
+            return Packer(self._pack_other if lending else self._pack_data).packed(value)
+        except RecursionError:
+            raise TypeError("data that holds itself through a record, or is nested too deeply, cannot cross") from None
 
     def unpack(self, tree: Any, blobs: list[Any]) -> Any:
         return Unpacker(blobs, self._unpack_other, FROM_HOST).unpack(tree)
@@ -61,10 +65,10 @@ class World:
     def _pack_other(self, value: Any, packer: Packer) -> Any:
         try:
             return self._pack_data(value, packer)
-        except _NoData:
+        except _NoData as refused:
             if callable(value) or hasattr(value, "__next__") or hasattr(value, "__anext__"):
                 return {"g": self.lend(value)}
-            raise
+            raise TypeError(str(refused)) from None
 
     def _pack_data(self, value: Any, packer: Packer) -> Any:
         grip = proxies.grip_of(value)
@@ -73,6 +77,8 @@ class World:
         number = records.class_id(value)
         if number is not None:
             return {"c": number}
+        if isinstance(value, type) and records.TYPES.get(value.__name__) is value:
+            return {"T": value.__name__}
         number = records.class_id(type(value))
         if number is not None:
             return records.pack(number, value, packer)
@@ -99,12 +105,14 @@ class World:
                 return self._proxy(handle, lambda grip: proxies.function(self, grip, about))
             case "c":
                 return self._class(*body, unpacker)
+            case "T":
+                return records.TYPES[body]
             case "o":
                 number, about, fields = body
                 return records.build(self._class(number, about, unpacker), unpacker.values(fields))
             case "e":
                 number, about, name = body
-                return self._class(number, about, unpacker)[name]
+                return records.member(self._class(number, about, unpacker), name)
             case "E":
                 return faults.build(self, body, unpacker)
             case "g":
@@ -112,16 +120,18 @@ class World:
             case "a":
                 return frames.build(body, unpacker)
             case "about":
-                return body
+                return body[1]
             case _:
                 raise ValueError(f"the host sent a {tag!r}, which this guest does not know")
 
     def _proxy(self, handle: int, make: Any) -> Any:
         proxy = self._proxies.get(handle)
         if proxy is None:
-            proxy = make(Grip(handle, self.door.drops))
-            self._proxies[handle] = proxy
-        proxies.grip_of(proxy).count += 1
+            grip = Grip(handle, self.door.drops)
+            grip.count = 1  # counted before the proxy is made: if that fails, what is let go of was held
+            proxy = self._proxies[handle] = make(grip)
+        else:
+            proxies.grip_of(proxy).count += 1
         return proxy
 
     def _class(self, number: int, about: Any, unpacker: Unpacker) -> Any:
@@ -130,11 +140,13 @@ class World:
             if about is None:  # its description travels with an answer that is not here yet
                 about = self.call("about", number)
             known = self.classes[number] = proxies.make_class(self, number, about, unpacker)
+        elif about is not None and hasattr(known, "_toolwright_bound"):
+            proxies.tell_again(known, about)
         return known
 
     # calls to the host
 
-    def call(self, verb: str, target: int, name: str = "", *args: Any, **kwargs: Any) -> Any:
+    def call(self, verb: str, target: int, name: str = "", /, *args: Any, **kwargs: Any) -> Any:
         """Ask and wait, blocking this thread; calls of the host into the guest are served meanwhile."""
         packed = self.pack((args, kwargs) if kwargs else args)
         mailbox = Mailbox()
@@ -153,7 +165,7 @@ class World:
         finally:
             door.leave(mailbox)
 
-    async def call_async(self, verb: str, target: int, name: str = "", *args: Any, **kwargs: Any) -> Any:
+    async def call_async(self, verb: str, target: int, name: str = "", /, *args: Any, **kwargs: Any) -> Any:
         """Ask and await; others run meanwhile. Cancelling the await cancels the host's side."""
         loop: Any = asyncio.get_running_loop()
         packed = self.pack((args, kwargs) if kwargs else args)
@@ -257,18 +269,25 @@ def _as_plain(value: Any) -> Any:
     kind = type(value)
     if kind in _VIEWS or isinstance(value, (memoryview, deque)):
         return bytes(value) if isinstance(value, memoryview) else list(value)
+    if kind is types.MappingProxyType:
+        return dict(value)
     if isinstance(value, enum.Enum):
         return value.value
     for plain in (dict, list, tuple, set, frozenset, str, bytes, int, float):
         if isinstance(value, plain):
             return plain(value)
+    if isinstance(value, dt.datetime):  # pandas has its own; what is no moment, such as its NaT, does not go
+        parts = (value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond)
+        return dt.datetime(*parts, value.tzinfo, fold=value.fold) if value == value else value  # noqa: PLR0124
+    if isinstance(value, dt.timedelta) and value == value:  # noqa: PLR0124
+        return dt.timedelta(value.days, value.seconds, value.microseconds)
     scalar = getattr(value, "item", None)
     if scalar is not None and getattr(value, "shape", None) == () and kind.__module__ == "numpy":
         return scalar()
     return value
 
 
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
+_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 
 
 def _advance(iterator: Any) -> Any:

@@ -1,7 +1,7 @@
 """The zygote: imports what guests need, then forks a jailed child for each request on its one socket.
 
 Started by `toolwright.sandboxes.zygotes` as a script, with the descriptor of that socket as its argument. It obeys the
-plan it is sent first, sees no scope and no byte of any session, and ends, with all its children, when the socket closes.
+plan it is sent first, sees no scope and no byte of a session, and ends with all its children when the socket closes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ sys.path.insert(0, os.path.dirname(_HOME))
 from toolwright_guest import forkhooks  # noqa: E402
 
 forkhooks.watch()
-from toolwright_guest import confine, forks, kernel, mounts, namespaces  # noqa: E402
+from toolwright_guest import confine, forks, interpreter, kernel, mounts, namespaces  # noqa: E402
 from toolwright_guest.forks import Forks  # noqa: E402
 
 for _name in sorted(os.listdir(_HOME)):
@@ -52,6 +52,10 @@ def _importable(names: list[str]) -> list[str]:
     return [name for name in names if name in sys.modules or importlib.util.find_spec(name) is not None]
 
 
+def _note(number: int, frame: object) -> None:
+    """A handler must be there for the wake-up descriptor to be written to."""
+
+
 class Zygote:
     """One loop over the socket and the deaths of children. It never waits for a child."""
 
@@ -65,7 +69,7 @@ class Zygote:
     def serve(self) -> None:
         """Until the host closes its end."""
         woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGCHLD, _note)
         signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
@@ -144,6 +148,7 @@ def _prepare(plan: dict[str, Any], control: socket.socket) -> Forks:
         score.write("1000")  # when memory runs out, guests go before the host
     sys.path.extend(plan["site"])
     warnings = _preload(plan["stdlib"]) + _preload(plan["preload"])
+    interpreter.prepare()
     answer = {
         "pid": int(os.readlink(f"{host}/proc/self")),
         "layers": sorted(layers.got),

@@ -1,1 +1,66 @@
-"""The command `toolwright`: one module a command."""
+"""The command `toolwright`: one module a command.
+
+What a command needs is imported when it runs, so that `toolwright --help` stays as light as the parser itself.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from toolwright.cli.doctor import doctor
+from toolwright.cli.exec import execute
+
+# The parser's own errors: typer has carried its parser inside itself since 0.26 and used click before.
+_WrongCommand: Any = typer.BadParameter.__mro__[2]
+
+app = typer.Typer(
+    name="toolwright",
+    help="Run Python that calls your live objects, in a jail that holds no keys, no network and none of your files.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog='Example: toolwright exec -c "sum(range(10))"',
+)
+app.command("exec", epilog="Example: toolwright exec report.py --scope crm=shop.live:crm --memory-mb 512 --wall-s 60")(
+    execute
+)
+app.command("doctor", epilog="Example: toolwright doctor --json")(doctor)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"toolwright {version('toolwright')}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> int:
+    """Run the command line; gives the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter still gets the rest
+    try:
+        return app(prog_name="toolwright", standalone_mode=False) or 0
+    except _WrongCommand as error:
+        words = error.format_message().rstrip(".").replace("\n", " ")
+        where = getattr(getattr(error, "ctx", None), "command_path", "toolwright")
+        if words:  # empty where the help was shown in place of a command
+            print(f"toolwright: {words}; `{where} --help` says more", file=sys.stderr)
+        return error.exit_code
+    except typer.Abort:
+        return 130

@@ -13,6 +13,8 @@ from toolwright.sandboxes.base import (
 from toolwright.sandboxes.files import FileEntry, Files
 from toolwright.sandboxes.jail import GUEST_UID, LAYERS, STANDARD
 from toolwright.sandboxes.packages import Environment, environment
+from toolwright.sandboxes.probe import Finding, Report
+from toolwright.sandboxes.probe import probe as probe_layers
 from toolwright.sandboxes.process import ProcessSandbox
 from toolwright.sandboxes.workspace import Workspace
 
@@ -24,6 +26,7 @@ __all__ = [
     "Environment",
     "FileEntry",
     "Files",
+    "Finding",
     "GuestValue",
     "Interpreter",
     "Limits",
@@ -31,7 +34,9 @@ __all__ = [
     "Opening",
     "Outcome",
     "ProcessSandbox",
+    "Report",
     "Sandbox",
     "Workspace",
     "environment",
+    "probe_layers",
 ]

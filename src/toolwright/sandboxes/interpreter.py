@@ -22,6 +22,7 @@ from toolwright.errors import (
     OutputLimit,
     ProtocolError,
     SandboxDied,
+    TimeLimit,
     UsageError,
 )
 from toolwright.events import CallFinished, CallStarted, Printed
@@ -108,13 +109,14 @@ class ProcessInterpreter:
         watchers = Watchers(self._limits, self._workspace, self._child, self._group, self.kill)
         try:
             verdict, told, blobs = await running.report
+            watchers.stop()
+            return await self._outcome(running, verdict, told, blobs)
         except asyncio.CancelledError:
             self.kill(Cancelled(f"the cell was cancelled. {exits.GONE}"))
             raise
         finally:
             watchers.stop()
             self._cell = None
-        return await self._outcome(running, verdict, told, blobs)
 
     def _send_code(self, cell: int, code: str) -> None:
         joining: asyncio.Task[None] | None = getattr(self, "_joining", None)
@@ -128,7 +130,9 @@ class ProcessInterpreter:
         value: Any = None
         if self._reason is not None or verdict == "ended":
             await self._wait_for_exit()
-            error = self._end_error()
+        printed = self._printing.take()
+        if self._reason is not None or verdict == "ended":
+            error = self._end_error(printed)
         elif verdict == "value":
             try:
                 value = self._value(Packed(told, blobs))
@@ -142,7 +146,7 @@ class ProcessInterpreter:
         return Outcome(
             cell=cell.number,
             value=value,
-            stdout=self._printing.take(),
+            stdout=printed,
             error=error,
             calls=tuple(cell.calls),
             rung="process",
@@ -203,6 +207,7 @@ class ProcessInterpreter:
         title = self._host.title(call)
         cell = self._cell
         if cell is not None and cell.on_event is not None:
+            self._printing.drain()  # what was printed before the call is told before it
             cell.on_event(CallStarted(cell=cell.number, call=call.id, name=title))
         work = self._serve(call, title, cell, refused)
         task = self._tasks[call.id] = self._loop.create_task(work)
@@ -266,7 +271,14 @@ class ProcessInterpreter:
             return
         self._numbers += 1
         self._invokes[self._numbers] = future
+        if self._cell is None:  # no cell whose deadline it could inherit
+            timer = self._loop.call_later(self._limits.wall_s, self._overdue, future)
+            future.add_done_callback(lambda _: timer.cancel())
         self._line.send(["i", self._numbers, parent, lent, arguments.tree], arguments.blobs)
+
+    def _overdue(self, future: Future[Answer]) -> None:
+        if not future.done():
+            self.kill(TimeLimit(f"a guest function, called between cells, ran longer than wall_s={self._limits.wall_s:g}"))
 
     def give_back(self, lent: int, count: int) -> None:
         if self.alive:
@@ -318,10 +330,9 @@ class ProcessInterpreter:
         except TimeoutError:
             raise SandboxDied(f"a killed guest did not end within {EXIT_S:g} s") from None
 
-    def _end_error(self) -> GuestError:
+    def _end_error(self, printed: str) -> GuestError:
         if self._reason is not None and not isinstance(self._reason, LimitExceeded):
             return self._reason
-        printed = self._printing.take()
         status = self._child.exited.result()
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) == SETUP_FAILED:
             raise SandboxDied(f"the guest could not be confined: {printed.strip() or 'no reason given'}")

@@ -25,10 +25,13 @@ INNER_UID = 1000
 
 # What agents' code usually imports: loaded once, shared by all children.
 STDLIB = tuple(
-    "abc array ast asyncio base64 bisect calendar cmath collections concurrent.futures.thread contextlib copy csv dataclasses datetime decimal "
-    "difflib enum fractions functools glob hashlib heapq html inspect io itertools json linecache logging math "
-    "multiprocessing.process numbers operator os pathlib pprint queue random re secrets shutil statistics string struct tempfile textwrap "
-    "threading time traceback types typing unicodedata urllib.parse uuid warnings weakref zoneinfo".split()
+    """
+    abc array ast asyncio base64 bisect calendar cmath collections concurrent.futures.thread contextlib copy
+    csv dataclasses datetime decimal difflib enum fractions functools glob hashlib heapq html inspect io
+    itertools json linecache logging math multiprocessing.process numbers operator os pathlib pprint queue
+    random re secrets shutil statistics string struct tempfile textwrap threading time traceback types typing
+    unicodedata urllib.parse uuid warnings weakref zoneinfo
+    """.split()
 )
 _LIBRARIES = ("/lib64", "/usr/lib64", "/lib/{}", "/usr/lib/{}", "/usr/local/lib/{}", "/lib/ld-musl-{}.so.1")
 _DATA = ("/etc/ld.so.cache", "/usr/share/zoneinfo")
@@ -67,12 +70,14 @@ def render(plan: Plan, interpreter: Interpreter) -> dict[str, Any]:
     programs = base64.b64encode(seccomp.program(programs=True)).decode()
     threads = base64.b64encode(seccomp.program(programs=False)).decode()
     entries = _root(plan, interpreter)
-    mounted = "mount" not in plan.without
     shown = [target for kind, target, _ in entries if kind == "bind"]
     return {
         "layers": [name for name in LAYERS if name not in plan.without],
         "root": entries,
-        "landlock": {"read": ["/"] if mounted else shown, "device": ["/dev"] if mounted else list(_DEVICES)},
+        "landlock": {  # in a root of its own a guest may read all; otherwise what that root would have held
+            "rooted": {"read": ["/"], "device": ["/dev"]},
+            "bare": {"read": shown, "device": _DEVICES},
+        },
         "seccomp": {"threads": threads} | ({"programs": programs} if plan.programs else {}),
         "uid": GUEST_UID,
         "inner_uid": INNER_UID,
@@ -105,7 +110,7 @@ def _root(plan: Plan, interpreter: Interpreter) -> list[Entry]:
     for path in wanted:
         entries.show(path)
     for path in list(entries.shown):
-        entries.mask_packages(path)
+        entries.mask_packages(path, keep={os.path.realpath(path) for path in plan.site})
     for path in plan.site:
         entries.show(str(path))
     entries.add("dir", "/workspace")
@@ -157,12 +162,13 @@ class _Entries:
             self.shown.append(path)
             self.add("bind", path, path)
 
-    def mask_packages(self, path: str) -> None:
+    def mask_packages(self, path: str, keep: set[str]) -> None:
         """The operator's own packages stay out: those of the guest are in `site`."""
         for parent in (Path(path), *Path(path).glob("python3*")):
             for name in ("site-packages", "dist-packages"):
-                if (parent / name).is_dir() and not parent.is_symlink():
-                    self.add("empty", str(parent / name))
+                packages = parent / name
+                if packages.is_dir() and not parent.is_symlink() and os.path.realpath(packages) not in keep:
+                    self.add("empty", str(packages))
 
     def _link(self, path: str, target: str) -> None:
         if not self._covered(path):

@@ -50,11 +50,15 @@ class Printing:
             self._on_excess()
         return True
 
-    def take(self) -> str:
-        """All that has been printed: what the guest wrote before it reported is in the pipe by now."""
+    def drain(self) -> None:
+        """Read what is in the pipe now: all that the guest wrote before it sent its last message."""
         for _ in range(1 + self._limit // PIECE + 1):
             if not self._open or not self._readable():
                 break
+
+    def take(self) -> str:
+        """All that has been printed."""
+        self.drain()
         parts, self._parts = self._parts, []
         return "".join(parts)
 

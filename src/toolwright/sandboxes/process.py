@@ -7,7 +7,7 @@ import os
 import socket
 from dataclasses import replace
 
-from toolwright.errors import UsageError
+from toolwright.errors import IsolationMissing, UsageError
 from toolwright.sandboxes import cgroup, zygotes
 from toolwright.sandboxes.base import Limits, Opening
 from toolwright.sandboxes.jail import STANDARD, Plan
@@ -32,11 +32,13 @@ class ProcessSandbox:
         if self._closed:
             raise UsageError("this sandbox is closed")
         zygote = await self._zygote(opening.limits)
-        ours, theirs = socket.socketpair()
-        printed, output = os.pipe()
         group = None
         if opening.limits.processes or "cgroup" in self._plan.required:
             group = cgroup.create(opening.limits)
+            if group is None and "cgroup" in self._plan.required:
+                raise IsolationMissing("this machine does not give: cgroup. `toolwright doctor` says how to add it")
+        ours, theirs = socket.socketpair()
+        printed, output = os.pipe()
         child = zygote.spawn(conn=theirs, output=output, workspace=opening.workspace.path, limits=opening.limits)
         interpreter = ProcessInterpreter(child, ours, printed, opening, zygote.modules, group)
         self._open.add(interpreter)

@@ -95,7 +95,7 @@ def program(*, programs: bool) -> bytes:
     if machine not in NUMBERS:
         raise IsolationMissing(f"seccomp: no table of system calls for {machine!r}; there is one for {sorted(NUMBERS)}")
     numbers = NUMBERS[machine]
-    by_name = {name: ALLOW for name in (*ALWAYS, *(PROGRAMS if programs else ()))} | _special(programs)
+    by_name = dict.fromkeys((*ALWAYS, *(PROGRAMS if programs else ())), ALLOW) | _special(programs)
     verdicts = {numbers[name]: verdict for name, verdict in by_name.items() if name in numbers}
     return assemble(
         AUDIT_ARCHITECTURE[machine], verdicts, otherwise=Verdict(errno=EPERM), beyond=Verdict(errno=ENOSYS)

@@ -22,6 +22,7 @@ from toolwright.sandboxes.tree import Usage
 
 SHORTEST_S = 0.05
 LONGEST_S = 1.0
+RESTS = 20  # times as long as the count took
 PARTIAL_COUNTS = 3  # in a row, until a tree that moves whenever it is counted is taken for too large
 
 
@@ -159,7 +160,7 @@ async def watch(workspace: Workspace, limit_bytes: int, limit_files: int, on_exc
 
 async def _rest(workspace: Workspace, least_free: int, took: float) -> None:
     began = time.monotonic()
-    pause = min(LONGEST_S, max(SHORTEST_S, 20 * took))
+    pause = min(LONGEST_S, max(SHORTEST_S, RESTS * took))
     early = max(SHORTEST_S, 4 * took)  # others may be filling the disk: count early, but not all the time
     while (passed := time.monotonic() - began) < pause:
         if passed >= early and workspace.free_bytes() < least_free:

@@ -14,7 +14,7 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from toolwright.errors import IsolationMissing, SandboxDied, UsageError
 from toolwright.sandboxes.base import Limits
 from toolwright.sandboxes.jail import Interpreter, Plan, render
 
+INTERPRETER = "toolwright_guest.interpreter"
 SETUP_FAILED = 97  # exit code of a child that could not confine itself; its reason is the last line of its output
 _MESSAGE = 1 << 18
 _UNANSWERED = 64  # descriptors in flight on a socket are bounded by RLIMIT_NOFILE: two for each of these
@@ -114,14 +115,28 @@ class Zygote:
         if not message:
             assert self._process.stderr is not None
             last = self._process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
-            raise SandboxDied(f"the zygote of {self.plan.python} did not start: {' '.join(last) or 'it ended silently'}")
+            words = " ".join(last) or "it ended without a word"
+            raise SandboxDied(f"the zygote of {self.plan.python} did not start: {words}")
         answer = json.loads(message)
         if "error" in answer:
             raise SandboxDied(answer["error"])
         return answer
 
-    def spawn(self, *, conn: socket.socket, output: int, workspace: Path, limits: Limits, **more: Any) -> Child:
-        """Asks for a child and returns at once. Takes over `conn` and `output`, and closes them when they are sent."""
+    def spawn(
+        self,
+        *,
+        conn: socket.socket,
+        output: int,
+        workspace: Path,
+        limits: Limits,
+        entry: str = INTERPRETER,
+        **more: Any,
+    ) -> Child:
+        """Asks for a child and returns at once. Takes over `conn` and `output`, and closes them when they are sent.
+
+        `entry` is a module that the zygote has imported; the child calls its `main` with the connection and the
+        request, which holds `more` too.
+        """
         if limits.processes and not self.plan.programs:
             raise UsageError(f"Limits(processes={limits.processes}) needs a zygote whose plan has programs=True")
         fds = [conn.detach(), output]
@@ -133,8 +148,8 @@ class Zygote:
                 _close(fds)
                 return child
             self._children[self._numbers] = child
-            request = {"id": self._numbers, "workspace": str(workspace), "limits": asdict(limits), **more}
-            self._waiting.append((json.dumps(request).encode(), fds))
+            request = {"id": self._numbers, "entry": entry, "workspace": str(workspace), "limits": asdict(limits)}
+            self._waiting.append((json.dumps(request | more).encode(), fds))
             self._push()
         return child
 
@@ -247,12 +262,8 @@ async def acquire(plan: Plan) -> Zygote:
     while True:
         with _registry:
             future = _zygotes.get(plan)
-            ours = future is None or (future.done() and not _usable(future))
-            if ours:
-                future = _zygotes[plan] = Future()
-        assert future is not None
-        if ours:
-            threading.Thread(target=_start, args=(plan, future), daemon=True).start()
+            if future is None or (future.done() and not _usable(future)):
+                future = _zygotes[plan] = _start(plan)
         zygote = await asyncio.shield(asyncio.wrap_future(future))
         with _registry:
             if zygote.alive and _zygotes.get(plan) is future:
@@ -264,11 +275,11 @@ def _usable(future: Future[Zygote]) -> bool:
     return future.exception() is None and future.result().alive
 
 
-def _start(plan: Plan, future: Future[Zygote]) -> None:
-    try:
-        future.set_result(Zygote(plan))
-    except BaseException as error:  # told to whoever waits for it
-        future.set_exception(error)
+def _start(plan: Plan) -> Future[Zygote]:
+    thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="zygote-start")
+    future = thread.submit(Zygote, plan)
+    thread.shutdown(wait=False)
+    return future
 
 
 async def release(zygote: Zygote) -> None:

@@ -52,23 +52,29 @@ class Classes:
 
     def find(self, cls: Any) -> Known | None:
         """The entry of a class that is in scope by name, or declared."""
-        known = self._by_key.get((cls, ()))
-        return known if known is not None and known.buildable else None
+        return self._by_key.get((cls, "named"))
 
-    def enter(self, cls: Any, place: Place, *, bound: bool = False, buildable: bool = False) -> Known:
-        """The entry of a class. A type that shows different members in different places has one entry for each."""
-        kind = kind_of(cls)
+    def enter(
+        self, cls: Any, place: Place, *, bound: bool = False, buildable: bool = False, by_handle: bool = False
+    ) -> Known:
+        """The entry of a class. A type that shows different members in different places has one entry for each.
+
+        So has a data class whose instances cross by value, save those that hold an object: these go `by_handle`.
+        """
+        usual = kind_of(cls)
+        kind = "handle" if by_handle else usual
         hidden = self._hidden(cls, place) if kind == "handle" and isinstance(cls, type) else ()
-        key = (id(cls), "module") if not isinstance(cls, type) else (cls, hidden)
+        key = (id(cls), "module") if not isinstance(cls, type) else (cls, hidden if kind == usual else (kind, *hidden))
         with self._lock:
             known = self._by_key.get(key)
             if known is None:
                 known = Known(cls, -1 - len(self._by_number), kind, place)
                 self._by_key[key] = self._by_number[known.number] = known
-                if (bound or buildable) and hidden:
-                    self._by_key[(cls, ())] = known
-            known.bound = known.bound or bound
-            known.buildable = known.buildable or buildable or bound
+            if bound and not known.bound:
+                known.bound, known.told = True, False  # told again: the guest may use the class itself from now on
+            if bound or buildable:
+                known.buildable = True
+                self._by_key.setdefault((cls, "named"), known)
             return known
 
     def reference(self, known: Known, pack: Any) -> list[Any]:
@@ -96,6 +102,7 @@ class Classes:
             "doc": doc(cls),
             "bound": known.bound,
             "ancestors": self._ancestors(cls),
+            "signature": packed_signature(cls) if known.buildable else None,
         }
         match known.kind:
             case "record" | "model":
@@ -117,8 +124,8 @@ class Classes:
     def _ancestors(self, cls: Any) -> list[int]:
         if not isinstance(cls, type):
             return []
-        found = (self._by_key.get((base, ())) for base in cls.__mro__)
-        return [known.number for known in found if known is not None]
+        found = (self._by_key.get((base, which)) for base in cls.__mro__ for which in ((), "named"))
+        return sorted({known.number for known in found if known is not None})
 
     def _error_bases(self, cls: type, pack: Any) -> dict[str, Any]:
         bases = [b for b in cls.__bases__ if issubclass(b, BaseException) and not is_builtin(b)]

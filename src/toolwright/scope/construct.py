@@ -6,6 +6,7 @@ Pydantic validates its models; a dataclass's fields are checked against its anno
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import Any, Literal, Union
 from toolwright.errors import WrongArguments
 from toolwright.scope.classes import Known, field_names
 from toolwright.scope.signatures import annotation_text, signature, signature_text
+from toolwright.scope.verbs import explain
 
 
 def from_fields(known: Known, values: list[Any]) -> Any:
@@ -46,7 +48,12 @@ def new(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             except TypeError as error:
                 raise WrongArguments(f"{cls.__name__}: {error}; it takes {signature_text(cls)}") from None
             _check(cls, bound.arguments)
-    return cls(*args, **kwargs)
+    try:
+        return cls(*args, **kwargs)
+    except TypeError as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise
+        raise explain(cls, cls.__name__, args, kwargs, error) from None
 
 
 def _check(cls: Any, fields: Mapping[str, Any]) -> None:
@@ -54,7 +61,7 @@ def _check(cls: Any, fields: Mapping[str, Any]) -> None:
     for name, value in fields.items():
         if name in hints and not conforms(value, hints[name]):
             raise WrongArguments(
-                f"{cls.__name__}.{name} takes {annotation_text(hints[name])}, not {type(value).__name__} ({value!r:.80})"
+                f"{cls.__name__}.{name} takes {annotation_text(hints[name])}, not {type(value).__name__} ({reprlib.repr(value)})"
             )
 
 
@@ -62,7 +69,7 @@ def _check(cls: Any, fields: Mapping[str, Any]) -> None:
 def _hints(cls: Any) -> dict[str, Any]:
     try:
         return typing.get_type_hints(cls)
-    except (NameError, TypeError, AttributeError):  # an annotation that only a type checker can read
+    except (NameError, TypeError, AttributeError, ValueError, LookupError, ImportError, SyntaxError):  # an annotation that only a type checker can read
         return {}
 
 

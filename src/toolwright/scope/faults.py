@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import builtins
+import datetime as dt
 import os
 import re
 import sys
+from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from toolwright.errors import CodeError, GuestError
 from toolwright.scope.classes import Classes, is_builtin
@@ -19,6 +22,7 @@ from toolwright_guest.wire import Packer, Unpacker, WireError
 
 TEXT_LIMIT = 10_000
 _ATTRIBUTE_TYPES = (type(None), bool, int, float, str)
+_DATA = (*_ATTRIBUTE_TYPES, bytes, dt.datetime, dt.date, dt.time, dt.timedelta, Decimal, UUID)
 _URL_LOGIN = re.compile(r"(?<=://)[^/\s@]*:[^/\s@]*@")
 _BEARER = re.compile(r"(?i)\b(bearer|basic|token|api[_-]?key|password|secret)(\s*[=:]\s*|\s+)(['\"]?)[^\s'\",;]{6,}")
 
@@ -51,9 +55,24 @@ def _attributes(error: BaseException) -> dict[str, Any]:
     for name, value in getattr(error, "__dict__", {}).items():
         if name.startswith("_") or name.lower() in CREDENTIALS or hides(type(error), name):
             continue
-        if type(value) in _ATTRIBUTE_TYPES:
-            found[name] = clean(value) if isinstance(value, str) else value
+        if _is_plain(value):
+            found[name] = _cleaned(value)
     return found
+
+
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    """Whether an attribute is data alone. A path is data too, and says where things lie on the host."""
+    if type(value) in (list, tuple, set, dict) and depth < 5 and len(value) <= 1000:
+        return all(_is_plain(v, depth + 1) for v in (value.values() if type(value) is dict else value))
+    return type(value) in _DATA
+
+
+def _cleaned(value: Any) -> Any:
+    if type(value) is str:
+        return clean(value)
+    if type(value) is dict:
+        return {k: _cleaned(v) for k, v in value.items() if type(k) in _DATA and str(k).lower() not in CREDENTIALS}
+    return type(value)(map(_cleaned, value)) if type(value) in (list, tuple, set) else value
 
 
 def clean(text: str) -> str:
@@ -82,11 +101,11 @@ def build(body: Any, classes: Classes, unpacker: Unpacker) -> BaseException:
         raise WireError("an exception without its parts")
     if type(kind) is int:
         cls: Any = classes.get(kind).value
-        known = classes.find(cls)
+        if classes.find(cls) is None:  # not the guest's to build: what it is at least
+            cls = next((base for base in cls.__mro__ if is_builtin(base)), None)
     else:
         cls = getattr(builtins, kind, None) if type(kind) is str else None
-        known = cls
-    if known is None or not _raisable(cls):
+    if not _raisable(cls):
         return CodeError(f"{name}: {text}", type=name, message=text)
     if name == cls.__name__:
         try:

@@ -6,6 +6,7 @@ It knows objects, handles and rules; not who asks, nor how the asking came here.
 from __future__ import annotations
 
 import asyncio
+import types
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -58,7 +59,7 @@ class ScopeHost:
     def _pack_names(self) -> Packed:
         names: dict[str, Any] = {}
         for name, value in self._scope.names():
-            if not isinstance(value, type) and self._scope.by_handle(value):
+            if not isinstance(value, type) and self._scope.by_handle(value) and not self._values.is_frame(value):
                 self._handles.hold(value, Place(name, type(value)), bound=True)
             names[name] = value
         return self._values.pack(names, "scope")
@@ -91,9 +92,14 @@ class ScopeHost:
         token = CURRENT.set(call.id)
         try:
             return await self._answer(call)
-        except (WireError, asyncio.CancelledError):
+        except WireError:
             raise
-        except Exception as error:  # an outer edge: whatever a host object raises is the guest's answer
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            return self._failed(error)  # nobody cancelled this call: the host object raised it
+        except (Exception, SystemExit) as error:  # an outer edge: whatever a host object raises is the guest's answer
             return self._failed(error)
         finally:
             CURRENT.reset(token)
@@ -126,9 +132,11 @@ class ScopeHost:
     async def _call(self, call: Call) -> Answer:
         function, facts = self._function(call)
         if is_async(function) or is_async(getattr(type(function), "__call__", None)):  # noqa: B004
-            return await _within(facts.timeout_s, self._awaited(call, lambda: self._run(function, call)))
-        thread = facts.thread or ("loop" if self._loop_bound(call, function) else "worker")
-        return await _within(facts.timeout_s, self._on(thread, lambda: self._run(function, call), call))
+            work = self._awaited(call, lambda: self._run(function, call))
+        else:
+            thread = facts.thread or ("loop" if self._loop_bound(call, function) else "worker")
+            work = self._on(thread, lambda: self._run(function, call), call)
+        return await _within(facts.timeout_s, self.title(call), work)
 
     def _loop_bound(self, call: Call, function: Any) -> bool:
         owner = self._handles.get(call.target).value if call.target > 0 else None
@@ -147,7 +155,7 @@ class ScopeHost:
         else:
             function = held.value
         owner, _, name = held.place.path.rpartition(".")
-        place = held.place if call.name else Place(owner or name, held.place.kind)
+        place = held.place if call.name else Place(owner, held.place.kind)
         return function, self._scope.rules.facts(place, call.name or name, facts_of(function))
 
     def _class_attribute(self, known: Known, name: str) -> Any:
@@ -177,7 +185,7 @@ class ScopeHost:
         held = self._handles.get(call.target)
         match call.verb, args:
             case "get", ():
-                return self._verbs.get(held, call.name)
+                return self._shown(held, call.name)
             case "set", (value,):
                 return self._verbs.set(held, call.name, value)
             case "del", ():
@@ -190,6 +198,13 @@ class ScopeHost:
                 return self._verbs.items(held)
             case _:
                 raise WireError(f"a verb {call.verb!r:.40} that no guest sends")
+
+    def _shown(self, held: Held, name: str) -> Any:
+        value = self._verbs.get(held, name)
+        if isinstance(value, type) and isinstance(held.value, types.ModuleType):
+            # a bound module grants what it shows, its classes as well as its functions
+            self._classes.enter(value, Place(f"{held.place.path}.{name}", value), bound=True)
+        return value
 
     def _new(self, known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not known.buildable:
@@ -212,7 +227,7 @@ class ScopeHost:
                 return Answer(value=self._values.pack(work(), self._path(call)))
             except WireError:
                 raise
-            except Exception as error:  # the same outer edge as in `call`, on the worker's side of it
+            except (Exception, SystemExit) as error:  # the same outer edge as in `call`, on the worker's side of it
                 return self._failed(error)
 
         return answer() if thread == "loop" else await self._worker.run(answer)
@@ -240,8 +255,14 @@ def _is_plain_method(held: Held, name: str) -> bool:
     return member is not None and member.kind != "property"
 
 
-async def _within(seconds: float | None, work: Awaitable[Answer]) -> Answer:
+async def _within(seconds: float | None, title: str, work: Awaitable[Answer]) -> Answer:
     if seconds is None:
         return await work
-    async with asyncio.timeout(seconds):
-        return await work
+    late = asyncio.timeout(seconds)
+    try:
+        async with late:
+            return await work
+    except TimeoutError:
+        if late.expired():
+            raise TimeoutError(f"{title} took longer than timeout_s={seconds:g}") from None
+        raise

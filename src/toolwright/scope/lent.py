@@ -37,7 +37,7 @@ class Lender:
             raise WireError("a guest function without its parts")
         known = self._lent.get(number)
         if known is None:
-            made = GuestFunction if kind in ("function", "async") else GuestIterator
+            made = _MADE[kind]
             known = self._lent[number] = made(self, number, kind, name)
             known.finalizer = weakref.finalize(known, _give_back, self, number, known.counts)
             known.finalizer.atexit = False
@@ -90,28 +90,21 @@ class GuestFunction(_Lent):
         super().__init__(lender, number, kind, name)
         if kind == "async":
             self._is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
-            self._is_coroutine_mark = getattr(inspect, "_is_coroutine_mark", None)
+            self._is_coroutine_marker = getattr(inspect, "_is_coroutine_mark", None)  # from 3.12 on
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self.kind == "async":
             return self._lender.call_async(self.number, args, kwargs)
         _refuse_on_loop(self.__name__, "call_async(…)")
         return self._lender.call(self.number, args, kwargs)
 
-    async def call_async(self, *args: Any, **kwargs: Any) -> Any:
+    async def call_async(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call it from async host code."""
         return await self._lender.call_async(self.number, args, kwargs)
 
 
 class GuestIterator(_Lent):
-    """An iterator of the guest: each item is a call into it."""
-
-    def __iter__(self) -> GuestIterator:
-        return self
-
-    def __next__(self) -> Any:
-        _refuse_on_loop(self.__name__, "__anext__()")
-        return self._lender.call(self.number, (), {})
+    """An iterator of the guest: each item is a call into it. `async for` works where the loop must not wait."""
 
     def __aiter__(self) -> GuestIterator:
         return self
@@ -123,6 +116,25 @@ class GuestIterator(_Lent):
             if isinstance(ended, StopIteration) or isinstance(ended.__cause__, StopIteration):
                 raise StopAsyncIteration from None
             raise
+
+
+class GuestSyncIterator(GuestIterator):
+    """One that a plain `for` takes too. Libraries tell the two apart by what they have."""
+
+    def __iter__(self) -> GuestIterator:
+        return self
+
+    def __next__(self) -> Any:
+        _refuse_on_loop(self.__name__, "__anext__()")
+        return self._lender.call(self.number, (), {})
+
+
+_MADE: dict[object, type[GuestFunction | GuestIterator]] = {
+    "function": GuestFunction,
+    "async": GuestFunction,
+    "iterator": GuestSyncIterator,
+    "async iterator": GuestIterator,
+}
 
 
 def _refuse_on_loop(name: str, instead: str) -> None:

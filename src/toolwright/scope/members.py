@@ -105,8 +105,9 @@ def operators(kind: type) -> tuple[str, ...]:
 
 
 def module_members(module: types.ModuleType) -> dict[str, Any]:
-    """What a bound module shows: its `__all__`, or the functions that it defines itself. Never another module."""
+    """What a bound module shows: its `__all__`, or what it, its submodules and its C half define. Never another module."""
     listed: Any = getattr(module, "__all__", None)
+    name_of = module.__name__
     shown: dict[str, Any] = {}
     for name, value in vars(module).items():
         if name.startswith("_") or isinstance(value, types.ModuleType):
@@ -114,6 +115,9 @@ def module_members(module: types.ModuleType) -> dict[str, Any]:
         if listed is not None:
             if name in listed:
                 shown[name] = value
-        elif getattr(value, "__module__", None) == module.__name__ or isinstance(value, int | float | str | bytes):
+            continue
+        home = getattr(value, "__module__", None)
+        own = isinstance(home, str) and (home in (name_of, f"_{name_of}") or home.startswith(f"{name_of}."))
+        if own or isinstance(value, int | float | str | bytes):
             shown[name] = value
     return shown

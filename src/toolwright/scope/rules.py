@@ -39,7 +39,7 @@ class Place:
     kind: type
 
     def titles(self, name: str) -> tuple[str, ...]:
-        return (f"{self.path}.{name}", f"{self.kind.__name__}.{name}")
+        return (f"{self.path}.{name}" if self.path else name, f"{self.kind.__name__}.{name}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

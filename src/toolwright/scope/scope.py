@@ -99,8 +99,8 @@ def _records_in(function: Callable[..., Any]) -> Iterator[type]:
     """Data classes that a function takes: naming one in a parameter says that callers build it."""
     try:
         hints = typing.get_type_hints(function)
-    except (NameError, TypeError, AttributeError, ValueError):
-        return
+    except (NameError, TypeError, AttributeError, ValueError, LookupError, ImportError, SyntaxError):
+        return  # an annotation that only a type checker can read
     hints.pop("return", None)
     pending = list(hints.values())
     seen: set[Any] = set()
@@ -118,5 +118,5 @@ def _records_in(function: Callable[..., Any]) -> Iterator[type]:
 def _field_hints(cls: type) -> list[Any]:
     try:
         return list(typing.get_type_hints(cls).values())
-    except (NameError, TypeError):
+    except (NameError, TypeError, AttributeError, ValueError, LookupError, ImportError, SyntaxError):
         return []

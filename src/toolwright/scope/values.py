@@ -22,7 +22,8 @@ from toolwright.scope.members import FUNCTIONS, is_async
 from toolwright.scope.presets import NEVER
 from toolwright.scope.rules import Place
 from toolwright.scope.signatures import doc, packed_signature
-from toolwright_guest.wire import Bounds, Packed, Packer, Unpacker, WireError
+from toolwright_guest.records import TYPES
+from toolwright_guest.wire import Bounds, Packed, Packer, Unpacker, WireError, plain
 
 PATH_PARTS = 6
 _PLAIN = (str, int, float, bytes)
@@ -49,6 +50,10 @@ class Values:
             return packer.packed(value)
         except RecursionError:
             raise CannotCross("the value is nested too deeply to cross") from None
+
+    def is_frame(self, value: Any) -> bool:
+        """Whether a value crosses as the data frame that it is, because the guest has its library too."""
+        return frames.pack(value, Packer(plain), self.frame_kinds) is not None
 
     def pack_error(self, error: BaseException) -> Packed:
         packer = Packer(functools.partial(self._pack_other, ""))
@@ -97,11 +102,12 @@ class Values:
 
     def _enum(self, value: enum.Enum, packer: Packer) -> Any:
         known = self.classes.enter(type(value), Place(type(value).__name__, type(value)))
-        if value.name is None or value.name not in type(value).__members__:  # a combination of flags
-            return packer.pack(value.value)
-        return {"e": [*self.classes.reference(known, packer.pack), value.name]}
+        alone = value.name in type(value).__members__  # otherwise a combination of flags, told by its number
+        return {"e": [*self.classes.reference(known, packer.pack), value.name if alone else value.value]}
 
     def _class(self, cls: Any, packer: Packer) -> Any:
+        if TYPES.get(cls.__name__) is cls:
+            return {"T": cls.__name__}
         known = self.classes.find(cls)
         if known is None:
             raise CannotCross(f"class {cls.__name__} is not in scope; bind it by name, or declare it")
@@ -112,7 +118,7 @@ class Values:
         if isinstance(value, (*FUNCTIONS, functools.partial)):
             return {"f": [held.handle, _function_about(value, held)]}
         cls = value if isinstance(value, types.ModuleType) else type(value)
-        number, about = self.classes.reference(self.classes.enter(cls, held.place), packer.pack)
+        number, about = self.classes.reference(self.classes.enter(cls, held.place, by_handle=True), packer.pack)
         return {"h": [held.handle, number, about]}
 
     # from the guest
@@ -126,9 +132,11 @@ class Values:
                 return self.handles.get(body).value
             case "c":
                 return self._buildable(body).value
+            case "T" if type(body) is str and body in TYPES:
+                return TYPES[body]
             case "o":
                 number, values = _parts(body, 2)
-                return from_fields(self._buildable(number), unpacker.values(values))
+                return from_fields(self._record(number), unpacker.values(values))
             case "e":
                 number, name = _parts(body, 2)
                 return self._member(self.classes.get(number), name)
@@ -149,10 +157,17 @@ class Values:
             )
         return known
 
+    def _record(self, number: object) -> Known:
+        """A data class whose instances this guest was sent: what it got it may hand back, field by field checked."""
+        known = self.classes.get(number)
+        return known if known.kind in ("record", "model", "namedtuple") and known.told else self._buildable(number)
+
     def _member(self, known: Known, name: object) -> Any:
-        if known.kind != "enum" or type(name) is not str or name not in known.value.__members__:
-            raise WireError("an enum member that is none")
-        return known.value.__members__[name]
+        if known.kind == "enum" and type(name) is str and name in known.value.__members__:
+            return known.value.__members__[name]
+        if known.kind == "enum" and type(name) is int and issubclass(known.value, enum.Flag):
+            return known.value(name)
+        raise WireError("an enum member that is none")
 
 
 def step(path: str, value: Any) -> str:

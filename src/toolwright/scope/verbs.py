@@ -9,6 +9,7 @@ from typing import Any
 from toolwright.errors import NotPublic, WrongArguments
 from toolwright.scope.handles import Held
 from toolwright.scope.members import MACHINERY, members, module_members
+from toolwright.scope.operations import facts_of
 from toolwright.scope.rules import Rules
 from toolwright.scope.signatures import signature, signature_text, without_addresses
 from toolwright_guest.wire import WireError
@@ -81,7 +82,7 @@ class Verbs:
             return held.value
         verdict = self._rules.require(held.place, name)
         value = self._attribute(held, name)
-        facts = self._rules.facts(held.place, name, _facts(value))
+        facts = self._rules.facts(held.place, name, facts_of(value))
         if verdict.read_only and not facts.reads:
             raise NotPublic(f"{held.place.path}.{name} is refused: this scope is read-only and does not know that it only reads")
         return value
@@ -155,12 +156,6 @@ class Verbs:
         if self._is_data(held, name):
             self._rules.require(held.place, name, data=True)
         return getattr(held.value, name)
-
-
-def _facts(value: Any) -> Any:
-    from toolwright.scope.operations import facts_of
-
-    return facts_of(value)
 
 
 def explain(function: Any, title: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> TypeError:

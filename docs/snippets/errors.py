@@ -1,0 +1,29 @@
+import toolwright
+
+
+class NoSuchBook(LookupError):
+    def __init__(self, title: str) -> None:
+        super().__init__(f"no book is called {title!r}")
+        self.title = title
+
+
+def price(title: str, currency: str = "EUR") -> int:
+    raise NoSuchBook(title)
+
+
+async def main() -> None:
+    async with toolwright.Runtime(scope={"price": price}) as rt:
+        caught = await rt.execute("""
+            try:
+                price("Emma")
+            except LookupError as error:       # the host's class, rebuilt with its bases
+                print(type(error).__name__, error.title, error)
+        """)
+        print(caught.stdout, end="")
+        print(str((await rt.execute("price(name='Emma')")).error).splitlines()[-1])
+        failed = await rt.execute("pages = 320\nperday = pages / (len('ab') - 2)")
+        print(type(failed.error).__name__, failed.error.type, failed.error.line)
+        print(failed.error)
+
+
+toolwright.run(main())

@@ -1,0 +1,35 @@
+import asyncio
+
+import toolwright
+
+
+async def lookup(name: str) -> str:
+    """An API that takes its time."""
+    await asyncio.sleep(0.2)
+    return name.title()
+
+
+def show(event: toolwright.Event) -> None:
+    match event:
+        case toolwright.Printed(text=text):
+            print("printed ", text.strip())
+        case toolwright.CallStarted(name=name):
+            print("started ", name)
+        case toolwright.CallFinished(name=name, error=error):
+            print("finished", name, error or "well")
+
+
+async def main() -> None:
+    async with toolwright.Runtime(scope={"lookup": lookup}) as rt:
+        outcome = await rt.execute(
+            """
+            import asyncio
+            print("asking for two at once")
+            await asyncio.gather(lookup("ada"), lookup("grace"))
+            """,
+            on_event=show,
+        )
+        print(outcome.value)
+
+
+toolwright.run(main())

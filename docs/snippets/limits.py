@@ -1,0 +1,26 @@
+import toolwright
+from toolwright import errors
+
+CELLS = [
+    "kept = 1",
+    "hoard = bytearray(10**9)",  # Python itself raises MemoryError: the interpreter lives on
+    "kept",
+    "while True: pass",  # this one has to be killed
+    "kept",
+    "import subprocess; subprocess.run(['ls'])",
+]
+
+
+async def main() -> None:
+    limits = toolwright.Limits(wall_s=0.5, memory_mb=64)
+    async with toolwright.Runtime(limits=limits) as rt:
+        for code in CELLS:
+            outcome = await rt.execute(code)
+            error = outcome.error
+            if isinstance(error, errors.LimitExceeded):
+                print(f"{type(error).__name__}: {str(error).splitlines()[0]}")
+            else:
+                print(outcome.value if outcome.ok else str(error).splitlines()[-1])
+
+
+toolwright.run(main())

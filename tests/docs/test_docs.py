@@ -1,0 +1,62 @@
+"""The documents say what is true: their code is files that run, their output is what those print, their links lead somewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, SNIPPETS, anchors, blocks, links, pages, truth
+
+BLOCKS = [block for page in pages() for block in blocks(page)]
+MARKED = [block for block in BLOCKS if block.kind in ("snippet", "output", "console")]
+INDEX = ROOT / "docs" / "index.md"
+
+
+@pytest.mark.parametrize("block", MARKED, ids=lambda block: block.title)
+def test_a_marked_block_is_what_the_file_is_and_prints(block: object) -> None:
+    assert block in MARKED
+    found = MARKED[MARKED.index(block)]
+    assert found.text == truth(found), "run `python tests/docs/pages.py`, and look at what changed"
+
+
+def test_every_python_block_is_a_file() -> None:
+    assert [block.title for block in BLOCKS if block.language in ("python", "console") and not block.kind] == []
+
+
+def test_every_snippet_is_shown_somewhere() -> None:
+    shown = {block.file for block in MARKED} | {"docs/snippets/live.py"}
+    assert {f"docs/snippets/{file.name}" for file in SNIPPETS.glob("*.py")} - shown == set()
+
+
+@pytest.mark.parametrize("page", [*pages(), *ROOT.glob("*.md")], ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    broken: list[str] = []
+    for link in links(page):
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+def test_every_page_is_reachable_from_the_index() -> None:
+    seen: set[Path] = set()
+    pending = [INDEX]
+    while pending:
+        page = pending.pop()
+        if page in seen or page.suffix != ".md" or not page.is_file():
+            continue
+        seen.add(page)
+        pending += [(page.parent / link.partition("#")[0]).resolve() for link in links(page) if "://" not in link]
+    assert set((ROOT / "docs").rglob("*.md")) - seen == set()
+
+
+def test_the_readme_begins_with_what_a_stranger_needs() -> None:
+    first = "\n".join((ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:40])
+    assert "make demo" in first
+    assert "<!-- snippet: examples/readme.py -->" in first
+    assert "<!-- output: examples/readme.py -->" in first
+    assert "What it is not" in first

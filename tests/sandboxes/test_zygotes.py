@@ -1,0 +1,193 @@
+"""Zygotes from the host's side: shared, ended, killed, replaced; and their children's ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.sandboxes.jails import ANSWER_S, PLAN, Jailed, started, told
+
+from toolwright.errors import IsolationMissing, SandboxDied, UsageError
+from toolwright.sandboxes import cgroup, zygotes
+from toolwright.sandboxes.base import Limits
+
+pytestmark = pytest.mark.anyio
+
+SPIN = "while True: pass"
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+async def gone(*pids: int) -> None:
+    async with asyncio.timeout(ANSWER_S):
+        while any(running(pid) for pid in pids):  # noqa: ASYNC110 -- they are nobody's children here: no event tells
+            await asyncio.sleep(0.01)
+
+
+async def test_equal_plans_share_a_zygote_and_the_last_user_ends_it() -> None:
+    first = await zygotes.acquire(PLAN)
+    second = await zygotes.acquire(replace(PLAN))
+    assert first is second
+    await zygotes.release(first)
+    assert running(second.pid)
+    await zygotes.release(second)
+    assert not running(second.pid)
+
+
+async def test_event_loops_in_other_threads_share_it_too(tmp_path: Path) -> None:
+    async with started() as zygote:
+        answers: list[object] = []
+
+        def other() -> None:
+            answers.append(asyncio.run(told("answer = 7", tmp_path)))
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        await asyncio.to_thread(thread.join)
+        assert answers == [{"answer": 7}]
+        assert running(zygote.pid)
+
+
+async def test_a_dead_zygote_takes_its_children_along_and_is_replaced(tmp_path: Path) -> None:
+    async with started() as zygote:
+        jailed = Jailed(zygote, tmp_path, SPIN)
+        pid = await jailed.child.pid()
+        os.kill(zygote.pid, signal.SIGKILL)
+        assert os.WTERMSIG(await jailed.close()) == signal.SIGKILL
+        assert not running(pid)
+        async with started() as other:
+            assert other is not zygote
+            assert other.alive
+        late = Jailed(zygote, tmp_path, SPIN)
+        with pytest.raises(SandboxDied):
+            await late.child.pid()
+        await late.close()
+
+
+async def test_a_killed_host_leaves_no_process_behind(tmp_path: Path) -> None:
+    program = ("-m", "tests.sandboxes.hosts", str(tmp_path))
+    root = Path(__file__).parents[2]
+    host = await asyncio.create_subprocess_exec(sys.executable, *program, stdout=subprocess.PIPE, cwd=root)
+    assert host.stdout is not None
+    pids = [int(word) for word in (await host.stdout.readline()).split()]
+    assert len(pids) == 3
+    assert all(running(pid) for pid in pids)
+    host.kill()
+    await gone(*pids)
+    await host.communicate()
+
+
+async def test_a_child_is_killed_at_once_as_often_as_asked(tmp_path: Path) -> None:
+    async with started() as zygote:
+        jailed = Jailed(zygote, tmp_path, SPIN)
+        jailed.child.kill()
+        jailed.child.kill()
+        status = await jailed.close()
+        assert os.WIFSIGNALED(status)
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        jailed.child.kill()
+
+
+async def test_a_child_ends_when_its_zygote_is_released(tmp_path: Path) -> None:
+    async with started() as zygote:
+        pid = await Jailed(zygote, tmp_path, SPIN).child.pid()
+    assert not running(pid)
+
+
+async def test_the_exit_status_of_a_child_is_told(tmp_path: Path) -> None:
+    async with started() as zygote:
+        assert os.waitstatus_to_exitcode(await Jailed(zygote, tmp_path, "import os; os._exit(3)").child.exited) == 3
+
+
+async def test_a_child_that_cannot_be_confined_says_why(tmp_path: Path) -> None:
+    async with started() as zygote:
+        ours, theirs = socket.socketpair()
+        reader, writer = os.pipe()
+        missing = tmp_path / "missing"
+        child = zygote.spawn(conn=theirs, output=writer, workspace=missing, limits=Limits(), entry="run_code", code="")
+        assert os.waitstatus_to_exitcode(await child.exited) == zygotes.SETUP_FAILED
+        assert os.read(reader, 1000).startswith(b"setup: ")
+        ours.close()
+        os.close(reader)
+
+
+async def test_many_children_at_once_all_start(tmp_path: Path) -> None:
+    async with started() as zygote:
+        many = [Jailed(zygote, tmp_path, f"answer = {n}") for n in range(150)]
+        for n, jailed in enumerate(many):
+            assert await jailed.line() == b'{"answer": %d}\n' % n
+        assert [await jailed.close() for jailed in many] == [0] * 150
+
+
+async def test_a_forked_child_of_the_host_does_not_keep_the_zygote_alive() -> None:
+    zygote = await zygotes.acquire(PLAN)
+    pid = os.fork()
+    if pid == 0:
+        signal.pause()
+    try:
+        await asyncio.wait_for(zygotes.release(zygote), ANSWER_S)
+        assert not running(zygote.pid)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        await asyncio.to_thread(os.waitpid, pid, 0)
+
+
+async def test_a_missing_layer_of_the_minimum_is_named() -> None:
+    with pytest.raises(IsolationMissing, match="landlock"):
+        await zygotes.acquire(replace(PLAN, without=frozenset({"landlock"}), required=frozenset({"landlock"})))
+
+
+async def test_a_python_that_is_none_is_named() -> None:
+    with pytest.raises(SandboxDied, match="/bin/false"):
+        await zygotes.acquire(replace(PLAN, python=Path("/bin/false")))
+    with pytest.raises(SandboxDied, match="/no/such"):
+        await zygotes.acquire(replace(PLAN, python=Path("/no/such")))
+
+
+async def test_a_package_that_cannot_be_imported_is_a_warning() -> None:
+    async with started(replace(PLAN, preload=("run_code", "no_such_package"))) as zygote:
+        assert any("no_such_package" in warning for warning in zygote.warnings)
+
+
+async def test_processes_need_a_plan_with_programs(tmp_path: Path) -> None:
+    async with started() as zygote:
+        with pytest.raises(UsageError, match="programs=True"):
+            Jailed(zygote, tmp_path, "", Limits(processes=1))
+
+
+async def test_a_group_bounds_the_memory_of_all_processes_together(tmp_path: Path) -> None:
+    limits = Limits(memory_mb=64, processes=4)
+    group = cgroup.create(limits)
+    if group is None:
+        pytest.skip("this machine gives no control group")
+    code = """
+conn.recv(1)
+import os
+for _ in range(4):
+    if os.fork() == 0:
+        held = bytearray(40 << 20); import time; time.sleep(60)
+answer = [os.wait()[1]]
+"""
+    async with started(replace(PLAN, programs=True)) as zygote:
+        jailed = Jailed(zygote, tmp_path, code, limits)
+        group.add(await jailed.child.pid())
+        jailed.conn.send(b"x")
+        await jailed.line()
+        assert group.out_of_memory()
+        jailed.child.kill()
+        await jailed.close()
+    group.remove()
+    assert not group.directories["memory"].exists()

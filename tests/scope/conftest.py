@@ -1,0 +1,10 @@
+"""Every test here opens sessions."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def opens_sessions(warm: None) -> None:
+    """One zygote serves them all."""
