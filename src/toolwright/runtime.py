@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
-from toolwright.errors import NotInScope, PlatformError, UsageError
+from toolwright.errors import Crashed, GuestError, NotInScope, PlatformError, UsageError
 from toolwright.sandboxes import (
     GUEST_UID,
     STANDARD,
@@ -68,6 +68,7 @@ class Runtime:
         self._workspace: Workspace | None = None
         self._interpreter: Interpreter | None = None
         self._cells = 0
+        self._holds_names = False
         self._turn = asyncio.Lock()
         if isinstance(sandbox, str) and sandbox not in ("auto", "process"):
             raise UsageError(f'sandbox={sandbox!r}: give "auto", "process", or a Sandbox')
@@ -111,10 +112,27 @@ class Runtime:
         After a limit, a crash or a cancelled cell the names are gone, and the next cell starts in a fresh interpreter.
         """
         async with self._turn:
-            if self._interpreter is None or not self._interpreter.alive:
-                self._interpreter = await self._start()
             self._cells += 1
-            return await self._interpreter.run(self._cells, code, on_event)
+            if self._interpreter is None or not self._interpreter.alive:
+                lost = self._lost_since()
+                self._interpreter = await self._start()
+                if lost is not None:
+                    return Outcome(cell=self._cells, error=lost, rung=self._rung)
+            self._holds_names = True
+            outcome = await self._interpreter.run(self._cells, code, on_event)
+            self._holds_names = self._interpreter.alive  # if not, the outcome has said so
+            return outcome
+
+    @property
+    def _rung(self) -> str:
+        return self._sandbox.rung if self._sandbox is not None else ""
+
+    def _lost_since(self) -> GuestError | None:
+        """Why names that the last cell left are gone. Told instead of running code that counts on them."""
+        if self._interpreter is None or not self._holds_names:
+            return None
+        self._holds_names = False
+        return self._interpreter.reason or Crashed("the guest ended between two cells; its names are gone. Run again")
 
     async def show(self, name: str) -> str:
         """The stub of a name in scope: its signatures, annotations and docs, as `.pyi` text."""

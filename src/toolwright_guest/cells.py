@@ -11,6 +11,8 @@ import textwrap
 import traceback
 from typing import Any
 
+from toolwright_guest.loop import GuestLoop
+
 _LIMIT_OF_ERRNO = {
     errno.EMFILE: "open_files",
     errno.ENFILE: "open_files",
@@ -59,13 +61,14 @@ def _keep_value(tree: ast.Module) -> str | None:
             return None
 
 
-async def run(code: str, cell: int, names: dict[str, Any]) -> Any:
+def run(code: str, cell: int, names: dict[str, Any], loop: GuestLoop) -> Any:
     """Run a cell; gives its value or raises what it raised."""
     program, result = compiled(code, cell)
     names.pop(VALUE, None)
-    outcome = eval(program, names)
-    if inspect.iscoroutine(outcome):
-        await outcome
+    if program.co_flags & inspect.CO_COROUTINE:
+        loop.run_until_complete(eval(program, names))
+    else:
+        loop.run_within(program, names)
     value = names.get(result) if result else None
     names.pop(VALUE, None)
     return value

@@ -22,6 +22,7 @@ from toolwright_guest import kernel, mounts, namespaces
 STEPS = ("mount", "uid", "user", "rlimits", "caps", "no_new_privs", "landlock", "seccomp")
 
 _MB = 1 << 20
+_ADDRESSES = 16 << 30  # beyond those of the warm interpreter: each 2 MB that is only read costs a page of page tables
 _NO_SETUID_FIXUP_NOROOT_LOCKED = 0b1110_1111  # every secure bit but KEEP_CAPS itself, which is locked off
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
 
@@ -47,6 +48,7 @@ class Confinement:
         self._proc_self = -1
         self._zygote = os.pidfd_open(os.getpid())
         self._baseline = 0
+        self._mapped = 0
         self._paths: dict[str, dict[str, list[str]]] = plan["landlock"]
         self._landlock = _landlock_attributes(kernel.landlock_abi())
         self._handled: int = struct.unpack_from("Q", self._landlock)[0] if self._landlock else 0
@@ -54,9 +56,10 @@ class Confinement:
         self._count_nproc: bool = plan["count_nproc"]
 
     def measure(self) -> None:
-        """Takes the private writable memory of now as what a child has before it begins."""
+        """Takes the address space and the private writable memory of now as what a child has before it begins."""
         with open(os.path.join(self._proc, "statm")) as statm:
-            self._baseline = int(statm.read().split()[5]) * resource.getpagesize()
+            fields = [int(pages) * resource.getpagesize() for pages in statm.read().split()]
+        self._mapped, self._baseline = fields[0], fields[5]
 
     def steps(self, workspace: str, limits: dict[str, int]) -> list[tuple[str, Callable[[], object]]]:
         return [
@@ -145,6 +148,7 @@ class Confinement:
         tasks = 1 + limits["processes"] + limits["threads"]
         for kind, value in (
             (resource.RLIMIT_DATA, self._baseline + limits["memory_mb"] * _MB),
+            (resource.RLIMIT_AS, self._mapped + limits["memory_mb"] * _MB + _ADDRESSES),
             (resource.RLIMIT_FSIZE, limits["file_mb"] * _MB),
             (resource.RLIMIT_NOFILE, limits["open_files"]),
             (resource.RLIMIT_NPROC, tasks if counted else -1),

@@ -43,9 +43,15 @@ def build(body: Any, unpacker: Unpacker) -> Any:
             frame = table.to_pandas()
             return frame.iloc[:, 0].rename(_unnamed(frame.columns[0])) if name.endswith("Series") else frame
         case "pyarrow.RecordBatch":
-            return table.combine_chunks().to_batches()[0] if table.num_rows else table.to_batches()
+            return record_batch(table)
         case _:
             return table
+
+
+def record_batch(table: Any) -> Any:
+    """A table as one batch, also when it has no rows."""
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else importlib.import_module("pyarrow").RecordBatch.from_pylist([], table.schema)
 
 
 NAMELESS = "__toolwright_unnamed__"

@@ -97,7 +97,7 @@ class Guest:
     def _run(self, cell: int, code: str) -> None:
         self._door.cell = cell
         try:
-            value = self._loop.run_until_complete(cells.run(code, cell, self._names))
+            value = cells.run(code, cell, self._names, self._loop)
             report: list[Any] = ["d", cell, "value"]
             packed = self._packed(value)
         except BaseException as error:  # whatever the cell raised, KeyboardInterrupt and SystemExit too, is its outcome
@@ -120,7 +120,14 @@ class Guest:
         try:
             return self._world.pack(value, lending=False)
         except (TypeError, ValueError, RecursionError, ImportError):
-            return Packed({"stays": [type(value).__name__, repr(value)[:REPR_LIMIT]]}, [])
+            return Packed({"stays": [type(value).__name__, _repr(value)]}, [])
+
+
+def _repr(value: Any) -> str:
+    try:
+        return repr(value)[:REPR_LIMIT]
+    except Exception as error:  # a value's own repr is the cell's code, and may fail as any code
+        return f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
 
 
 def _flush() -> None:

@@ -106,6 +106,17 @@ class GuestLoop(asyncio.SelectorEventLoop):
             self._door.leave(self.selector.mailbox)
             events._set_running_loop(outer)  # pyright: ignore[reportPrivateUsage]
 
+    def run_within(self, program: Any, names: dict[str, Any]) -> None:
+        """Run code that does not await, with this loop there for the tasks that it starts: each gets its first turn."""
+        events._set_running_loop(self)  # pyright: ignore[reportPrivateUsage]
+        try:
+            exec(program, names)
+        finally:
+            events._set_running_loop(None)  # pyright: ignore[reportPrivateUsage]
+        if self._ready:
+            self.call_soon(self.stop)
+            self.run_forever()
+
     def call_soon_threadsafe(self, callback: Any, *args: Any, context: Any = None) -> Any:
         handle = super().call_soon_threadsafe(callback, *args, context=context)
         self._door.wake()

@@ -22,6 +22,9 @@ class WireError(ValueError):
     """Bytes or trees that no honest peer sends, or that pass a bound."""
 
 
+INT_BITS = 1 << 20
+
+
 class Bounds(NamedTuple):
     """How much one frame may hold. A reference counts as many nodes as what it refers to: sharing saves no work here."""
 
@@ -32,7 +35,7 @@ class Bounds(NamedTuple):
     depth: int = 200
     keys: int = 1_000_000
     collisions: int = 32
-    integer_bits: int = 1 << 20
+    integer_bits: int = INT_BITS
 
 
 class Packed(NamedTuple):
@@ -51,6 +54,7 @@ _head = struct.Struct("<II")
 _DIGITS = bytes(48 if 48 <= byte < 58 else byte for byte in range(256))
 _TOO_MANY_DIGITS = b"0" * 4301
 # CPython reads a number's digits in quadratic time; the interpreter's own guard covers integers, when it is on.
+LARGE, LARGE_BYTES = 20_000, 1 << 22
 KEYS_AT_ONCE = 64
 KEY_S, KEYS_S = 20e-6, 0.25  # processor time that inserting keys may take: per key, and whatever their number
 _plain_atoms = frozenset((type(None), bool, float))
@@ -133,6 +137,23 @@ def _check_header(header: bytes, bounds: Bounds) -> str:
     return text
 
 
+def is_large(packed: Packed) -> bool:
+    """Whether unpacking takes so long that an event loop would stand still: many values, long texts, long blobs."""
+    if sum(map(len, packed.blobs)) > LARGE_BYTES:
+        return True
+    pending: list[Any] = [packed.tree]
+    found = 0
+    while pending and found <= LARGE:
+        part = pending.pop()
+        if type(part) is str:
+            found += len(part) >> 5
+        elif type(part) in (list, dict):
+            found += len(part)
+            if found <= LARGE:
+                pending.extend(part.values() if type(part) is dict else part)
+    return found > LARGE
+
+
 # packing --------------------------------------------------------------------------------------------------------------
 
 
@@ -159,7 +180,7 @@ class Packer:
         if kind is str:
             return value if len(value) <= LONG_STR else {"S": self.blob(value.encode("utf-8", "surrogatepass"))}
         if kind is int:
-            return value if INT_LOW <= value < INT_HIGH else {"i": hex(value)}
+            return value if INT_LOW <= value < INT_HIGH else {"i": self._integer(value)}
         packer = _PACKERS.get(kind)
         if packer is None:
             return self.other(value, self)
@@ -170,6 +191,12 @@ class Packer:
             return packer(self, value)
         finally:
             self._depth -= 1
+
+    def _integer(self, value: int) -> int:
+        size = value.bit_length() // 8 + 1
+        if size * 8 > INT_BITS:
+            raise TypeError(f"an integer of more than {INT_BITS} bits is too large to cross")
+        return self.blob(value.to_bytes(size, "little", signed=True))
 
     def blob(self, data: Any) -> int:
         self.blobs.append(data)
@@ -256,7 +283,7 @@ _PACKERS: dict[type, Any] = {
     bytearray: lambda p, v: {"B": p.blob(bytes(v))},
     dt.datetime: _pack_datetime,
     dt.date: _extra("date", dt.date.isoformat),
-    dt.time: _extra("time", dt.time.isoformat),
+    dt.time: _extra("time", dt.time.isoformat, lambda v: v.fold),
     dt.timedelta: _extra("timedelta", lambda v: v.days, lambda v: v.seconds, lambda v: v.microseconds),
     dt.timezone: _extra("timezone", lambda v: v.utcoffset(None).total_seconds()),
     decimal.Decimal: _extra("decimal", str),
@@ -443,12 +470,10 @@ def _unpack_tuple(u: Unpacker, body: Any) -> tuple[Any, ...]:
 
 
 def _unpack_integer(u: Unpacker, body: Any) -> int:
-    if type(body) is not str or len(body) > u._bounds.integer_bits // 4 + 3:  # pyright: ignore[reportPrivateUsage]
+    data = u.blob(body)
+    if len(data) * 8 > u._bounds.integer_bits:  # pyright: ignore[reportPrivateUsage]
         raise WireError("an integer over the bound")
-    try:
-        return int(body, 16)
-    except ValueError:
-        raise WireError("an integer that is none") from None
+    return int.from_bytes(data, "little", signed=True)
 
 
 def _unpack_text(u: Unpacker, body: Any) -> str:
@@ -502,7 +527,7 @@ def _index(part: Any) -> Any:
 _EXTRAS: dict[str, Any] = {
     "datetime": _datetime,
     "date": dt.date.fromisoformat,
-    "time": dt.time.fromisoformat,
+    "time": lambda text, fold: dt.time.fromisoformat(text).replace(fold=fold),
     "timedelta": lambda *parts: dt.timedelta(*_whole(*parts)),
     "timezone": lambda seconds: dt.timezone(dt.timedelta(seconds=seconds)),
     "decimal": _decimal,

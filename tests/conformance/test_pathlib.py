@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
+from textwrap import dedent
 
 from tests.cells import value
 
@@ -56,11 +57,10 @@ async def test_paths_of_the_guest_work_in_its_own_workspace() -> None:
         Path("notes").mkdir()
         for i in range(3):
             Path(f"notes/{i}.md").write_text(f"# {i}", encoding="utf-8")
-        sorted(p.name for p in Path().rglob("*.md")), Path("notes/1.md").read_text(), Path.cwd() / "notes" == Path("notes").resolve()
+        inside = Path.cwd() / "notes" == Path("notes").resolve()
+        sorted(p.name for p in Path().rglob("*.md")), Path("notes/1.md").read_text(), inside
     """
     async with Runtime() as rt:
-        from textwrap import dedent
-
         names, text, same = (await rt.execute(dedent(code))).unwrap()
         assert (names, text, same) == (["0.md", "1.md", "2.md"], "# 1", True)
         assert await rt.files.read_text("notes/2.md") == "# 2"

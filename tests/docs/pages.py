@@ -2,7 +2,7 @@
 
     <!-- snippet: docs/snippets/first.py -->    the next block is this file
     <!-- output: docs/snippets/first.py -->     the next block is what the file prints
-    <!-- console -->                            the next block is a terminal, run in docs/snippets: `$ ` lines, then output
+    <!-- console -->                            the next block is a terminal in docs/snippets: `$ ` lines, then output
 
 `python tests/docs/pages.py` writes what is true now into the blocks; the tests only compare.
 """
@@ -84,7 +84,7 @@ def printed(file: str) -> str:
 
 
 def session(text: str) -> str:
-    """The terminal block with its commands run again. A command's exit code shows where the block asks for `echo $?`."""
+    """The terminal block with its commands run again. `echo $?` shows the exit code of the one before."""
     environ = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "100"}
     commands = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
     shown: list[str] = []

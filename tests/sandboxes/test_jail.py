@@ -84,7 +84,8 @@ async def test_a_call_beyond_the_list_is_refused(code: str, tmp_path: Path) -> N
 
 CALLS = {
     "unshare": (0x1000_0000,), "mount": (0, 0, 0, 0, 0), "setns": (3, 0), "ptrace": (0, 0, 0, 0),
-    "shmget": (0, 4096, 0), "personality": (0xFFFF_FFFF,), "klogctl": (10, 0, 0), "inotify_init": (), "prctl": (1, 0, 0, 0, 0), "swapoff": (0,),
+    "shmget": (0, 4096, 0), "personality": (0xFFFF_FFFF,), "klogctl": (10, 0, 0), "inotify_init": (),
+    "prctl": (1, 0, 0, 0, 0), "swapoff": (0,),
 }  # fmt: skip
 
 

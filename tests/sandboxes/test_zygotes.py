@@ -132,6 +132,15 @@ async def test_many_children_at_once_all_start(tmp_path: Path) -> None:
         assert [await jailed.close() for jailed in many] == [0] * 150
 
 
+async def test_a_child_killed_while_it_waits_for_its_turn_never_starts(tmp_path: Path) -> None:
+    async with started() as zygote:
+        many = [Jailed(zygote, tmp_path, f"open('ran', 'a').write('{n} ')") for n in range(100)]
+        many[-1].child.kill()
+        assert os.WIFSIGNALED(await many[-1].close())
+        assert [await jailed.close() for jailed in many[:-1]] == [0] * 99
+    assert "99" not in (tmp_path / "ran").read_text().split()
+
+
 async def test_a_forked_child_of_the_host_does_not_keep_the_zygote_alive() -> None:
     zygote = await zygotes.acquire(PLAN)
     pid = os.fork()

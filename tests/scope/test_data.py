@@ -62,7 +62,7 @@ async def test_odd_floats_arrive() -> None:
     assert math.isnan(got[5])
 
 
-@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 2**64, 10**30, -(10**400), 1 << 100_000])
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 2**64, 10**30, -(10**400), 1 << 100_000], ids=int.bit_length)
 async def test_large_integers_arrive(number: int) -> None:
     assert await there_and_back(number) == number
     assert await there_and_back([number, {number: number}]) == [number, {number: number}]

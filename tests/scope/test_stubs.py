@@ -234,7 +234,8 @@ async def test_hidden_members_are_not_in_the_stub() -> None:
     assert "fetch" in text
     with pytest.raises(NotInScope):
         await Runtime(scope).show("crm.contacts.create")
-    assert "headers" not in await shown("client")
+    assert "def headers(" not in await shown("client")
+    assert "def get(" in await shown("client")
 
 
 @pytest.mark.parametrize("name", ["nope", "crm.nope", "crm._private", "crm.password", "module.codecs", "", "crm..x"])

@@ -20,30 +20,33 @@ RAISED, USAGE, LIMIT, PLATFORM, CANCELLED, PIPE_CLOSED = 1, 2, 3, 4, 130, 141
 _LIMITS = "Limits"
 _PLACES = "What the code gets"
 
+ScopeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[NAME=]MODULE:OBJECT",
+        help="An object of yours that the code may use. Give it again for another.",
+        rich_help_panel=_PLACES,
+    ),
+]
+PackagesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME|DIR",
+        help="A package to install for the code (give it again for another), or the path of a virtual environment.",
+        rich_help_panel=_PLACES,
+    ),
+]
+WorkspaceOption = Annotated[
+    str | None, typer.Option(metavar="DIR", help="A directory to share with the code.", rich_help_panel=_PLACES)
+]
+
 
 def execute(
     file: Annotated[str | None, typer.Argument(help="A file with Python code; - reads it from stdin.")] = None,
     code: Annotated[str | None, typer.Option("-c", metavar="CODE", help="The code itself.")] = None,
-    scope: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[NAME=]MODULE:OBJECT",
-            help="An object of yours that the code may use. Give it again for another.",
-            rich_help_panel=_PLACES,
-        ),
-    ] = None,
-    packages: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME|DIR",
-            help="A package to install for the code (give it again for another), or the path of a virtual environment.",
-            rich_help_panel=_PLACES,
-        ),
-    ] = None,
-    workspace: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="A directory to share with the code.", rich_help_panel=_PLACES),
-    ] = None,
+    scope: ScopeOption = None,
+    packages: PackagesOption = None,
+    workspace: WorkspaceOption = None,
     wall_s: Annotated[float, typer.Option(help="Seconds on the clock.", rich_help_panel=_LIMITS)] = 30.0,
     cpu_s: Annotated[float, typer.Option(help="Seconds of processor time.", rich_help_panel=_LIMITS)] = 30.0,
     memory_mb: Annotated[int, typer.Option(help="Memory.", rich_help_panel=_LIMITS)] = 256,

@@ -100,11 +100,13 @@ class Interpreter(Protocol):
 
     `run` never raises for what guest code did: a crash, a limit and an exception are outcomes. Cancelling the task that
     awaits `run` ends the guest at once and cancels its host calls. `alive` turns False when the guest has ended; its
-    names are gone then, and `run` raises `UsageError`.
+    names are gone then, `reason` says why if the host ended it, and `run` raises `UsageError`.
     """
 
     @property
     def alive(self) -> bool: ...
+    @property
+    def reason(self) -> GuestError | None: ...
     async def run(self, cell: int, code: str, on_event: OnEvent | None = None) -> Outcome: ...
     async def close(self) -> None: ...
 

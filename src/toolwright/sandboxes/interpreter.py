@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 from toolwright.doors import Answer, Call
@@ -31,11 +32,15 @@ from toolwright.sandboxes.base import CallRecord, GuestValue, OnEvent, Opening, 
 from toolwright.sandboxes.cgroup import Cgroup
 from toolwright.sandboxes.line import Line
 from toolwright.sandboxes.printed import Printing
-from toolwright.sandboxes.watchers import Watchers
+from toolwright.sandboxes.watchers import Gauge, Idle, Watchers
 from toolwright.sandboxes.zygotes import SETUP_FAILED, Child
-from toolwright_guest.wire import Bounds, Packed, WireError
+from toolwright_guest.wire import NOTHING, Bounds, Packed, WireError, is_large
 
 IN_FLIGHT = 1000
+IN_FLIGHT_BYTES = 1 << 30
+NAME = 1000  # characters of the longest name that a guest asks for
+DROPS = 100_000  # as many as it can hold
+TEXT = 60_000
 LENIENCE = 1000  # calls over the limit that are refused one by one, before the guest is ended
 EXIT_S = 10.0
 
@@ -47,7 +52,6 @@ class _Cell:
         self.number = number
         self.on_event = on_event
         self.calls: list[CallRecord] = []
-        self.asked = 0
         self.began = time.monotonic()
         self.report: asyncio.Future[tuple[str, Any, list[Any]]] = asyncio.get_running_loop().create_future()
 
@@ -68,7 +72,8 @@ class ProcessInterpreter:
         self._child = child
         self._host = opening.host
         self._limits = opening.limits
-        self._workspace = opening.workspace
+        self._gauge = Gauge(opening.workspace, opening.limits)
+        self._idle: Idle | None = None
         self._group = group
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -77,6 +82,8 @@ class ProcessInterpreter:
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._invokes: dict[int, Future[Answer]] = {}
         self._numbers = 0
+        self._asked = self._cancels = 0  # since the last cell began, by it or by what it left running
+        self._bytes = 0  # of the calls under way
         self._line = Line(conn, Bounds(), self._hear, self._hung_up)
         self._printing = Printing(printed, self._printed, self._printed_too_much)
         self._ended = False
@@ -96,6 +103,10 @@ class ProcessInterpreter:
     def alive(self) -> bool:
         return self._reason is None and not self._ended
 
+    @property
+    def reason(self) -> GuestError | None:
+        return self._reason
+
     # cells
 
     async def run(self, cell: int, code: str, on_event: OnEvent | None = None) -> Outcome:
@@ -104,13 +115,19 @@ class ProcessInterpreter:
         if not self.alive:
             raise UsageError("this interpreter has ended; open another")
         running = self._cell = _Cell(cell, on_event)
+        self._asked = self._cancels = 0
         self._printing.begin(self._limits.output_kb << 10)
+        if self._idle is not None:
+            self._idle.stop()
         self._send_code(cell, code)
-        watchers = Watchers(self._limits, self._workspace, self._child, self._group, self.kill)
+        watchers = Watchers(self._limits, self._gauge, self._child, self._group, self.kill)
         try:
             verdict, told, blobs = await running.report
             watchers.stop()
-            return await self._outcome(running, verdict, told, blobs)
+            outcome = await self._outcome(running, verdict, told, blobs)
+            if self.alive:
+                self._idle = Idle(await self._child.pid(), self._group, self._limits, self.kill)
+            return outcome
         except asyncio.CancelledError:
             self.kill(Cancelled(f"the cell was cancelled. {exits.GONE}"))
             raise
@@ -134,20 +151,21 @@ class ProcessInterpreter:
         if self._reason is not None or verdict == "ended":
             error = self._end_error(printed)
         elif verdict == "value":
+            packed = Packed(told, blobs)
             try:
-                value = self._value(Packed(told, blobs))
+                value = await asyncio.to_thread(self._value, packed) if is_large(packed) else self._value(packed)
             except WireError as broken:
                 self.kill(ProtocolError(f"{broken}. {exits.GONE}"))
                 error = self._reason
         else:
             error = exits.of_report(told, self._limits)
-            if getattr(error, "type", "") == "CallLimit" and cell.asked > self._limits.host_calls:
+            if getattr(error, "type", "") == "CallLimit" and self._asked > self._limits.host_calls:
                 error = CallLimit(str(error))
         return Outcome(
             cell=cell.number,
             value=value,
             stdout=printed,
-            error=error,
+            error=error or (await self._gauge.after_cell() if self.alive else None),
             calls=tuple(cell.calls),
             rung="process",
             duration_s=time.monotonic() - cell.began,
@@ -157,7 +175,7 @@ class ProcessInterpreter:
         tree = packed.tree
         if type(tree) is dict and len(tree) == 1 and "stays" in tree:
             kind, text = tree["stays"] if type(tree["stays"]) is list and len(tree["stays"]) == 2 else ("?", "?")
-            return GuestValue(type=str(kind)[:200], text=str(text))
+            return GuestValue(type=str(kind)[:200], text=str(text)[:TEXT])
         try:
             return self._host.value(packed)
         except WireError:
@@ -167,32 +185,42 @@ class ProcessInterpreter:
 
     # what the guest says
 
-    def _hear(self, message: list[Any], blobs: list[Any]) -> None:
+    def _hear(self, message: list[Any], blobs: list[Any], size: int) -> None:
+        if self._reason is not None:
+            return  # it is being ended: nothing more is done for it
         try:
             match message:
                 case ["c", int(number), int(cell), str(verb), int(target), str(name), list(drops), tree]:
+                    if len(name) > NAME or len(verb) > NAME:
+                        raise WireError(f"a name of more than {NAME} characters")
                     self._drop(drops)
                     call = Call(id=number, cell=cell, verb=verb, target=target, name=name, arguments=Packed(tree, blobs))
-                    self._called(call)
+                    self._called(call, size)
                 case ["d", int(cell), ("value" | "error") as verdict, list(drops), tree]:
                     self._drop(drops)
                     if self._cell is None or self._cell.number != cell or self._cell.report.done():
                         raise WireError("a report of a cell that does not run")
                     self._cell.report.set_result((verdict, tree, blobs))
                 case ["k", int(number)]:
+                    self._cancels += 1
+                    if self._cancels > self._asked + IN_FLIGHT:
+                        raise WireError("more calls cancelled than made")
                     task = self._tasks.get(number)
                     if task is not None:
                         task.cancel()
                 case ["v", int(number), (0 | 1) as fine, tree]:
                     invoke = self._invokes.pop(number, None)
-                    if invoke is not None:
-                        invoke.set_result(Answer(value=Packed(tree, blobs), failed=not fine))
+                    if invoke is None:
+                        raise WireError("an answer to no call")
+                    invoke.set_result(Answer(value=Packed(tree, blobs), failed=not fine))
                 case _:
                     raise WireError("a message of no known kind")
         except WireError as error:
             self.kill(ProtocolError(f"the guest broke the protocol ({error}). {exits.GONE}"))
 
     def _drop(self, drops: list[Any]) -> None:
+        if len(drops) > DROPS:
+            raise WireError("more drops than there can be objects")
         for drop in drops:
             match drop:
                 case [int(handle), int(count)] if count > 0:
@@ -200,10 +228,12 @@ class ProcessInterpreter:
                 case _:
                     raise WireError("a drop that is none")
 
-    def _called(self, call: Call) -> None:
+    def _called(self, call: Call, size: int) -> None:
         if call.id in self._tasks:
             raise WireError("a call with the number of another")
-        refused = self._over_limit()
+        refused = self._over_limit(size)
+        if refused is not None:
+            call, size = replace(call, arguments=NOTHING), 0
         title = self._host.title(call)
         cell = self._cell
         if cell is not None and cell.on_event is not None:
@@ -211,16 +241,18 @@ class ProcessInterpreter:
             cell.on_event(CallStarted(cell=cell.number, call=call.id, name=title))
         work = self._serve(call, title, cell, refused)
         task = self._tasks[call.id] = self._loop.create_task(work)
-        task.add_done_callback(lambda done: self._served(call.id, done))
+        self._bytes += size
+        task.add_done_callback(lambda done: self._served(call.id, size, done))
 
-    def _over_limit(self) -> str | None:
-        if self._cell is not None:
-            self._cell.asked += 1
-            over = self._cell.asked - self._limits.host_calls
-            if over > LENIENCE:
-                self.kill(CallLimit(f"the cell made more than host_calls={self._limits.host_calls}. {exits.GONE}"))
-            if over > 0:
-                return f"the cell made more than host_calls={self._limits.host_calls}; ask for more at a time"
+    def _over_limit(self, size: int) -> str | None:
+        self._asked += 1
+        over = self._asked - self._limits.host_calls
+        if over > LENIENCE:
+            self.kill(CallLimit(f"the cell made more than host_calls={self._limits.host_calls}. {exits.GONE}"))
+        if over > 0:
+            return f"the cell made more than host_calls={self._limits.host_calls}; ask for more at a time"
+        if self._bytes and self._bytes + size > IN_FLIGHT_BYTES:
+            return "the arguments of the calls under way are too large together; await some first"
         if len(self._tasks) >= IN_FLIGHT:
             return f"more than {IN_FLIGHT} host calls are under way at once; await some first"
         return None
@@ -242,8 +274,9 @@ class ProcessInterpreter:
             )
             cell.on_event(finished)
 
-    def _served(self, number: int, task: asyncio.Task[None]) -> None:
+    def _served(self, number: int, size: int, task: asyncio.Task[None]) -> None:
         self._tasks.pop(number, None)
+        self._bytes -= size
         if not task.cancelled() and (error := task.exception()) is not None:
             if isinstance(error, WireError):
                 self.kill(ProtocolError(f"the guest broke the protocol ({error}). {exits.GONE}"))
@@ -262,6 +295,7 @@ class ProcessInterpreter:
 
     def invoke(self, lent: int, parent: int, arguments: Packed) -> Future[Answer]:
         future: Future[Answer] = Future()
+        future.set_running_or_notify_cancel()  # who stops waiting for it does not undo the guest's answer
         self._on_loop(self._invoke, lent, parent, arguments, future)
         return future
 
@@ -281,8 +315,8 @@ class ProcessInterpreter:
             self.kill(TimeLimit(f"a guest function, called between cells, ran longer than wall_s={self._limits.wall_s:g}"))
 
     def give_back(self, lent: int, count: int) -> None:
-        if self.alive:
-            self._on_loop(self._line.send, ["u", lent, count], [])
+        if self.alive and not self._loop.is_closed():  # never at once: the collector may run in the middle of a send
+            self._loop.call_soon_threadsafe(self._line.send, ["u", lent, count], [])
 
     def _on_loop(self, call: Any, *args: Any) -> None:
         if threading.get_ident() == self._thread:
@@ -308,6 +342,8 @@ class ProcessInterpreter:
 
     def _exited(self) -> None:
         self._ended = True
+        if self._idle is not None:
+            self._idle.stop()
         self._line.close()
         self._settle()
         self._release()

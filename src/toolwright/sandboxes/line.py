@@ -1,6 +1,7 @@
 """The host's end of a guest's socket: frames out, frames in, on the event loop, without ever blocking it.
 
-A frame too large to be parsed in passing is parsed in a thread; reading pauses meanwhile, so order is kept.
+A frame too large to be parsed in passing is parsed in a thread, and of many small ones a few at a time are handed on;
+reading pauses meanwhile, so order is kept. A guest that asks and does not read what it is told is ended.
 """
 
 from __future__ import annotations
@@ -15,12 +16,17 @@ from toolwright_guest.wire import Bounds, FrameReader, WireError, frame, parse
 
 PIECE = 1 << 18
 LARGE = 1 << 18
+BATCH = 64  # messages handed on before the loop serves others
+UNREAD = 512 << 20
+OVERHEAD = 256  # what a waiting buffer takes beside its bytes
+SPREAD = 8  # bytes of memory for a byte of a parsed tree, at the least
 
-OnMessage = Callable[[list[Any], list[Any]], None]
+OnMessage = Callable[[list[Any], list[Any], int], None]
 
 
 class Line:
-    """One connection. `on_message` gets each message in order; `on_end` is called once, with the reason."""
+    """One connection. `on_message` gets each message in order, with its blobs and about how many bytes it takes in memory;
+    `on_end` is called once, with the reason."""
 
     def __init__(self, conn: socket.socket, bounds: Bounds, on_message: OnMessage, on_end: Callable[[str], None]) -> None:
         conn.setblocking(False)
@@ -32,6 +38,7 @@ class Line:
         self._loop = asyncio.get_running_loop()
         self._reader = FrameReader(bounds)
         self._out: deque[memoryview] = deque()
+        self._unread = 0
         self._ended = False
         self._parsing: asyncio.Task[None] | None = None
         self._loop.add_reader(self._fd, self._readable)
@@ -40,6 +47,8 @@ class Line:
         """Send a frame, at once if the guest reads, otherwise when it does."""
         if self._ended:
             return
+        if self._unread > UNREAD:
+            return self._end(f"protocol: it left {self._unread >> 20} MB of answers unread")
         buffers = frame(message, blobs)
         if not self._out and len(buffers) == 1:
             try:
@@ -53,7 +62,9 @@ class Line:
             buffers[0] = memoryview(buffers[0])[sent:]
         if not self._out:
             self._loop.add_writer(self._fd, self._writable)
-        self._out.extend(memoryview(buffer) for buffer in buffers if len(buffer))
+        waiting = [memoryview(buffer) for buffer in buffers if len(buffer)]
+        self._unread += sum(len(buffer) + OVERHEAD for buffer in waiting)
+        self._out.extend(waiting)
 
     def _writable(self) -> None:
         while self._out:
@@ -64,8 +75,10 @@ class Line:
                 return
             except OSError:
                 return self._end("the guest closed its connection")
+            self._unread -= sent
             if sent == len(first):
                 self._out.popleft()
+                self._unread -= OVERHEAD
             else:
                 self._out[0] = first[sent:]
                 return
@@ -83,10 +96,10 @@ class Line:
         try:
             raw = self._reader.feed(piece)
             for i, (header, blobs) in enumerate(raw):
-                if len(header) > LARGE:
+                if i == BATCH or len(header) > LARGE:
                     self._pause(raw[i:])
                     return
-                self._on_message(*parse(header, blobs, self._bounds))
+                self._on_message(*parse(header, blobs, self._bounds), SPREAD * len(header) + len(blobs))
                 if self._ended:
                     return
         except WireError as error:
@@ -94,15 +107,20 @@ class Line:
 
     def _pause(self, raw: list[Any]) -> None:
         self._loop.remove_reader(self._fd)
-        self._parsing = self._loop.create_task(self._parse_large(raw))
+        self._parsing = self._loop.create_task(self._hand_on(raw))
 
-    async def _parse_large(self, raw: list[Any]) -> None:
+    async def _hand_on(self, raw: list[Any]) -> None:
         try:
-            for header, blobs in raw:
-                message = await asyncio.to_thread(parse, header, blobs, self._bounds)
+            for i, (header, blobs) in enumerate(raw):
+                if len(header) > LARGE:
+                    message = await asyncio.to_thread(parse, header, blobs, self._bounds)
+                else:
+                    if i % BATCH == 0:
+                        await asyncio.sleep(0)
+                    message = parse(header, blobs, self._bounds)
                 if self._ended:
                     return
-                self._on_message(*message)
+                self._on_message(*message, SPREAD * len(header) + len(blobs))
         except WireError as error:
             self._end(f"protocol: {error}")
         if not self._ended:

@@ -10,9 +10,9 @@ from dataclasses import replace
 from toolwright.errors import IsolationMissing, UsageError
 from toolwright.sandboxes import cgroup, zygotes
 from toolwright.sandboxes.base import Limits, Opening
+from toolwright.sandboxes.interpreter import ProcessInterpreter
 from toolwright.sandboxes.jail import STANDARD, Plan
 from toolwright.sandboxes.packages import Environment
-from toolwright.sandboxes.interpreter import ProcessInterpreter
 
 
 class ProcessSandbox:

@@ -7,7 +7,7 @@ Threads always work; new processes only where the session has `processes`. Knows
 from __future__ import annotations
 
 import platform
-from errno import EACCES, ENOSYS, ENOTTY, EPERM
+from errno import EACCES, ENOSYS, ENOTTY, EOPNOTSUPP, EPERM
 
 from toolwright.errors import IsolationMissing
 from toolwright.sandboxes.bpf import ALLOW, Check, Verdict, assemble
@@ -28,7 +28,7 @@ ALWAYS = """
     read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 close close_range lseek dup dup2 dup3
     stat lstat fstat newfstatat statx statfs fstatfs access faccessat faccessat2 readlink readlinkat getcwd chdir fchdir
     getdents getdents64 mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 link linkat symlink symlinkat
-    truncate ftruncate fallocate fsync fdatasync flock umask utime utimes futimesat utimensat fadvise64 readahead
+    truncate ftruncate fsync fdatasync flock umask utime utimes futimesat utimensat fadvise64 readahead
     sendfile copy_file_range getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr
     munmap mprotect mremap brk madvise msync membarrier
     poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd eventfd2 pipe
@@ -57,14 +57,14 @@ def _special(programs: bool) -> dict[str, Verdict]:
     thread = Check(argument=0, kind="any_bit", values=(_CLONE_THREAD,))
     return {
         **{
-            name: when(Check(argument=mode, kind="no_bit", values=(_SET_ID_BITS,)))
-            for name, mode in _NO_SET_ID.items()
+            name: when(Check(argument=mode, kind="no_bit", values=(_SET_ID_BITS,))) for name, mode in _NO_SET_ID.items()
         },
         "clone": when(new_ones) if programs else when(new_ones, thread),
         "clone3": Verdict(errno=ENOSYS),  # its flags are behind a pointer; libc falls back to clone
         "openat2": Verdict(errno=ENOSYS),
         "fchmodat2": Verdict(errno=ENOSYS),
         "epoll_pwait2": Verdict(errno=ENOSYS),
+        "fallocate": Verdict(errno=EOPNOTSUPP),  # with KEEP_SIZE it takes the whole disk at once, past RLIMIT_FSIZE
         "mmap": _mmap(),
         "socket": Verdict(errno=EACCES),
         "socketpair": when(Check(argument=0, kind="one_of", values=(_AF_UNIX,)), errno=EACCES),
@@ -97,6 +97,4 @@ def program(*, programs: bool) -> bytes:
     numbers = NUMBERS[machine]
     by_name = dict.fromkeys((*ALWAYS, *(PROGRAMS if programs else ())), ALLOW) | _special(programs)
     verdicts = {numbers[name]: verdict for name, verdict in by_name.items() if name in numbers}
-    return assemble(
-        AUDIT_ARCHITECTURE[machine], verdicts, otherwise=Verdict(errno=EPERM), beyond=Verdict(errno=ENOSYS)
-    )
+    return assemble(AUDIT_ARCHITECTURE[machine], verdicts, otherwise=Verdict(errno=EPERM), beyond=Verdict(errno=ENOSYS))

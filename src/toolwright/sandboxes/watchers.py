@@ -1,4 +1,4 @@
-"""The limits that the host itself holds while a cell runs: wall time, CPU time, the workspace's size."""
+"""The limits that the host itself holds: wall time, CPU time, the workspace's size; in a cell, and between two."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from toolwright.sandboxes.zygotes import Child
 
 QUIET_S = 0.05  # a cell shorter than this is measured at its end only
 NOTICED = 1 << 20  # bytes by which the disk must have shrunk for a short cell to be measured at all
+OFTEN = 100  # cells after which it is measured whatever the disk says
+FIRST_LOOK_S, LAST_LOOK_S = 1.0, 60.0
 FILES = 100_000
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -26,13 +28,13 @@ class Watchers:
     def __init__(
         self,
         limits: Limits,
-        workspace: Workspace,
+        gauge: Gauge,
         child: Child,
         group: Cgroup | None,
         end: Callable[[GuestError], None],
     ) -> None:
         self._limits = limits
-        self._workspace = workspace
+        self._gauge = gauge
         self._child = child
         self._group = group
         self._end = end
@@ -51,15 +53,7 @@ class Watchers:
         self._end(TimeLimit(f"the cell ran longer than wall_s={self._limits.wall_s:g}. {GONE}"))
 
     def _watch(self) -> None:
-        limit = self._limits.workspace_mb << 20
-        self._tasks = [
-            self._loop.create_task(watch(self._workspace, limit, FILES, self._too_large)),
-            self._loop.create_task(self._watch_cpu()),
-        ]
-
-    def _too_large(self, usage: Usage) -> None:
-        words = f"the workspace grew to {usage.bytes >> 20} MB in {usage.files} files, beyond workspace_mb"
-        self._end(WorkspaceLimit(f"{words}={self._limits.workspace_mb}. {GONE}"))
+        self._tasks = [self._loop.create_task(self._gauge.watch(self._end)), self._loop.create_task(self._watch_cpu())]
 
     async def _watch_cpu(self) -> None:
         """Look again when the limit could be passed at the earliest: with every core busy."""
@@ -73,9 +67,77 @@ class Watchers:
         self._end(CpuLimit(f"the cell used more than cpu_s={self._limits.cpu_s:g} of processor time. {GONE}"))
 
     def _spent(self, pid: int) -> float:
-        if self._group is not None and (seconds := self._group.cpu_s()) is not None:
-            return seconds
-        return cpu_s(pid)
+        return spent_s(pid, self._group)
+
+
+class Gauge:
+    """How full a workspace is. After short cells it is measured only when the disk has lost space since last time.
+
+    A workspace that is too full already may be cleaned up: then only growing further is refused.
+    """
+
+    def __init__(self, workspace: Workspace, limits: Limits) -> None:
+        self._workspace = workspace
+        self._limit_mb = limits.workspace_mb
+        self._most = Usage(bytes=limits.workspace_mb << 20, files=FILES)
+        self._free = workspace.free_bytes()
+        self._cells = 0
+
+    async def watch(self, end: Callable[[GuestError], None]) -> None:
+        await watch(self._workspace, self._most.bytes, self._most.files, lambda usage: end(self._error(usage, GONE)))
+
+    async def after_cell(self) -> WorkspaceLimit | None:
+        """The error of a cell that left more than there may be."""
+        self._cells += 1
+        free = self._workspace.free_bytes()
+        if self._free - free < NOTICED and self._cells < OFTEN:
+            return None
+        usage = await asyncio.to_thread(self._workspace.size, self._most)
+        self._free, self._cells = free, 0
+        if usage.bytes <= self._limit_mb << 20 and usage.files <= FILES:
+            self._most = Usage(bytes=self._limit_mb << 20, files=FILES)
+            return None
+        self._most = Usage(bytes=max(usage.bytes, self._most.bytes), files=max(usage.files, self._most.files))
+        return self._error(usage, "Delete what is not needed.")
+
+    def _error(self, usage: Usage, then: str) -> WorkspaceLimit:
+        words = f"the workspace grew to {usage.bytes >> 20} MB in {usage.files} files"
+        return WorkspaceLimit(f"{words}, beyond workspace_mb={self._limit_mb} or {FILES} files. {then}")
+
+
+class Idle:
+    """Between two cells: a guest that goes on computing, in a thread or after a false report, is ended."""
+
+    def __init__(self, pid: int, group: Cgroup | None, limits: Limits, end: Callable[[GuestError], None]) -> None:
+        self._pid = pid
+        self._group = group
+        self._limits = limits
+        self._end = end
+        self._loop = asyncio.get_running_loop()
+        self._start = self._last = spent_s(pid, group)
+        self._pause_s = FIRST_LOOK_S
+        self._timer = self._loop.call_later(self._pause_s, self._look)
+
+    def stop(self) -> None:
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        spent = spent_s(self._pid, self._group)
+        if spent - self._start > self._limits.cpu_s:
+            words = f"the session used more than cpu_s={self._limits.cpu_s:g} of processor time between two cells"
+            self._end(CpuLimit(f"{words}. {GONE}"))
+            return
+        busy = spent - self._last > 0.01 * self._pause_s
+        self._last = spent
+        self._pause_s = FIRST_LOOK_S if busy else min(2 * self._pause_s, LAST_LOOK_S)
+        self._timer = self._loop.call_later(self._pause_s, self._look)
+
+
+def spent_s(pid: int, group: Cgroup | None) -> float:
+    """Processor time of a guest: of all its processes where a cgroup counts them."""
+    if group is not None and (seconds := group.cpu_s()) is not None:
+        return seconds
+    return cpu_s(pid)
 
 
 def cpu_s(pid: int) -> float:

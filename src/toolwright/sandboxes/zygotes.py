@@ -78,7 +78,7 @@ class Zygote:
         self._lock = threading.Lock()
         self._children: dict[int, Child] = {}
         self._numbers = 0
-        self._waiting: deque[tuple[bytes, list[int]]] = deque()
+        self._waiting: deque[tuple[Child, bytes, list[int]]] = deque()
         self._unanswered = 0
         self._control, self._process = _exec(plan)
         try:
@@ -148,28 +148,40 @@ class Zygote:
                 _close(fds)
                 return child
             self._children[self._numbers] = child
-            request = {"id": self._numbers, "entry": entry, "workspace": str(workspace), "limits": asdict(limits)}
-            self._waiting.append((json.dumps(request | more).encode(), fds))
+            # Without links: the zygote has another root, where those that start at / lead elsewhere.
+            place = os.path.realpath(workspace)
+            request = {"id": self._numbers, "entry": entry, "workspace": place, "limits": asdict(limits)}
+            self._waiting.append((child, json.dumps(request | more).encode(), fds))
             self._push()
         return child
 
     def _push(self) -> None:
         while self._waiting and self._unanswered < _UNANSWERED:
-            message, fds = self._waiting.popleft()
+            child, message, fds = self._waiting.popleft()
             self._unanswered += 1
             try:
                 socket.send_fds(self._control, [message], fds)
-            except OSError:  # it died: the reader tells every child
+            except OSError as error:
                 self._unanswered -= 1
+                child.tell({"error": f"cannot ask the zygote for a guest: {error.strerror}"})
             _close(fds)
 
     def _kill(self, number: int) -> None:
         with self._lock:
-            if self.alive and number in self._children:
-                try:
-                    self._control.send(json.dumps({"kill": number}).encode())
-                except OSError:
-                    return  # it died, and its children with it
+            child = self._children.get(number)
+            if not self.alive or child is None:
+                return
+            queued = next((one for one in self._waiting if one[0] is child), None)
+            if queued is not None:
+                self._waiting.remove(queued)
+                del self._children[number]
+                _close(queued[2])
+                child.tell({"error": "killed before it was started"})
+                return
+            try:
+                self._control.send(json.dumps({"kill": number}).encode())
+            except OSError:
+                return  # it died, and its children with it
 
     def _read(self) -> None:
         while True:
@@ -194,7 +206,7 @@ class Zygote:
         with self._lock:
             self.alive = False
             children, self._children = list(self._children.values()), {}
-            for _, fds in self._waiting:
+            for _, _, fds in self._waiting:
                 _close(fds)
             self._waiting.clear()
         self._process.wait()  # it takes its children along, so from here on they are gone

@@ -46,7 +46,7 @@ def build(body: Any, unpacker: Unpacker) -> Any:
     table = _table(data)
     library, _, shape = name.partition(".")
     if library == "pyarrow":
-        return table.combine_chunks().to_batches()[0] if shape == "RecordBatch" and table.num_rows else table
+        return same.record_batch(table) if shape == "RecordBatch" else table
     module = _library(library)
     if library == "polars":
         frame = module.from_arrow(table)

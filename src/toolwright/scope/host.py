@@ -59,7 +59,7 @@ class ScopeHost:
     def _pack_names(self) -> Packed:
         names: dict[str, Any] = {}
         for name, value in self._scope.names():
-            if not isinstance(value, type) and self._scope.by_handle(value) and not self._values.is_frame(value):
+            if not isinstance(value, type) and self._scope.by_handle(value) and not self._values.is_copied(value):
                 self._handles.hold(value, Place(name, type(value)), bound=True)
             names[name] = value
         return self._values.pack(names, "scope")

@@ -30,6 +30,11 @@ class Rule:
     def covers(self, titles: tuple[str, ...]) -> bool:
         return any(fnmatchcase(title, self.pattern) for title in titles)
 
+    def level_with(self, titles: tuple[str, ...]) -> bool:
+        """Whether it names members of this very object, and not of what these lead to: `only` means the former."""
+        depth = self.pattern.count(".")
+        return any(fnmatchcase(title, self.pattern) and title.count(".") == depth for title in titles)
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -112,7 +117,7 @@ class Rules:
                 why = ""
             elif rule.hide is True or (rule.hide and name in rule.hide):
                 why = "it is hidden in this scope"
-            if rule.only is not None and name not in rule.only:
+            if rule.only is not None and name not in rule.only and rule.level_with(titles):
                 why = "it is hidden in this scope"
         return Verdict(visible=not why, read_only=read_only, why=why, facts=facts)
 

@@ -59,6 +59,10 @@ class Values:
         packer = Packer(functools.partial(self._pack_other, ""))
         return Packed(faults.pack(error, self.classes, packer), packer.blobs)
 
+    def is_copied(self, value: Any) -> bool:
+        """Whether an object that is no plain data crosses by value all the same: a frame, a number of numpy's."""
+        return self._by_value(value, "", Packer(functools.partial(self._pack_other, ""))) is not None
+
     def _pack_other(self, path: str, value: Any, packer: Packer) -> Any:
         known = self.handles.known(value)
         if known is not None:

@@ -1,0 +1,40 @@
+"""Overflows the stack: in Python, in C, and with threads that have large ones.
+
+Escape: the host notices more than an outcome
+Control: a deep but bounded recursion works
+Limits: memory_mb=64, wall_s=8
+Expect: Crashed | MemoryLimit | CodeError
+"""
+
+# control
+def down(n):
+    return n and down(n - 1)
+
+
+down(500) == 0
+
+# attack
+import sys
+import threading
+
+for size in (64 << 20, 1 << 30):
+    try:
+        threading.stack_size(size)
+        threading.Thread(target=print).start()
+    except (ValueError, RuntimeError, MemoryError) as error:
+        print(error)
+sys.setrecursionlimit(10**9)
+
+
+class Deep:
+    def __repr__(self):
+        return repr(self)
+
+    def __getattr__(self, name):
+        return getattr(self, name + "x")
+
+
+nested = []
+for _ in range(10**6):
+    nested = [nested]
+repr(nested)
