@@ -89,7 +89,7 @@ class Runtime:
     async def _open(self) -> None:
         if self._sandbox is None:
             if not sys.platform.startswith("linux"):
-                raise PlatformError(f"the process sandbox needs Linux; this is {sys.platform}. A portable rung is planned")
+                raise PlatformError(f"the process sandbox needs Linux, and this is {sys.platform}; run it on Linux")
             found = await environment(
                 self._packages, cache=Settings.from_environment().cache_dir, progress=self._progress
             )
@@ -118,10 +118,12 @@ class Runtime:
                 self._interpreter = await self._start()
                 if lost is not None:
                     return Outcome(cell=self._cells, error=lost, rung=self._rung)
-            self._holds_names = True
-            outcome = await self._interpreter.run(self._cells, code, on_event)
-            self._holds_names = self._interpreter.alive  # if not, the outcome has said so
-            return outcome
+            self._holds_names = False  # and it stays so where the cell is cancelled: whoever does that knows
+            interpreter = self._interpreter  # `close` takes it away, also while a cell runs
+            try:
+                return await interpreter.run(self._cells, code, on_event)
+            finally:  # if they are gone the outcome has said so, or whoever cancelled it knows
+                self._holds_names = interpreter.alive
 
     @property
     def _rung(self) -> str:

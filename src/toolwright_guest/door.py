@@ -13,7 +13,8 @@ import threading
 from collections import deque
 from typing import Any
 
-from toolwright_guest.wire import Bounds, FrameReader, frame, parse
+from toolwright_guest.framing import FrameReader, frame, parse
+from toolwright_guest.wire import Bounds
 
 # The host is trusted by the guest; these bounds only keep a broken host from looking like a memory leak.
 FROM_HOST = Bounds(header_bytes=1 << 30, blob_bytes=1 << 32 - 1, nodes=1 << 30, keys=1 << 30, depth=400, blobs=1 << 30)

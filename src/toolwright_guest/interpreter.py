@@ -12,12 +12,14 @@ from typing import Any, NoReturn
 
 from toolwright_guest import cells, loop, refusals
 from toolwright_guest.door import Door
-from toolwright_guest.wire import Packed, frame
+from toolwright_guest.framing import frame
+from toolwright_guest.wire import Packed
 from toolwright_guest.world import World
 
 REPR_LIMIT = 20_000
-RESERVE = 1 << 20
+RESERVE = 4 << 20
 REHEARSALS = 16
+CONFINED = frame(["r"], [])[0]  # the first word of a guest: from here on its exit code is guest code's own
 
 _ready: Guest | None = None
 
@@ -38,6 +40,7 @@ def main(conn: socket.socket, request: dict[str, Any]) -> NoReturn:
         refusals.refuse_processes()
     guest = _ready or Guest()
     guest.begin(conn)
+    conn.sendall(CONFINED)
     while True:
         guest.step()
 
@@ -85,7 +88,11 @@ class Guest:
 
     def step(self) -> None:
         """Take one message of the host and do what it says."""
-        message, blobs = self._door.receive(self._door.main)
+        try:
+            message, blobs = self._door.receive(self._door.main)
+        except MemoryError:  # the last cell filled its memory and holds it: this one may be `del x`
+            self._reserve.close()
+            message, blobs = self._door.receive(self._door.main)
         match message[0]:
             case "b":
                 self._names.update(self._world.unpack(message[1], blobs))
@@ -111,10 +118,12 @@ class Guest:
 
     def _keep_reserve(self) -> None:
         # Mapped and never touched: it counts against the limit, and takes no memory.
-        try:
-            self._reserve = mmap.mmap(-1, RESERVE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        except OSError:
-            return
+        for size in (RESERVE, RESERVE >> 2):  # less where the last cell filled its memory and holds it
+            try:
+                self._reserve = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+                return
+            except OSError:
+                continue
 
     def _packed(self, value: Any) -> Packed:
         try:

@@ -1,4 +1,4 @@
-"""The wire: values as packed trees, and packed trees as frames. Both sides use it; it knows neither.
+"""The wire: values as packed trees. Both sides use it; it knows neither. `framing` makes bytes of the trees.
 
 A packed tree is JSON: atoms and lists stand for themselves, an object with one key is a tag. Bytes and long strings
 travel beside the tree as blobs, so that a hundred megabytes are copied, never escaped. No pickle. Reading is bounded in
@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
-import json
 import pathlib
-import struct
-import sys
 import time
 import uuid
 from typing import Any, NamedTuple
@@ -49,92 +46,10 @@ NOTHING = Packed(None, [])
 LONG_STR = 1024
 INT_LOW, INT_HIGH = -(1 << 63), 1 << 64
 
-_encode = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":")).encode
-_head = struct.Struct("<II")
-_DIGITS = bytes(48 if 48 <= byte < 58 else byte for byte in range(256))
-_TOO_MANY_DIGITS = b"0" * 4301
-# CPython reads a number's digits in quadratic time; the interpreter's own guard covers integers, when it is on.
 LARGE, LARGE_BYTES = 20_000, 1 << 22
 KEYS_AT_ONCE = 64
 KEY_S, KEYS_S = 20e-6, 0.25  # processor time that inserting keys may take: per key, and whatever their number
 _plain_atoms = frozenset((type(None), bool, float))
-
-
-# frames ---------------------------------------------------------------------------------------------------------------
-
-
-def frame(message: list[Any], blobs: list[Any]) -> list[Any]:
-    """The buffers of one frame, to be sent in a row. `message` ends with the packed trees it carries."""
-    sizes = [len(b) for b in blobs]
-    header = _encode([message, sizes]).encode("ascii")
-    return [_head.pack(len(header), sum(sizes)) + header, *blobs]
-
-
-class FrameReader:
-    """Bytes in, whole frames out. Keeps what is not yet whole; copies a blob once."""
-
-    def __init__(self, bounds: Bounds) -> None:
-        self._bounds = bounds
-        self._buffer = bytearray()
-        self._need = _head.size
-
-    def feed(self, piece: bytes | bytearray | memoryview) -> list[tuple[bytes, list[bytes] | bytes]]:
-        """The raw frames that are whole now: (header, blob bytes). `parse` makes sense of one."""
-        buffer = self._buffer
-        buffer += piece
-        frames: list[tuple[bytes, list[bytes] | bytes]] = []
-        start = 0
-        while len(buffer) - start >= self._need:
-            header, blobs = _head.unpack_from(buffer, start)
-            if header > self._bounds.header_bytes or blobs > self._bounds.blob_bytes:
-                raise WireError(f"a frame of {header} + {blobs} bytes is over the bound")
-            end = start + _head.size + header + blobs
-            if len(buffer) < end:
-                self._need = end - start
-                break
-            middle = start + _head.size + header
-            with memoryview(buffer) as view:
-                frames.append((bytes(view[start + _head.size : middle]), bytes(view[middle:end])))
-            start = end
-            self._need = _head.size
-        if start:
-            del buffer[:start]
-        return frames
-
-
-def parse(header: bytes, blob_bytes: Any, bounds: Bounds) -> tuple[list[Any], list[Any]]:
-    """The message of a raw frame and its blobs."""
-    text = _check_header(header, bounds)
-    try:
-        message, sizes = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        raise WireError("a frame that is not a message") from None
-    if type(message) is not list or not message or type(sizes) is not list or len(sizes) > bounds.blobs:
-        raise WireError("a frame that is not a message")
-    blobs: list[Any] = []
-    at = 0
-    for size in sizes:
-        if type(size) is not int or size < 0:
-            raise WireError("a blob without a size")
-        blobs.append(blob_bytes[at : at + size] if at or size != len(blob_bytes) else blob_bytes)
-        at += size
-    if at != len(blob_bytes):
-        raise WireError("blobs that do not fill their frame")
-    return message, blobs
-
-
-def _check_header(header: bytes, bounds: Bounds) -> str:
-    if len(header) > 4096:
-        nodes = header.count(b",") + header.count(b"[") + header.count(b"{")
-        if nodes > bounds.nodes:
-            raise WireError(f"a frame of {nodes} values is over the bound of {bounds.nodes}")
-    try:
-        text = header.decode("ascii")
-    except UnicodeDecodeError:
-        raise WireError("a frame that is not a message") from None
-    if len(text) > 4300 and _TOO_MANY_DIGITS in header.translate(_DIGITS):
-        raise WireError("a number of more than 4300 digits")
-    return text
 
 
 def is_large(packed: Packed) -> bool:
@@ -563,8 +478,3 @@ def refuse(tag: str, body: Any, unpacker: Unpacker) -> Any:
 def plain(value: Any, packer: Packer) -> Any:
     """The `other` of a packer that takes plain data only."""
     raise TypeError(f"{type(value).__name__} is not plain data")
-
-
-def interpreter_guards_integers() -> bool:
-    """Whether `int(text)` is bounded by the interpreter itself."""
-    return 0 < sys.get_int_max_str_digits() <= 4300

@@ -80,7 +80,7 @@ class World:
         if isinstance(value, type) and records.TYPES.get(value.__name__) is value:
             return {"T": value.__name__}
         number = records.class_id(type(value))
-        if number is not None:
+        if number is not None and not isinstance(value, BaseException):
             return records.pack(number, value, packer)
         framed = frames.pack(value, packer)
         if framed is not None:
@@ -148,7 +148,7 @@ class World:
 
     def call(self, verb: str, target: int, name: str = "", /, *args: Any, **kwargs: Any) -> Any:
         """Ask and wait, blocking this thread; calls of the host into the guest are served meanwhile."""
-        packed = self.pack((args, kwargs) if kwargs else args)
+        packed = self.pack(_arguments(args, kwargs))
         mailbox = Mailbox()
         door = self.door
         door.enter(mailbox)
@@ -168,7 +168,7 @@ class World:
     async def call_async(self, verb: str, target: int, name: str = "", /, *args: Any, **kwargs: Any) -> Any:
         """Ask and await; others run meanwhile. Cancelling the await cancels the host's side."""
         loop: Any = asyncio.get_running_loop()
-        packed = self.pack((args, kwargs) if kwargs else args)
+        packed = self.pack(_arguments(args, kwargs))
         number = self.door.start(loop.selector.mailbox, verb, target, name, packed.tree, packed.blobs)
         future = self._futures[number] = loop.create_future()
         try:
@@ -262,6 +262,11 @@ class World:
     def _fail(self, number: int, error: BaseException) -> None:
         packer = Packer(self._pack_other)
         self.door.send(["v", number, 0, faults.pack(error, packer)], packer.blobs)
+
+
+def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Positional arguments alone go as they are, save two: these the host would read as arguments with keywords."""
+    return (args, kwargs) if kwargs or len(args) == 2 else args
 
 
 def _as_plain(value: Any) -> Any:

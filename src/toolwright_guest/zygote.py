@@ -146,7 +146,7 @@ def _prepare(plan: dict[str, Any], control: socket.socket) -> Forks:
     kernel.default_thread_stack(_THREAD_STACK)
     with open(f"{host}/proc/self/oom_score_adj", "w") as score:
         score.write("1000")  # when memory runs out, guests go before the host
-    sys.path.extend(plan["site"])
+    sys.path.extend(plan["site"]["rooted" if "mount" in layers.got else "bare"])
     warnings = _preload(plan["stdlib"]) + _preload(plan["preload"])
     interpreter.prepare()
     answer = {

@@ -9,6 +9,7 @@ import pty
 import signal
 import subprocess
 import sys
+import venv
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,14 @@ def test_a_directory_is_shared_with_the_code(here: Path) -> None:
     done = toolwright("exec", "--workspace", "shared", "-c", "open('out.txt', 'w').write('made inside')", cwd=here)
     assert (done.returncode, done.stdout) == (0, "11\n")
     assert (shared / "out.txt").read_text() == "made inside"
+
+
+def test_packages_of_an_environment_can_be_imported_wherever_it_lies(here: Path) -> None:
+    venv.create(here / "env", with_pip=False)  # below /tmp, where a guest has a directory of its own
+    (site,) = (here / "env").glob("lib/python*/site-packages")
+    (site / "greeting.py").write_text("WORD = 'hello'")
+    done = toolwright("exec", "--packages", "./env", "-c", "import greeting; greeting.WORD", cwd=here)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "'hello'\n", "")
 
 
 def test_json_holds_the_whole_outcome(here: Path) -> None:

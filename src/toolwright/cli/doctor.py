@@ -30,28 +30,39 @@ class Rung:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Held:
-    """A limit: who holds it, which layers that needs, and the outcome that it gives."""
+    """A limit: who holds it (and who without a control group), which layers that needs, and the outcome it gives."""
 
     name: str
     by: str
     outcome: str
     needs: tuple[str, ...] = ()
+    ungrouped: str = ""
 
 
 LIMITS = (
     Held(name="wall_s", by="the host's clock", outcome="TimeLimit"),
-    Held(name="cpu_s", by="the host, from /proc or the control group", outcome="CpuLimit"),
-    Held(name="memory_mb", by="RLIMIT_DATA; with processes also a control group", outcome="MemoryLimit",
-         needs=("rlimits",)),
-    Held(name="processes", by="seccomp at 0; above it RLIMIT_NPROC and a control group", outcome="ProcessLimit",
-         needs=("seccomp", "rlimits", "user")),
+    Held(name="cpu_s", by="the host, from the kernel's account", outcome="CpuLimit"),
+    Held(
+        name="memory_mb",
+        by="RLIMIT_DATA; with processes, a control group",
+        ungrouped="RLIMIT_DATA; with processes, for each by itself",
+        outcome="MemoryLimit",
+        needs=("rlimits",),
+    ),
+    Held(
+        name="processes",
+        by="seccomp at 0; above, RLIMIT_NPROC and a control group",
+        ungrouped="seccomp at 0; above, RLIMIT_NPROC",
+        outcome="ProcessLimit",
+        needs=("seccomp", "rlimits", "user"),
+    ),
     Held(name="threads", by="RLIMIT_NPROC", outcome="ProcessLimit", needs=("rlimits", "user")),
     Held(name="open_files", by="RLIMIT_NOFILE", outcome="OpenFilesLimit", needs=("rlimits",)),
     Held(name="file_mb", by="RLIMIT_FSIZE", outcome="FileSizeLimit", needs=("rlimits",)),
-    Held(name="workspace_mb", by="the host, which counts while a cell runs", outcome="WorkspaceLimit"),
+    Held(name="workspace_mb", by="the host, which counts files", outcome="WorkspaceLimit"),
     Held(name="output_kb", by="the host, at its end of the pipe", outcome="OutputLimit"),
     Held(name="host_calls", by="the host, at its door", outcome="CallLimit"),
-)  # fmt: skip
+)
 
 
 def doctor(
@@ -103,6 +114,11 @@ def _lacking(held: Held, report: Report) -> list[str]:
     return [layer for layer in held.needs if layer in missing]
 
 
+def _by(held: Held, report: Report) -> str:
+    grouped = any(finding.name == "cgroup" and finding.ok for finding in report.findings)
+    return held.by if grouped or not held.ungrouped else held.ungrouped
+
+
 def _described(report: Report, rung: Rung) -> dict[str, object]:
     from toolwright.sandboxes import STANDARD, Limits
 
@@ -120,7 +136,7 @@ def _described(report: Report, rung: Rung) -> dict[str, object]:
                 "name": held.name,
                 "default": getattr(Limits(), held.name),
                 "enforced": not _lacking(held, report),
-                "by": held.by,
+                "by": _by(held, report),
                 "outcome": held.outcome,
             }
             for held in LIMITS
@@ -147,7 +163,7 @@ def _show(report: Report, rung: Rung) -> None:
     limits = _table("limit", "default", "held by", "outcome")
     for held in LIMITS:
         lacking = _lacking(held, report)
-        by = f"{held.by} [red](needs {', '.join(lacking)})[/red]" if lacking else held.by
+        by = _by(held, report) + (f" [red](needs {', '.join(lacking)})[/red]" if lacking else "")
         limits.add_row(_mark(not lacking), held.name, f"{getattr(Limits(), held.name):g}", by, held.outcome)
     for table in (layers, rungs, limits):
         console.print()

@@ -104,9 +104,9 @@ def _code(file: str | None, code: str | None) -> str:
         raise UsageError("give a FILE, or - for stdin, or -c CODE: one of them")
     if code is not None:
         return code
-    if file == "-":
-        return sys.stdin.read()
     try:
+        if file == "-":
+            return sys.stdin.read()
         with tokenize.open(str(file)) as lines:
             return lines.read()
     except (OSError, SyntaxError, UnicodeDecodeError) as error:
@@ -129,7 +129,7 @@ def _bound(text: str) -> tuple[str, Any]:
         value: Any = import_module(module)
         for part in path.split("."):
             value = getattr(value, part)
-    except Exception as error:  # importing runs the developer's own module, which may raise anything
+    except (Exception, SystemExit) as error:  # importing runs the developer's own module, which may raise anything
         raise UsageError(f"--scope {text}: {type(error).__name__}: {error}") from None
     return name or path.rpartition(".")[2], value
 
@@ -184,13 +184,14 @@ def _run(runtime: Any, code: str, out: _Out | None) -> Outcome:
 
     async def main() -> Outcome:
         async with runtime:
-            cell = asyncio.ensure_future(runtime.execute(code, on_event=out.hear if out else None))
-            while out is not None:
-                done, _ = await asyncio.wait([cell], timeout=0.2)
-                if done:
-                    break
-                if out.closed:
-                    cell.cancel()
+            if out is None:
+                return await runtime.execute(code)
+            cell = asyncio.ensure_future(runtime.execute(code, on_event=out.hear))
+            try:
+                while not cell.done() and not out.closed:
+                    await asyncio.wait([cell], timeout=0.2)
+            finally:
+                cell.cancel()  # nothing when it is done
             return await cell
 
     try:

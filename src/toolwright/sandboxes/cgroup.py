@@ -46,14 +46,20 @@ class Cgroup:
         name = "memory.events" if self.version == 2 else "memory.oom_control"
         return _field(self.directories["memory"] / name, "oom_kill") > 0
 
+    def pids(self) -> list[int]:
+        """Its processes of now; none once it is gone."""
+        with contextlib.suppress(FileNotFoundError):
+            return [int(pid) for pid in (self.directories["pids"] / "cgroup.procs").read_text().split()]
+        return []
+
     def kill(self) -> None:
         """SIGKILL to all in it."""
         with contextlib.suppress(OSError):
             (self.directories["pids"] / "cgroup.kill").write_text("1")
             return
-        for pid in (self.directories["pids"] / "cgroup.procs").read_text().split():
+        for pid in self.pids():
             with contextlib.suppress(ProcessLookupError):
-                os.kill(int(pid), signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
 
     def remove(self) -> None:
         """Once its processes have ended. What the kernel still holds is removed when the next group is made."""
@@ -74,12 +80,19 @@ def _sweep() -> None:
         _lingering.discard(directory)
 
 
+def _find_orphans(parents: set[Path]) -> None:
+    """Groups of hosts that were killed. The kernel refuses to remove one that still has a process."""
+    for parent in parents:
+        for directory in parent.glob("toolwright-*-*"):
+            if not Path("/proc", directory.name.split("-")[1]).exists():
+                _lingering.add(directory)
+
+
 def create(limits: Limits) -> Cgroup | None:
     """A new group under this process's own, or None where this machine gives none. Blocking."""
     memory, tasks = limits.memory_mb * _MB, 1 + limits.processes + limits.threads
     name = f"toolwright-{os.getpid()}-{next(_numbers)}"
     with contextlib.suppress(OSError, KeyError):
-        _sweep()
         own = _own_groups()
         if "" in own and _offers(own[""]):
             group = Cgroup(version=2, directories=dict.fromkeys(_NEEDED, own[""] / name))
@@ -88,6 +101,8 @@ def create(limits: Limits) -> Cgroup | None:
             parents = {kind: own[kind] for kind in _NEEDED} | {kind: own[kind] for kind in ("cpuacct",) if kind in own}
             group = Cgroup(version=1, directories={kind: parent / name for kind, parent in parents.items()})
             files = {"memory": ("memory.limit_in_bytes", memory), "pids": ("pids.max", tasks)}
+        _find_orphans({directory.parent for directory in group.directories.values()})
+        _sweep()
         return _made(group, files)
     return None
 

@@ -20,6 +20,8 @@ from toolwright.errors import (
 from toolwright.sandboxes.base import Limits
 
 GONE = "The names of earlier cells are gone; the next cell starts afresh."
+# The first process of a pid namespace cannot end itself by a signal: libc's abort() goes on to a fault.
+_ABORTS = (signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGTRAP)
 _OUT_OF_MEMORY = ("memory allocation of", "MemoryError", "bad_alloc", "Cannot allocate memory", "Out of memory")
 
 
@@ -56,11 +58,13 @@ def _limit(name: Any, limits: Limits) -> tuple[type[LimitExceeded], str] | None:
 
 def of_status(status: int, printed: str, limits: Limits) -> GuestError:
     """The error of a guest process that died without being told to."""
+    last = printed[-4000:]
+    if any(words in last for words in _OUT_OF_MEMORY) and (os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 1):
+        return MemoryLimit(f"the cell needed more than memory_mb={limits.memory_mb}; use less at a time. {GONE}")
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        last = printed[-4000:]
-        if number == signal.SIGABRT and any(words in last for words in _OUT_OF_MEMORY):
-            return MemoryLimit(f"the cell needed more than memory_mb={limits.memory_mb}; use less at a time. {GONE}")
+        if number in _ABORTS and "Fatal Python error: Aborted" in last:
+            number = signal.SIGABRT
         name = signal.Signals(number).name if number in signal.valid_signals() else f"signal {number}"
         hint = " (a stack overflow or a fault in C code)" if number == signal.SIGSEGV else ""
         hint = " (a system call that the sandbox does not have)" if number == signal.SIGSYS else hint

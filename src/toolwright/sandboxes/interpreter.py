@@ -73,6 +73,7 @@ class ProcessInterpreter:
         self._host = opening.host
         self._limits = opening.limits
         self._gauge = Gauge(opening.workspace, opening.limits)
+        opening.workspace.guests = child.running if group is None else group.pids
         self._idle: Idle | None = None
         self._group = group
         self._loop = asyncio.get_running_loop()
@@ -87,6 +88,7 @@ class ProcessInterpreter:
         self._line = Line(conn, Bounds(), self._hear, self._hung_up)
         self._printing = Printing(printed, self._printed, self._printed_too_much)
         self._ended = False
+        self._confined = False
         child.exited.add_done_callback(lambda _: self._exited())
         names = opening.host.open(self, libraries)
         if group is None:
@@ -126,7 +128,7 @@ class ProcessInterpreter:
             watchers.stop()
             outcome = await self._outcome(running, verdict, told, blobs)
             if self.alive:
-                self._idle = Idle(await self._child.pid(), self._group, self._limits, self.kill)
+                self._idle = Idle(await self._child.pid(), self._group, self._limits, self._gauge, self.kill)
             return outcome
         except asyncio.CancelledError:
             self.kill(Cancelled(f"the cell was cancelled. {exits.GONE}"))
@@ -201,6 +203,8 @@ class ProcessInterpreter:
                     if self._cell is None or self._cell.number != cell or self._cell.report.done():
                         raise WireError("a report of a cell that does not run")
                     self._cell.report.set_result((verdict, tree, blobs))
+                case ["r"]:
+                    self._confined = True
                 case ["k", int(number)]:
                     self._cancels += 1
                     if self._cancels > self._asked + IN_FLIGHT:
@@ -344,6 +348,8 @@ class ProcessInterpreter:
         self._ended = True
         if self._idle is not None:
             self._idle.stop()
+        if not self._confined:
+            self._line.drain()
         self._line.close()
         self._settle()
         self._release()
@@ -370,7 +376,7 @@ class ProcessInterpreter:
         if self._reason is not None and not isinstance(self._reason, LimitExceeded):
             return self._reason
         status = self._child.exited.result()
-        if os.WIFEXITED(status) and os.WEXITSTATUS(status) == SETUP_FAILED:
+        if not self._confined and os.WIFEXITED(status) and os.WEXITSTATUS(status) == SETUP_FAILED:
             raise SandboxDied(f"the guest could not be confined: {printed.strip() or 'no reason given'}")
         if self._group is not None and self._group.out_of_memory():
             return exits.of_report({"limit": "memory", "type": "MemoryLimit"}, self._limits)

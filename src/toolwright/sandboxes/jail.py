@@ -70,7 +70,7 @@ def render(plan: Plan, interpreter: Interpreter) -> dict[str, Any]:
     programs = base64.b64encode(seccomp.program(programs=True)).decode()
     threads = base64.b64encode(seccomp.program(programs=False)).decode()
     entries = _root(plan, interpreter)
-    shown = [target for kind, target, _ in entries if kind == "bind"]
+    shown = [source for kind, _, source in entries if kind == "bind"]
     return {
         "layers": [name for name in LAYERS if name not in plan.without],
         "root": entries,
@@ -85,7 +85,7 @@ def render(plan: Plan, interpreter: Interpreter) -> dict[str, Any]:
         "tmp": _TMP,
         "environ": _environ(plan),
         "limits": asdict(Limits()),
-        "site": [str(path) for path in plan.site],
+        "site": {"rooted": _places(plan.site), "bare": [str(path) for path in plan.site]},
         "stdlib": STDLIB,
         "preload": plan.preload,
         "ask": plan.ask,
@@ -111,8 +111,11 @@ def _root(plan: Plan, interpreter: Interpreter) -> list[Entry]:
         entries.show(path)
     for path in list(entries.shown):
         entries.mask_packages(path, keep={os.path.realpath(path) for path in plan.site})
-    for path in plan.site:
-        entries.show(str(path))
+    for path, place in zip(plan.site, _places(plan.site), strict=True):
+        if place == str(path):
+            entries.show(place)
+        else:
+            entries.add("bind", place, str(path))
     entries.add("dir", "/workspace")
     entries.add("dir", "/tmp")
     entries.add("text", "/etc/passwd", f"guest:x:{INNER_UID}:{INNER_UID}::/workspace:/bin/sh\n")
@@ -123,6 +126,12 @@ def _root(plan: Plan, interpreter: Interpreter) -> list[Entry]:
         entries.add("link", "/dev/shm", "/tmp")  # for the named semaphores of multiprocessing
         entries.add("link", "/dev/fd", "/proc/self/fd")
     return entries.made
+
+
+def _places(site: tuple[Path, ...]) -> list[str]:
+    """Where the guest finds its packages: at their own paths, but for those that its own /tmp would cover."""
+    covered = ("/tmp/", "/workspace/", "/dev/")
+    return [f"/packages/{i}" if str(path).startswith(covered) else str(path) for i, path in enumerate(site)]
 
 
 def _interpreter_dirs(interpreter: Interpreter) -> list[str]:

@@ -12,7 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from toolwright_guest.wire import Bounds, FrameReader, WireError, frame, parse
+from toolwright_guest.framing import FrameReader, frame, parse
+from toolwright_guest.wire import Bounds, WireError
 
 PIECE = 1 << 18
 LARGE = 1 << 18
@@ -104,6 +105,11 @@ class Line:
                     return
         except WireError as error:
             self._end(f"protocol: {error}")
+
+    def drain(self) -> None:
+        """Hear what has come and was not read yet, as far as that goes in passing."""
+        if not self._ended and (self._parsing is None or self._parsing.done()):
+            self._readable()
 
     def _pause(self, raw: list[Any]) -> None:
         self._loop.remove_reader(self._fd)

@@ -17,7 +17,7 @@ from toolwright.sandboxes.zygotes import Child
 QUIET_S = 0.05  # a cell shorter than this is measured at its end only
 NOTICED = 1 << 20  # bytes by which the disk must have shrunk for a short cell to be measured at all
 OFTEN = 100  # cells after which it is measured whatever the disk says
-FIRST_LOOK_S, LAST_LOOK_S = 1.0, 60.0
+FIRST_LOOK_S, LAST_LOOK_S = 0.5, 4.0  # in between a disk takes some gigabytes, in the worst case
 FILES = 100_000
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -92,8 +92,11 @@ class Gauge:
         free = self._workspace.free_bytes()
         if self._free - free < NOTICED and self._cells < OFTEN:
             return None
-        usage = await asyncio.to_thread(self._workspace.size, self._most)
         self._free, self._cells = free, 0
+        return await self.measure()
+
+    async def measure(self) -> WorkspaceLimit | None:
+        usage = await asyncio.to_thread(self._workspace.size, self._most)
         if usage.bytes <= self._limit_mb << 20 and usage.files <= FILES:
             self._most = Usage(bytes=self._limit_mb << 20, files=FILES)
             return None
@@ -106,13 +109,17 @@ class Gauge:
 
 
 class Idle:
-    """Between two cells: a guest that goes on computing, in a thread or after a false report, is ended."""
+    """Between two cells: a guest that goes on, in a thread or after a false report, is ended at the same limits."""
 
-    def __init__(self, pid: int, group: Cgroup | None, limits: Limits, end: Callable[[GuestError], None]) -> None:
+    def __init__(
+        self, pid: int, group: Cgroup | None, limits: Limits, gauge: Gauge, end: Callable[[GuestError], None]
+    ) -> None:
         self._pid = pid
         self._group = group
         self._limits = limits
+        self._gauge = gauge
         self._end = end
+        self._measuring: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._start = self._last = spent_s(pid, group)
         self._pause_s = FIRST_LOOK_S
@@ -120,6 +127,8 @@ class Idle:
 
     def stop(self) -> None:
         self._timer.cancel()
+        if self._measuring is not None:
+            self._measuring.cancel()
 
     def _look(self) -> None:
         spent = spent_s(self._pid, self._group)
@@ -127,10 +136,17 @@ class Idle:
             words = f"the session used more than cpu_s={self._limits.cpu_s:g} of processor time between two cells"
             self._end(CpuLimit(f"{words}. {GONE}"))
             return
-        busy = spent - self._last > 0.01 * self._pause_s
+        busy = spent > self._last
         self._last = spent
+        if busy and (self._measuring is None or self._measuring.done()):
+            self._measuring = self._loop.create_task(self._measure())
         self._pause_s = FIRST_LOOK_S if busy else min(2 * self._pause_s, LAST_LOOK_S)
         self._timer = self._loop.call_later(self._pause_s, self._look)
+
+    async def _measure(self) -> None:
+        error = await self._gauge.measure()
+        if error is not None:
+            self._end(error)
 
 
 def spent_s(pid: int, group: Cgroup | None) -> float:

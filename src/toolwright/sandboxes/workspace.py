@@ -13,11 +13,12 @@ import stat
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from toolwright.errors import PlatformError, UsageError
-from toolwright.sandboxes import tree
+from toolwright.sandboxes import tree, unlinked
 from toolwright.sandboxes.tree import Usage
 
 SHORTEST_S = 0.05
@@ -33,6 +34,7 @@ class Workspace:
         self.path = path
         self.owner_uid = owner_uid if os.geteuid() == 0 else None
         self.fresh = fresh
+        self.guests: Callable[[], Iterable[int]] = tuple  # the processes that may hold deleted files of it open
         self._lock = threading.Lock()
         self._fd = os.open(path, tree.DIRECTORY)
 
@@ -102,7 +104,9 @@ class Workspace:
 
     def size(self, enough: Usage = tree.ENOUGH) -> Usage:
         """What is in it, in bytes of disk and entries; counting stops where it is more than `enough`."""
-        return tree.measure(self.open(), enough)
+        usage = tree.measure(self.open(), enough)
+        hidden = unlinked.held_bytes(self.guests(), os.stat(self.path).st_dev)
+        return replace(usage, bytes=usage.bytes + hidden) if hidden else usage
 
     def free_bytes(self) -> int:
         """Bytes that the file system has left."""
@@ -142,7 +146,7 @@ async def watch(workspace: Workspace, limit_bytes: int, limit_files: int, on_exc
     """Measure the workspace until it is beyond a limit; then call `on_exceeded` once and return. Cancel it to stop.
 
     Between two counts it rests twenty times as long as the count took, within 0.05 and 1 s, or less when the disk
-    lost as much space as the workspace had left. Counting sees names: a file that is deleted and still open escapes it.
+    lost as much space as the workspace had left. A file that is deleted and still open is seen by a host that is root.
     """
     enough = Usage(bytes=limit_bytes, files=limit_files)
     partial = 0

@@ -13,7 +13,6 @@ import socket
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -22,50 +21,14 @@ from typing import Any
 import toolwright_guest
 from toolwright.errors import IsolationMissing, SandboxDied, UsageError
 from toolwright.sandboxes.base import Limits
+from toolwright.sandboxes.child import Child
 from toolwright.sandboxes.jail import Interpreter, Plan, render
 
 INTERPRETER = "toolwright_guest.interpreter"
 SETUP_FAILED = 97  # exit code of a child that could not confine itself; its reason is the last line of its output
 _MESSAGE = 1 << 18
 _UNANSWERED = 64  # descriptors in flight on a socket are bounded by RLIMIT_NOFILE: two for each of these
-_KILLED = 9
 _START_S, _END_S = 60.0, 5.0
-
-
-class Child:
-    """One jailed process, from the moment it is asked for."""
-
-    def __init__(self, number: int, kill: Callable[[int], None]) -> None:
-        self._number = number
-        self._kill = kill
-        self._loop = asyncio.get_running_loop()
-        self._pid: asyncio.Future[int] = self._loop.create_future()
-        self.exited: asyncio.Future[int] = self._loop.create_future()  # its wait status; never an exception
-
-    async def pid(self) -> int:
-        """Its process id where the host lives. Raises `SandboxDied` when it could not be started."""
-        return await asyncio.shield(self._pid)
-
-    def kill(self) -> None:
-        """SIGKILL, once or many times, before or after it started."""
-        if not self.exited.done():
-            self._kill(self._number)
-
-    def tell(self, answer: dict[str, Any]) -> None:
-        """From the reader's thread."""
-        try:
-            self._loop.call_soon_threadsafe(self._hear, answer)
-        except RuntimeError:
-            return  # its loop is closed: nobody waits
-
-    def _hear(self, answer: dict[str, Any]) -> None:
-        if "pid" in answer and not self._pid.done():
-            self._pid.set_result(answer["pid"])
-        if "error" in answer and not self._pid.done():
-            self._pid.set_exception(SandboxDied(answer["error"]))
-            self._pid.exception()  # read here, so that nobody is warned of an error nobody asked for
-        if ("exit" in answer or "error" in answer) and not self.exited.done():
-            self.exited.set_result(answer.get("exit", _KILLED))
 
 
 class Zygote:

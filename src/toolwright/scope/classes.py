@@ -47,7 +47,8 @@ class Classes:
     def get(self, number: object) -> Known:
         known = self._by_number.get(number) if type(number) is int else None
         if known is None:
-            raise StaleHandle(f"class {number!r:.40} is not known to this session")
+            told = f"{number!r:.40}" if type(number) is int else f"of a {type(number).__name__}"
+            raise StaleHandle(f"class {told} is not known to this session")
         return known
 
     def find(self, cls: Any) -> Known | None:

@@ -27,6 +27,7 @@ def from_fields(known: Known, values: list[Any]) -> Any:
             raise WrongArguments(f"{cls.__name__} has {len(cls._fields)} fields, not {len(values)}")
         _check(cls, dict(zip(cls._fields, values, strict=True)))
         return cls(*values)
+    refuse_cycles(cls, values)
     names = field_names(cls)
     if len(values) != len(names):
         raise WrongArguments(f"{cls.__name__} has {len(names)} fields, not {len(values)}")
@@ -40,6 +41,8 @@ def from_fields(known: Known, values: list[Any]) -> Any:
 def new(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An instance that the guest asks for by calling the class."""
     cls = known.value
+    if known.kind in ("record", "namedtuple", "model"):
+        refuse_cycles(cls, (args, kwargs))
     if known.kind in ("record", "namedtuple"):
         found = signature(cls)
         if found is not None:
@@ -54,6 +57,24 @@ def new(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if error.__traceback__ is None or error.__traceback__.tb_next is not None:
             raise
         raise explain(cls, cls.__name__, args, kwargs, error) from None
+
+
+def refuse_cycles(cls: Any, value: Any) -> None:
+    """Data that holds itself has no end for what checks it: ten lists in a ring are ten thousand million paths."""
+    begun: set[int] = set()
+    done: set[int] = set()
+    pending: list[tuple[Any, bool]] = [(value, False)]
+    while pending:
+        part, left = pending.pop()
+        number = id(part)
+        if left:
+            done.add(number)
+        elif type(part) in (list, tuple, dict) and number not in done:
+            if number in begun:
+                raise WrongArguments(f"{cls.__name__} takes no data that holds itself")
+            begun.add(number)
+            pending.append((part, True))
+            pending.extend((child, False) for child in (part.values() if type(part) is dict else part))
 
 
 def _check(cls: Any, fields: Mapping[str, Any]) -> None:
@@ -73,25 +94,34 @@ def _hints(cls: Any) -> dict[str, Any]:
         return {}
 
 
-def conforms(value: Any, annotation: Any) -> bool:
-    """Whether a value fits an annotation. What it cannot read it accepts: `__init__` still has its say."""
+def conforms(value: Any, annotation: Any, known: dict[tuple[int, int], bool] | None = None) -> bool:
+    """Whether a value fits an annotation. What it cannot read it accepts: `__init__` still has its say.
+
+    `known` keeps what was found of containers: one that stands in a thousand places is looked at once.
+    """
     if annotation is Any or isinstance(annotation, str | typing.TypeVar):
         return True
     if annotation is None or annotation is type(None):
         return value is None
     if isinstance(annotation, typing.NewType):
-        return conforms(value, annotation.__supertype__)
+        return conforms(value, annotation.__supertype__, known)
     origin = typing.get_origin(annotation)
     if origin is None:
         return _is_instance(value, annotation)
     args = typing.get_args(annotation)
     if origin in (Union, types.UnionType):
-        return any(conforms(value, arg) for arg in args)
+        known = {} if known is None else known
+        return any(conforms(value, arg, known) for arg in args)
     if origin is Literal:
         return any(value == arg and type(value) is type(arg) for arg in args)
     if origin in (typing.Annotated, typing.Final, typing.ClassVar, typing.Required, typing.NotRequired):
-        return conforms(value, args[0]) if args else True
-    return _fits_container(value, origin, args)
+        return conforms(value, args[0], known) if args else True
+    known = {} if known is None else known
+    key = (id(value), id(annotation))
+    if key not in known:
+        known[key] = True  # where it holds itself, that place decides nothing
+        known[key] = _fits_container(value, origin, args, known)
+    return known[key]
 
 
 def _is_instance(value: Any, annotation: Any) -> bool:
@@ -107,7 +137,7 @@ def _is_instance(value: Any, annotation: Any) -> bool:
         return True
 
 
-def _fits_container(value: Any, origin: Any, args: tuple[Any, ...]) -> bool:
+def _fits_container(value: Any, origin: Any, args: tuple[Any, ...], known: dict[tuple[int, int], bool]) -> bool:
     if origin is Callable or origin is type:
         return callable(value)
     try:
@@ -117,10 +147,10 @@ def _fits_container(value: Any, origin: Any, args: tuple[Any, ...]) -> bool:
         return True
     if origin is tuple:
         if len(args) == 2 and args[1] is ...:
-            return all(conforms(v, args[0]) for v in value)
-        return len(value) == len(args) and all(map(conforms, value, args))
+            return all(conforms(v, args[0], known) for v in value)
+        return len(value) == len(args) and all(conforms(v, arg, known) for v, arg in zip(value, args, strict=True))
     if issubclass(origin, Mapping) and len(args) == 2:
-        return all(conforms(k, args[0]) and conforms(v, args[1]) for k, v in value.items())
+        return all(conforms(k, args[0], known) and conforms(v, args[1], known) for k, v in value.items())
     if isinstance(value, Sequence | set | frozenset) and issubclass(origin, Iterable) and len(args) == 1:
-        return all(conforms(v, args[0]) for v in value) if not isinstance(value, Iterator) else True
+        return all(conforms(v, args[0], known) for v in value) if not isinstance(value, Iterator) else True
     return True

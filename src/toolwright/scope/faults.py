@@ -23,7 +23,7 @@ from toolwright_guest.wire import Packer, Unpacker, WireError
 TEXT_LIMIT = 10_000
 _ATTRIBUTE_TYPES = (type(None), bool, int, float, str)
 _DATA = (*_ATTRIBUTE_TYPES, bytes, dt.datetime, dt.date, dt.time, dt.timedelta, Decimal, UUID)
-_URL_LOGIN = re.compile(r"(?<=://)[^/\s@]*:[^/\s@]*@")
+_URL_LOGIN = re.compile(r"(?<=://)[^/\s@:]*:[^/\s@]*@")  # one way to match: the text may be a guest's, and long
 _BEARER = re.compile(r"(?i)\b(bearer|basic|token|api[_-]?key|password|secret)(\s*[=:]\s*|\s+)(['\"]?)[^\s'\",;]{6,}")
 
 
@@ -31,7 +31,7 @@ def pack(error: BaseException, classes: Classes, packer: Packer) -> Any:
     """An exception for the guest: its class, its arguments, its plain attributes, its text."""
     kind = type(error)
     text = clean(_text(error))
-    args: list[Any] = [clean(a) if isinstance(a, str) else a for a in error.args]
+    args: list[Any] = [clean(a[:TEXT_LIMIT]) if isinstance(a, str) else a for a in error.args]
     if not all(type(a) in _ATTRIBUTE_TYPES for a in args):
         args = [text]
     if is_builtin(kind) and kind is not ExceptionGroup and kind is not BaseExceptionGroup:
@@ -69,7 +69,7 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
 
 def _cleaned(value: Any) -> Any:
     if type(value) is str:
-        return clean(value)
+        return clean(value[:TEXT_LIMIT])
     if type(value) is dict:
         return {k: _cleaned(v) for k, v in value.items() if type(k) in _DATA and str(k).lower() not in CREDENTIALS}
     return type(value)(map(_cleaned, value)) if type(value) in (list, tuple, set) else value

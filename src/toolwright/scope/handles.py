@@ -61,7 +61,8 @@ class Handles:
     def get(self, handle: object) -> Held:
         held = self._by_number.get(handle) if type(handle) is int else None
         if held is None:
-            raise StaleHandle(f"host object {handle!r:.40} is not held by this session")
+            number = f"{handle!r:.40}" if type(handle) is int else f"of a {type(handle).__name__}"
+            raise StaleHandle(f"host object {number} is not held by this session")
         return held
 
     def drop(self, handle: int, count: int) -> None:

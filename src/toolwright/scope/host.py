@@ -6,6 +6,7 @@ It knows objects, handles and rules; not who asks, nor how the asking came here.
 from __future__ import annotations
 
 import asyncio
+import functools
 import types
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -23,9 +24,11 @@ from toolwright.scope.scope import Scope
 from toolwright.scope.values import Values, on_loop
 from toolwright.scope.verbs import Verbs, explain
 from toolwright.scope.worker import Worker
-from toolwright_guest.wire import Bounds, Packed, WireError
+from toolwright_guest.wire import Bounds, Packed, WireError, is_large
 
-LARGE = 20_000  # values in a tree from which on it is not unpacked on the loop
+TITLE = 200
+# descriptors from which the function that reads a member of any object can be had
+ACCESSORS = (property, functools.cached_property, types.MemberDescriptorType, types.GetSetDescriptorType)
 _AWAITED = ("__anext__", "__aenter__", "__aexit__")
 
 
@@ -79,14 +82,15 @@ class ScopeHost:
         self._handles.drop(handle, count)
 
     def title(self, call: Call) -> str:
+        name = call.name if call.name.isidentifier() else ascii(call.name) if call.name else ""
         try:
             if call.target < 0:
-                return ".".join(filter(None, (self._classes.get(call.target).value.__name__, call.name)))
+                return ".".join(filter(None, (self._classes.get(call.target).value.__name__, name)))[:TITLE]
             held = self._handles.get(call.target)
         except ReferenceError:
-            return f"#{call.target}.{call.name}"
+            return f"#{call.target}.{name}"[:TITLE]
         owner = held.place.path if held.bound else f"{held.place.kind.__name__}#{held.handle}"
-        return ".".join(filter(None, (owner, call.name if call.verb != "items" else "next")))
+        return ".".join(filter(None, (owner, name if call.verb != "items" else "next")))[:TITLE]
 
     async def call(self, call: Call) -> Answer:
         token = CURRENT.set(call.id)
@@ -116,7 +120,8 @@ class ScopeHost:
                 return await self._call(call)
             case "op" if call.name in _AWAITED:
                 held = self._handles.get(call.target)
-                return await self._awaited(call, lambda: self._verbs.operator(held, call.name, self._args(call)[0]))
+                args, _ = await self._args_beside(call)
+                return await self._awaited(call, lambda: self._verbs.operator(held, call.name, args))
             case "await":
                 held = self._handles.get(call.target)
                 return await self._awaited(call, lambda: held.value)
@@ -124,18 +129,23 @@ class ScopeHost:
                 return self._about(call)
             case _:
                 owner = None if call.target < 0 else self._handles.get(call.target)
-                thread = "loop" if owner is not None and on_loop(owner.value) else "worker"
-                return await self._on(thread, lambda: self._quick(call), call)
+                if owner is not None and on_loop(owner.value):
+                    given = await self._args_beside(call)
+                    return await self._on("loop", lambda: self._quick(call, given), call)
+                return await self._on("worker", lambda: self._quick(call, self._args(call)), call)
 
     # calling functions
 
     async def _call(self, call: Call) -> Answer:
         function, facts = self._function(call)
         if is_async(function) or is_async(getattr(type(function), "__call__", None)):  # noqa: B004
-            work = self._awaited(call, lambda: self._run(function, call))
+            given = await self._args_beside(call)
+            work = self._awaited(call, lambda: self._run(function, call, given))
+        elif (facts.thread or ("loop" if self._loop_bound(call, function) else "worker")) == "loop":
+            given = await self._args_beside(call)
+            work = self._on("loop", lambda: self._run(function, call, given), call)
         else:
-            thread = facts.thread or ("loop" if self._loop_bound(call, function) else "worker")
-            work = self._on(thread, lambda: self._run(function, call), call)
+            work = self._on("worker", lambda: self._run(function, call, self._args(call)), call)
         return await _within(facts.timeout_s, self.title(call), work)
 
     def _loop_bound(self, call: Call, function: Any) -> bool:
@@ -156,16 +166,27 @@ class ScopeHost:
             function = held.value
         owner, _, name = held.place.path.rpartition(".")
         place = held.place if call.name else Place(owner, held.place.kind)
-        return function, self._scope.rules.facts(place, call.name or name, facts_of(function))
+        facts = self._scope.rules.facts(place, call.name or name, facts_of(function))
+        if not call.name and not facts.reads and self._scope.rules.verdict(place, name).read_only:
+            raise NotPublic(f"{held.place.path} is refused: this scope is read-only and does not know that it only reads")
+        return function, facts
 
     def _class_attribute(self, known: Known, name: str) -> Any:
-        if not known.bound and not (known.kind == "handle" and name in members(known.value)):
-            raise NotPublic(f"class {known.value.__name__} is not in scope by name")
-        self._scope.rules.require(Place(known.value.__name__, known.value), name)
-        return getattr(known.value, name)
+        """What the class itself offers: its class methods, and its plain data. Never a method or a property to be called
+        with an object at will: rules that hide a member of an object would not be asked."""
+        member = members(known.value).get(name) if isinstance(known.value, type) else None
+        of_class = member is not None and member.kind in ("class", "static")
+        plain = member is not None and member.kind == "property" and not isinstance(member.value, ACCESSORS)
+        if not of_class and not (plain and known.bound):
+            raise NotPublic(f"class {known.value.__name__} has no attribute {name!r} here")
+        verdict = self._scope.rules.require(known.place, name, data=plain)
+        value = getattr(known.value, name)
+        if verdict.read_only and of_class and not self._scope.rules.facts(known.place, name, facts_of(value)).reads:
+            raise NotPublic(f"{known.value.__name__}.{name} is read-only in this scope")
+        return value
 
-    def _run(self, function: Any, call: Call) -> Any:
-        args, kwargs = self._args(call)
+    def _run(self, function: Any, call: Call, given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
+        args, kwargs = given
         try:
             return function(*args, **kwargs)
         except TypeError as error:
@@ -176,8 +197,8 @@ class ScopeHost:
 
     # the other verbs
 
-    def _quick(self, call: Call) -> Any:
-        args, kwargs = self._args(call)
+    def _quick(self, call: Call, given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
+        args, kwargs = given
         if call.verb == "new":
             return self._new(self._classes.get(call.target), args, kwargs)
         if call.target < 0 and call.verb == "get":
@@ -234,6 +255,12 @@ class ScopeHost:
 
     async def _awaited(self, call: Call, start: Callable[[], Awaitable[Any]]) -> Answer:
         return Answer(value=self._values.pack(await start(), self._path(call)))
+
+    async def _args_beside(self, call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a call that runs on the loop, unpacked on the worker where that takes long."""
+        if is_large(call.arguments):
+            return await self._worker.run(lambda: self._args(call))
+        return self._args(call)
 
     def _args(self, call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
         value = self._values.unpack(call.arguments)

@@ -11,13 +11,14 @@ from contextvars import ContextVar
 from typing import Any
 
 from toolwright.doors import Answer, Guest
-from toolwright.errors import GuestGone, UsageError
+from toolwright.errors import CallLimit, GuestGone, UsageError
 from toolwright.scope.worker import Worker
 from toolwright_guest.wire import Packed, WireError
 
 CURRENT: ContextVar[int] = ContextVar("toolwright_call", default=0)
 """The number of the guest's call that the running host code serves; 0 outside of one."""
 
+LIVE = 10_000
 KINDS = ("function", "async", "iterator", "async iterator")
 
 
@@ -38,14 +39,16 @@ class Lender:
         known = self._lent.get(number)
         if known is None:
             made = _MADE[kind]
+            if len(self._lent) >= LIVE:
+                raise CallLimit(f"more than {LIVE} guest functions are held by the host at once; lend fewer")
             known = self._lent[number] = made(self, number, kind, name)
-            known.finalizer = weakref.finalize(known, _give_back, self, number, known.counts)
-            known.finalizer.atexit = False
-        known.counts[0] += 1
+            finalizer = weakref.finalize(known, _give_back, self, number, known._counts)
+            finalizer.atexit = False
+        known._counts[0] += 1
         return known
 
     def number_of(self, lent: Any) -> int | None:
-        return lent.number if self._lent.get(lent.number) is lent else None
+        return lent._number if self._lent.get(lent._number) is lent else None
 
     def invoke(self, number: int, args: Any, kwargs: Any) -> Future[Answer]:
         if self.guest is None:
@@ -59,7 +62,10 @@ class Lender:
         return self.settle(await asyncio.wrap_future(self.invoke(number, args, kwargs)))
 
     def settle(self, answer: Answer) -> Any:
-        value = self.unpack(answer.value)
+        try:
+            value = self.unpack(answer.value)
+        except WireError as error:  # host code made this call, perhaps for another session: that one has no part in it
+            raise GuestGone(f"a guest function answered with what no guest sends ({error})") from None
         if not answer.failed:
             return value
         raise value if isinstance(value, BaseException) else GuestGone("a guest function failed without an exception")
@@ -71,12 +77,13 @@ def _give_back(lender: Lender, number: int, counts: list[int]) -> None:
 
 
 class _Lent:
+    """Its attributes are private: another session may hold it, and must not walk from it into this one."""
+
     def __init__(self, lender: Lender, number: int, kind: str, name: str) -> None:
         self._lender = lender
-        self.number = number
+        self._number = number
         self.kind = kind
-        self.counts = [0]
-        self.finalizer: Any = None
+        self._counts = [0]
         self.__name__ = self.__qualname__ = name
 
     def __repr__(self) -> str:
@@ -94,13 +101,13 @@ class GuestFunction(_Lent):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self.kind == "async":
-            return self._lender.call_async(self.number, args, kwargs)
+            return self._lender.call_async(self._number, args, kwargs)
         _refuse_on_loop(self.__name__, "call_async(…)")
-        return self._lender.call(self.number, args, kwargs)
+        return self._lender.call(self._number, args, kwargs)
 
     async def call_async(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call it from async host code."""
-        return await self._lender.call_async(self.number, args, kwargs)
+        return await self._lender.call_async(self._number, args, kwargs)
 
 
 class GuestIterator(_Lent):
@@ -111,7 +118,7 @@ class GuestIterator(_Lent):
 
     async def __anext__(self) -> Any:
         try:
-            return await self._lender.call_async(self.number, (), {})
+            return await self._lender.call_async(self._number, (), {})
         except (StopIteration, RuntimeError) as ended:
             if isinstance(ended, StopIteration) or isinstance(ended.__cause__, StopIteration):
                 raise StopAsyncIteration from None
@@ -126,7 +133,7 @@ class GuestSyncIterator(GuestIterator):
 
     def __next__(self) -> Any:
         _refuse_on_loop(self.__name__, "__anext__()")
-        return self._lender.call(self.number, (), {})
+        return self._lender.call(self._number, (), {})
 
 
 _MADE: dict[object, type[GuestFunction | GuestIterator]] = {

@@ -38,7 +38,7 @@ HIDDEN: dict[str, str] = {
     "sqlalchemy.Connection": "engine connection dialect get_raw_connection",
     "sqlalchemy.Session": "bind bind_mapper bind_table get_bind connection",
     "sqlalchemy.DBAPIError": "orig connection_invalidated",
-    "sqlite3.Connection": "enable_load_extension load_extension set_authorizer deserialize",
+    "sqlite3.Connection": "enable_load_extension load_extension set_authorizer setconfig deserialize",
     "psycopg.*Connection": "info pgconn",
     "psycopg2.connection": "info dsn get_dsn_parameters pgconn_ptr",
     "asyncpg.Connection": "get_settings",

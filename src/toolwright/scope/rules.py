@@ -94,7 +94,7 @@ class Rules:
         key = (place.path, place.kind, name, data)
         known = self._verdicts.get(key)
         if known is None:
-            if len(self._verdicts) > 50_000:  # paths are the guest's to make up
+            if len(self._verdicts) > 10_000:  # paths and names are the guest's to make up
                 self._verdicts.clear()
             known = self._verdicts[key] = self._judge(place, name, data)
         return known

@@ -9,6 +9,7 @@ import asyncio
 import collections
 import enum
 import functools
+import operator
 import types
 from typing import Any
 
@@ -23,7 +24,7 @@ from toolwright.scope.presets import NEVER
 from toolwright.scope.rules import Place
 from toolwright.scope.signatures import doc, packed_signature
 from toolwright_guest.records import TYPES
-from toolwright_guest.wire import Bounds, Packed, Packer, Unpacker, WireError, plain
+from toolwright_guest.wire import Bounds, Packed, Packer, Unpacker, WireError
 
 PATH_PARTS = 6
 _PLAIN = (str, int, float, bytes)
@@ -50,10 +51,6 @@ class Values:
             return packer.packed(value)
         except RecursionError:
             raise CannotCross("the value is nested too deeply to cross") from None
-
-    def is_frame(self, value: Any) -> bool:
-        """Whether a value crosses as the data frame that it is, because the guest has its library too."""
-        return frames.pack(value, Packer(plain), self.frame_kinds) is not None
 
     def pack_error(self, error: BaseException) -> Packed:
         packer = Packer(functools.partial(self._pack_other, ""))
@@ -91,7 +88,9 @@ class Values:
         if how == "enum":
             return self._enum(value, packer)
         if how in ("record", "model", "namedtuple") and is_by_value(value):
-            number, about = self.classes.reference(self.classes.enter(kind, Place(step(path, value), kind)), packer.pack)
+            number, about = self.classes.reference(
+                self.classes.enter(kind, Place(step(path, value), kind)), packer.pack
+            )
             values: Any = value if how == "namedtuple" else [getattr(value, n) for n in field_names(kind)]
             return {"o": [number, about, [packer.pack(v) for v in values]]}
         if isinstance(value, _PLAIN) and how == "handle":
@@ -149,7 +148,7 @@ class Values:
             case "g":
                 return self._lender.take(*_parts(body, 3))
             case "a":
-                return frames.build(body, unpacker)
+                return frames.build(body, unpacker, self.frame_kinds)
             case _:
                 raise WireError(f"a value of the kind {tag!r:.20}")
 
@@ -170,7 +169,9 @@ class Values:
         if known.kind == "enum" and type(name) is str and name in known.value.__members__:
             return known.value.__members__[name]
         if known.kind == "enum" and type(name) is int and issubclass(known.value, enum.Flag):
-            return known.value(name)
+            every = functools.reduce(operator.or_, (member.value for member in known.value), 0)
+            if not name & ~every:  # an enum keeps each combination for good
+                return known.value(name)
         raise WireError("an enum member that is none")
 
 
@@ -181,20 +182,26 @@ def step(path: str, value: Any) -> str:
     return f"{path.partition('.')[0]}.{type(value).__name__}"
 
 
-def is_by_value(value: Any, depth: int = 0) -> bool:
-    """Whether a record holds only what crosses by value."""
+def is_by_value(value: Any, depth: int = 0, seen: set[int] | None = None) -> bool:
+    """Whether a record holds only what crosses by value. Each part is looked at once, in however many places it stands."""
     kind = type(value)
     if kind in ATOMS or depth > 50:
         return depth <= 50
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return True
+    seen.add(id(value))
     if kind in (list, tuple, set, frozenset):
-        return all(is_by_value(v, depth + 1) for v in value)
+        return all(is_by_value(v, depth + 1, seen) for v in value)
     if kind is dict:
-        return all(is_by_value(k, depth + 1) and is_by_value(v, depth + 1) for k, v in value.items())
+        return all(is_by_value(k, depth + 1, seen) and is_by_value(v, depth + 1, seen) for k, v in value.items())
     how = kind_of(kind)
     if how in ("record", "model"):
-        return all(is_by_value(getattr(value, n, None), depth + 1) for n in field_names(kind))
+        # kept until the end: a property may make its value anew, and a number of `seen` is only good while that lives
+        parts = [getattr(value, n, None) for n in field_names(kind)]
+        return all(is_by_value(v, depth + 1, seen) for v in parts)
     if how == "namedtuple":
-        return all(is_by_value(v, depth + 1) for v in value)
+        return all(is_by_value(v, depth + 1, seen) for v in value)
     if how == "enum":
         return True
     return kind.__module__ in ("datetime", "decimal", "uuid", "pathlib") or kind in (range, slice, bytearray)
@@ -224,5 +231,3 @@ def on_loop(value: Any) -> bool:
 
 def is_awaitable_operator(name: str) -> bool:
     return name in ("__anext__", "__aenter__", "__aexit__")
-
-

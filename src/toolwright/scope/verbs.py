@@ -7,8 +7,9 @@ import types
 from typing import Any
 
 from toolwright.errors import NotPublic, WrongArguments
+from toolwright.scope.faults import clean
 from toolwright.scope.handles import Held
-from toolwright.scope.members import MACHINERY, members, module_members
+from toolwright.scope.members import FUNCTIONS, MACHINERY, members, module_members, operators
 from toolwright.scope.operations import facts_of
 from toolwright.scope.rules import Rules
 from toolwright.scope.signatures import signature, signature_text, without_addresses
@@ -45,7 +46,7 @@ _OPERATORS: dict[str, Any] = {
     "__bool__": bool,
     "__bytes__": bytes,
     "__hash__": hash,
-    "__repr__": lambda value: without_addresses(repr(value)),
+    "__repr__": lambda value: clean(repr(value)),
     "__str__": lambda value: without_addresses(str(value)),
     "__format__": lambda value, spec: without_addresses(format(value, str(spec))),
     "__trunc__": lambda value: type(value).__trunc__(value),
@@ -59,7 +60,8 @@ _OPERATORS: dict[str, Any] = {
     "__aexit__": lambda value, error=None: type(value).__aexit__(value, *_exc_info(error)),
     **{f"__{n}__": getattr(operator, f"__{n}__") for n in ("lt", "le", "gt", "ge", "eq", "ne")},
     **{f"__{n}__": f for n, f in _BINARY.items()},
-    **{f"__r{n}__": (lambda f: lambda value, other: f(other, value))(f) for n, f in _BINARY.items()},
+    # asked for when the guest's own operand had no answer: that one is not tried again (`"%r" % value` would be one)
+    **{f"__r{n}__": (lambda name: lambda value, other: getattr(type(value), name)(value, other))(f"__r{n}__") for n in _BINARY},
     **{f"__i{n}__": getattr(operator, f"__i{n}__") for n in _BINARY if n != "divmod"},
 }
 _IN_PLACE = frozenset(f"__i{n}__" for n in _BINARY)
@@ -89,8 +91,9 @@ class Verbs:
 
     def get(self, held: Held, name: str) -> Any:
         value = self._attribute(held, name)
-        data = not callable(value)
-        self._rules.require(held.place, name, data=data)
+        verdict = self._rules.require(held.place, name, data=not callable(value))
+        if verdict.read_only and isinstance(value, FUNCTIONS):
+            self.function(held, name)  # what may not be called is not handed out to be called later
         return value
 
     def set(self, held: Held, name: str, value: Any) -> None:
@@ -116,6 +119,9 @@ class Verbs:
         run = _OPERATORS.get(name)
         if run is None:
             raise WireError(f"an operator {name!r:.40} that no guest asks for")
+        if name not in operators(type(held.value)) or isinstance(held.value, FUNCTIONS):
+            # what Python would do in its place may never end (`in` on an endless iterator), or tell an address (`hash`)
+            raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here")
         if name in _WRITES and self._rules.verdict(held.place, name.strip("_")).read_only:
             raise NotPublic(f"{held.place.path} is read-only in this scope")
         return run(held.value, *args)
@@ -139,6 +145,8 @@ class Verbs:
         verdict = self._rules.require(held.place, name, data=True)
         if verdict.read_only or isinstance(held.value, types.ModuleType):
             raise NotPublic(f"{held.place.path}.{name} is read-only in this scope")
+        if not self._is_data(held, name) or isinstance(held.value, FUNCTIONS):
+            raise NotPublic(f"{held.place.path}.{name} is code of the host, which guest code does not replace")
 
     def _attribute(self, held: Held, name: str) -> Any:
         """The attribute, by Python's own rules; modules and machinery by ours."""

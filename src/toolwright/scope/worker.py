@@ -18,6 +18,10 @@ from toolwright.errors import GuestGone
 T = TypeVar("T")
 
 
+def _nothing() -> None:
+    return None
+
+
 class _Job:
     __slots__ = ("context", "future", "loop", "work")
 
@@ -28,6 +32,8 @@ class _Job:
         self.context = contextvars.copy_context()
 
     def do(self) -> None:
+        if self.future.cancelled():
+            return
         try:
             result = self.context.run(self.work)
         except BaseException as error:  # handed to the one who waits, whatever it is
@@ -56,14 +62,18 @@ class Worker:
         self._closed = False
 
     async def run(self, work: Callable[[], T]) -> T:
-        """The result of `work`, done on the thread. Cancelling stops the waiting; the work goes on to its end."""
+        """The result of `work`, done on the thread. Cancelled before it began, it never begins; otherwise it goes on to its end."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         if self._thread is None:
             self._thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
             self._thread.start()
-        self._jobs.put(_Job(work, loop, future))
-        return await future
+        job = _Job(work, loop, future)
+        self._jobs.put(job)
+        try:
+            return await future
+        finally:
+            job.work = _nothing  # and lets go of the arguments, which may be many
 
     def wait(self, future: Future[T]) -> T:
         """The future's result. On the worker's own thread other jobs are served meanwhile."""

@@ -1,1 +1,5 @@
-"""For tests, yours too: fakes that stand at the doors, and checks that any implementation must pass."""
+"""For your own tests: what an implementation of Toolwright's contracts must pass."""
+
+from toolwright.testing.sandbox import check_sandbox
+
+__all__ = ["check_sandbox"]

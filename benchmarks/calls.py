@@ -1,0 +1,99 @@
+"""A host call from inside a cell, beside 64 bytes thrown to another Python process and back."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from benchmarks.results import Check
+from benchmarks.run import Run, median
+from toolwright import Limits, Runtime
+
+ASYNC_TARGET, SYNC_TARGET = 4.0, 8.0
+SIZE = 64  # about what a call with two small numbers is on the wire
+
+ECHO = f"""
+import socket, sys
+conn = socket.socket(fileno=int(sys.argv[1]))
+while ball := conn.recv({SIZE}):
+    conn.sendall(ball)
+"""
+
+CELL = """
+import time
+async def timed(times):
+    took = []
+    for _ in range(times):
+        began = time.perf_counter()
+        {call}
+        took.append(time.perf_counter() - began)
+    return took
+await timed({times})
+"""
+
+
+class Calculator:
+    def add(self, a: int, b: int) -> int:
+        return a + b
+
+    async def add_soon(self, a: int, b: int) -> int:
+        return a + b
+
+
+async def measure(run: Run) -> list[Check]:
+    block = run.count(400, 50)
+    pings: list[float] = []
+    waits: list[float] = []
+    blocks: list[float] = []
+    with _echo(await run.python()) as conn:
+        async with Runtime({"calc": Calculator()}, limits=Limits(host_calls=10 * block)) as rt:
+            for _ in run.rounds("host calls", 40, 2):
+                pings += _pings(conn, block)
+                waits += (await rt.execute(CELL.format(call="await calc.add_soon(1, 2)", times=block))).unwrap()
+                blocks += (await rt.execute(CELL.format(call="calc.add(1, 2)", times=block))).unwrap()
+    lines = (
+        ("`await calc.add(1, 2)`, an async method of a host object", waits, ASYNC_TARGET),
+        ("`calc.add(1, 2)`, a sync method, run in the session's thread", blocks, SYNC_TARGET),
+    )
+    return [
+        Check(
+            subject="host calls",
+            what=what,
+            against=f"{SIZE} bytes over a socketpair to a Python process and back",
+            ours=median(own),
+            theirs=median(pings),
+            value=median(own) / median(pings),
+            target=target,
+            samples=len(own),
+        )
+        for what, own, target in lines
+    ]
+
+
+@contextmanager
+def _echo(python: str) -> Iterator[socket.socket]:
+    ours, theirs = socket.socketpair()
+    with ours:
+        argv = [python, "-I", "-S", "-c", ECHO, str(theirs.fileno())]
+        process = subprocess.Popen(argv, pass_fds=[theirs.fileno()])
+        theirs.close()
+        try:
+            yield ours
+        finally:
+            ours.shutdown(socket.SHUT_RDWR)
+            process.wait()
+
+
+def _pings(conn: socket.socket, times: int) -> list[float]:
+    ball = os.urandom(SIZE)
+    took: list[float] = []
+    for _ in range(times):
+        began = time.perf_counter()
+        conn.sendall(ball)
+        conn.recv(SIZE)
+        took.append(time.perf_counter() - began)
+    return took

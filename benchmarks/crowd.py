@@ -1,0 +1,102 @@
+"""Many sessions alive at once: what an idle one takes, what a thousand take, and whether the last opens like the first."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import time
+from contextlib import AsyncExitStack
+
+from benchmarks.processes import available, leaves, pss, pss_of_tree
+from benchmarks.results import Check
+from benchmarks.run import Run, median
+from toolwright import Runtime
+
+IDLE_MB, CROWD_GB, SLOWDOWN = 2.5, 3.0, 1.5
+DESCRIPTORS = 16_384
+EDGE = 50
+
+
+async def measure(run: Run) -> list[Check]:
+    return [await _idle(run), *await _crowd(run)]
+
+
+async def _idle(run: Run) -> Check:
+    python = await run.python()
+    sleeper = subprocess.Popen([python, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        async with AsyncExitStack() as stack:
+            for _ in run.rounds("idle sessions", 100, 5):
+                await _enter(stack)
+            guests = [float(pss(pid)) for pid in leaves(os.getpid()) if pid != sleeper.pid]
+            plain = pss(sleeper.pid)
+    finally:
+        sleeper.kill()
+        sleeper.communicate()
+    return Check(
+        subject="memory",
+        what=f"PSS of an idle session, median of {len(guests)} alive together, each after its first cell",
+        against="an idle `python -I -S`, beside them",
+        ours=median(guests),
+        theirs=plain,
+        unit="B",
+        value=median(guests) / 1e6,
+        measure="MB",
+        target=IDLE_MB,
+        samples=len(guests),
+    )
+
+
+async def _crowd(run: Run) -> list[Check]:
+    _raise_descriptors()
+    times: list[float] = []
+    before, free = pss("self"), available()
+    async with AsyncExitStack() as stack:
+        times.append(await _enter(stack))  # starts the zygote
+        for _ in run.rounds("1,000 sessions at once", 999, 9):
+            times.append(await _enter(stack))
+        total, used = pss_of_tree(), free - available()
+        edge = min(EDGE, len(times) // 2 - 1)
+        first, last = median(times[1 : edge + 1]), median(times[-edge:])
+    alive = len(times)
+    return [
+        Check(
+            subject="memory",
+            what=f"{alive:,} sessions alive: PSS of guests and zygote, and what the host grew by",
+            against="by the machine's own account (`MemAvailable`), kernel memory included, others' noise too",
+            ours=total - before,
+            theirs=used,
+            unit="B",
+            value=(total - before) / 1e9,
+            measure="GB",
+            target=CROWD_GB,
+            samples=1,
+        ),
+        Check(
+            subject="opening",
+            what=f"open the last {edge} of {alive:,} sessions that stay open",
+            against=f"the first {edge}",
+            ours=last,
+            theirs=first,
+            value=last / first,
+            target=SLOWDOWN,
+            samples=edge,
+        ),
+    ]
+
+
+async def _enter(stack: AsyncExitStack) -> float:
+    began = time.perf_counter()
+    rt = await stack.enter_async_context(Runtime())
+    outcome = await rt.execute("1+1")
+    took = time.perf_counter() - began
+    assert outcome.value == 2
+    return took
+
+
+def _raise_descriptors() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

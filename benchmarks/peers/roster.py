@@ -1,0 +1,102 @@
+"""Who takes part, and the environment that the peers are installed in: `…/benchmarks/peers-3.x` in the cache directory."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+INSTALL_S = 300
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One contestant: a module of this package, and what it needs installed."""
+
+    name: str
+    module: str
+    requirements: tuple[str, ...] = ()
+    isolation: str
+    language: str
+
+
+US = Entry(name="Toolwright", module="jail", isolation="kernel jail, own process", language="CPython")
+
+ROSTER = (
+    US,
+    Entry(
+        name="Monty",
+        module="monty",
+        requirements=("pydantic-monty==1.4.0",),
+        isolation="own interpreter, plain process",
+        language="a subset",
+    ),
+    Entry(
+        name="FastMCP CodeMode",
+        module="code_mode",
+        requirements=("fastmcp[code-mode]==4.1.2", "pydantic-monty==1.4.0"),
+        isolation="as Monty",
+        language="a subset",
+    ),
+    Entry(
+        name="smolagents local",
+        module="local_executor",
+        requirements=("smolagents==1.26.0",),
+        isolation="none: the host's process",
+        language="most of Python",
+    ),
+    Entry(name="a subprocess a cell", module="process", isolation="none: a plain process", language="CPython"),
+)
+
+
+class Environment:
+    """The peers' virtual environment. A requirement that was installed once is not looked at again."""
+
+    def __init__(self, cache: Path, say: Callable[[str], None]) -> None:
+        self._root = cache / "benchmarks" / f"peers-{sys.version_info[0]}.{sys.version_info[1]}"
+        self._say = say
+        self._python = self._root / "bin" / "python"
+
+    def python(self, entry: Entry, *, install: bool) -> tuple[str, str]:
+        """The interpreter for this contestant, or why there is none."""
+        if not entry.requirements:
+            return sys.executable, ""
+        wanted = " ".join(entry.requirements)
+        stamp = self._root / f".installed-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}"
+        if stamp.exists():
+            return str(self._python), ""
+        if not install:
+            return "", "not installed here; a full run installs it"
+        self._say(f"installing {wanted} into {self._root}")
+        try:
+            self._install(entry.requirements)
+        except subprocess.TimeoutExpired:
+            return "", f"not installed: {wanted} took longer than {INSTALL_S} s"
+        except subprocess.CalledProcessError as error:
+            last = (error.stderr or b"").decode(errors="replace").strip().splitlines()[-1:]
+            return "", f"not installed: {' '.join(last)[:200] or error}"
+        stamp.touch()
+        return str(self._python), ""
+
+    def _install(self, requirements: tuple[str, ...]) -> None:
+        uv = shutil.which("uv")
+        if not self._python.exists():
+            self._root.parent.mkdir(parents=True, exist_ok=True)
+            make = [uv, "venv", "--quiet", "--no-project", "--python"] if uv else None
+            _do([*make, sys.executable, str(self._root)] if make else [*VENV, str(self._root)])
+        if uv:
+            _do([uv, "pip", "install", "--quiet", "--python", str(self._python), *requirements])
+        else:
+            _do([sys.executable, "-m", "pip", "--python", str(self._python), *PIP, *requirements])
+
+
+VENV = [sys.executable, "-m", "venv", "--without-pip"]
+PIP = ["install", "--quiet", "--disable-pip-version-check", "--retries", "1"]
+
+
+def _do(argv: list[str]) -> None:
+    subprocess.run(argv, check=True, capture_output=True, timeout=INSTALL_S)

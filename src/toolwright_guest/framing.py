@@ -1,0 +1,102 @@
+"""Frames: a message, which is JSON, and its blobs as one run of bytes; and such bytes as messages again.
+
+What a message's trees stand for is `wire`'s business. Reading is bounded; what breaks a bound raises `WireError`.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+from typing import Any
+
+from toolwright_guest.wire import Bounds, WireError
+
+DIGITS = 4300
+_encode = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":")).encode
+_head = struct.Struct("<II")
+
+
+def frame(message: list[Any], blobs: list[Any]) -> list[Any]:
+    """The buffers of one frame, to be sent in a row. `message` ends with the packed trees it carries."""
+    sizes = [len(b) for b in blobs]
+    header = _encode([message, sizes]).encode("ascii")
+    return [_head.pack(len(header), sum(sizes)) + header, *blobs]
+
+
+class FrameReader:
+    """Bytes in, whole frames out. Keeps what is not yet whole; copies a blob once."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._buffer = bytearray()
+        self._need = _head.size
+
+    def feed(self, piece: bytes | bytearray | memoryview) -> list[tuple[bytes, list[bytes] | bytes]]:
+        """The raw frames that are whole now: (header, blob bytes). `parse` makes sense of one."""
+        buffer = self._buffer
+        buffer += piece
+        frames: list[tuple[bytes, list[bytes] | bytes]] = []
+        start = 0
+        while len(buffer) - start >= self._need:
+            header, blobs = _head.unpack_from(buffer, start)
+            if header > self._bounds.header_bytes or blobs > self._bounds.blob_bytes:
+                raise WireError(f"a frame of {header} + {blobs} bytes is over the bound")
+            end = start + _head.size + header + blobs
+            if len(buffer) < end:
+                self._need = end - start
+                break
+            middle = start + _head.size + header
+            with memoryview(buffer) as view:
+                frames.append((bytes(view[start + _head.size : middle]), bytes(view[middle:end])))
+            start = end
+            self._need = _head.size
+        if start:
+            del buffer[:start]
+        return frames
+
+
+def parse(header: bytes, blob_bytes: Any, bounds: Bounds) -> tuple[list[Any], list[Any]]:
+    """The message of a raw frame and its blobs."""
+    text = _check_header(header, bounds)
+    try:
+        message, sizes = _loads(text)
+    except (ValueError, TypeError, RecursionError):
+        raise WireError("a frame that is not a message") from None
+    if type(message) is not list or not message or type(sizes) is not list or len(sizes) > bounds.blobs:
+        raise WireError("a frame that is not a message")
+    blobs: list[Any] = []
+    at = 0
+    for size in sizes:
+        if type(size) is not int or size < 0:
+            raise WireError("a blob without a size")
+        blobs.append(blob_bytes[at : at + size] if at or size != len(blob_bytes) else blob_bytes)
+        at += size
+    if at != len(blob_bytes):
+        raise WireError("blobs that do not fill their frame")
+    return message, blobs
+
+
+def _check_header(header: bytes, bounds: Bounds) -> str:
+    if len(header) > 4096:
+        nodes = header.count(b",") + header.count(b"[") + header.count(b"{")
+        if nodes > bounds.nodes:
+            raise WireError(f"a frame of {nodes} values is over the bound of {bounds.nodes}")
+    try:
+        text = header.decode("ascii")
+    except UnicodeDecodeError:
+        raise WireError("a frame that is not a message") from None
+    return text
+
+
+def _loads(text: str) -> Any:
+    # CPython reads an integer's digits in quadratic time, and refuses to beyond a limit, which a program may turn off.
+    if 0 < sys.get_int_max_str_digits() <= DIGITS:
+        return json.loads(text)
+    return json.loads(text, parse_int=_bounded_int)
+
+
+def _bounded_int(digits: str) -> int:
+    if len(digits) > DIGITS:
+        raise ValueError
+    return int(digits)

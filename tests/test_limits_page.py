@@ -1,0 +1,715 @@
+"""`docs/limits.md`: every line of it is one of these tests, and every one of these tests is a line of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import os
+import re
+import sqlite3
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pydantic
+import pytest
+import sqlalchemy
+import sqlalchemy.exc
+from tests.cells import PATIENCE_S, failure, outcomes, value
+
+from toolwright import GuestValue, Limits, Runtime, Scope
+from toolwright.errors import CodeError, Crashed, MemoryLimit, PlatformError, TimeLimit, WorkspaceLimit
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "limits.md"
+SETTING: contextvars.ContextVar[str] = contextvars.ContextVar("SETTING", default="unset")
+
+
+@pytest.fixture(autouse=True)
+def opens_sessions(warm: None) -> None:
+    """One zygote serves them all."""
+
+
+@dataclass
+class Point:
+    x: int
+    tags: list[str] | None = None
+
+
+class Words(list[str]):
+    """A list with a method."""
+
+    def longest(self) -> str:
+        return max(self, key=len)
+
+
+class Shout(str):
+    def loud(self) -> str:
+        return self.upper()
+
+
+class Shop:
+    """An everyday host object."""
+
+    def __init__(self) -> None:
+        self.items = ["pen"]
+        self.kept: Any = None
+        self._margin = 0.5
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: int) -> str:
+        return self.items[index]
+
+    def add(self, basket: list[Any]) -> int:
+        basket.append("extra")
+        return len(basket)
+
+    def kind(self, thing: Any) -> str:
+        return type(thing).__name__
+
+    def same(self, a: Any, b: Any) -> bool:
+        return a is b
+
+    def keep(self, thing: Any) -> Any:
+        self.kept = thing
+        return thing
+
+    def point(self) -> Point:
+        return Point(1)
+
+    def words(self) -> Words:
+        return Words(["a", "bbb"])
+
+    def options(self, size: int = 3, start: Any = Point(0), names: tuple[str, ...] = ("a",)) -> None: ...
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        return function(*args)
+
+    async def call_async(self, function: Callable[..., Any]) -> Any:
+        return function()
+
+    def greet(self, name: str) -> None:
+        print(f"hello {name}")
+
+
+async def shop(*cells: str, **names: Any) -> Any:
+    return await value(*cells, shop=Shop(), **names)
+
+
+# --- the page itself ---
+
+
+def bullets() -> list[str]:
+    text = re.sub(r"\n  +", " ", PAGE.read_text(encoding="utf-8"))
+    return [line for line in text.splitlines() if line.startswith("- ")]
+
+
+def limits() -> set[str]:
+    return {name.removeprefix("test_") for name in globals() if name.startswith("test_") and "the_page" not in name}
+
+
+def test_every_line_of_the_page_names_a_test_that_exists() -> None:
+    named = [re.search(r"\(test: (\w+)\)$", line) for line in bullets()]
+    assert bullets()
+    assert [line for line, name in zip(bullets(), named, strict=True) if name is None] == []
+    assert {name[1] for name in named if name} - limits() == set()
+
+
+def test_every_test_is_named_on_the_page_once() -> None:
+    named = Counter(re.findall(r"\(test: (\w+)\)$", "\n".join(bullets()), re.MULTILINE))
+    assert {name: named[name] for name in limits() if named[name] != 1} == {}
+
+
+
+# --- objects ---
+
+
+async def test_a_change_of_a_copy_is_not_seen_by_the_host() -> None:
+    assert await shop("shop.items.append('ink')\nshop.items") == ["pen"]
+
+
+async def test_a_change_by_the_host_is_not_seen_in_the_guests_argument() -> None:
+    assert await shop("basket = [1]\nshop.add(basket), basket") == (2, [1])
+
+
+async def test_writing_into_a_dict_that_a_view_gave_is_lost() -> None:
+    graph: nx.Graph[Any] = nx.Graph()
+    graph.add_node("a")
+    code = "G.nodes['a']['x'] = 1\nG.add_node('a', y=2)\ndict(G.nodes['a'])"
+    assert await value(code, G=graph) == {"y": 2}
+
+
+async def test_a_record_that_crossed_twice_is_two_copies() -> None:
+    assert await shop("p = shop.point()\nshop.keep(p) is p, shop.keep(p) == p, shop.same(p, p)") == (False, True, False)
+
+
+async def test_a_data_class_with_a_method_or_a_live_field_is_a_handle() -> None:
+    @dataclass
+    class Order:
+        owner: Shop
+
+    code = "order.owner is shop, hasattr(order, '__dataclass_fields__')"
+    shop_ = Shop()
+    assert await value(code, order=Order(shop_), shop=shop_) == (True, False)
+
+
+async def test_subclasses_of_list_and_dict_come_as_handles_and_subclasses_of_str_as_str() -> None:
+    code = "w = shop.words()\nisinstance(w, list), w.longest(), list(w), type(word) is str, hasattr(word, 'loud')"
+    assert await shop(code, word=Shout("hi")) == (False, "bbb", ["a", "bbb"], True, False)
+
+
+async def test_counters_ordered_and_default_dicts_become_dicts() -> None:
+    assert await value("type(counts).__name__, hasattr(counts, 'most_common')", counts=Counter("aab")) == ("dict", False)
+    code = "import collections as c\n[shop.kind(x) for x in (c.Counter('a'), c.defaultdict(list), c.deque([1]))]"
+    assert await shop(code) == ["dict", "dict", "list"]
+
+
+async def test_numpy_scalars_become_python_numbers() -> None:
+    assert await value("type(numbers[0]).__name__, type(numbers.sum()).__name__", numbers=np.array([1.5])) == ("float", "float")
+
+
+async def test_a_pandas_timestamp_comes_as_a_handle_and_goes_as_a_datetime(warm_data: None, venv: Path) -> None:
+    names = {"shop": Shop(), "moment": pd.Timestamp("2024-01-01")}
+    async with Runtime(names, packages=venv, limits=Limits(memory_mb=1024)) as rt:
+        code = "import pandas as pd\nisinstance(moment, pd.Timestamp), moment.year, shop.kind(pd.Timestamp(0))"
+        assert (await rt.execute(code)).unwrap() == (False, 2024, "datetime")
+
+
+async def test_an_expression_made_by_the_guests_own_polars_cannot_be_used_on_a_host_frame(
+    warm_data: None, venv: Path
+) -> None:
+    lazy = pl.LazyFrame({"n": [1]})
+    async with Runtime({"lazy": lazy}, packages=venv, limits=Limits(memory_mb=1024)) as rt:
+        error = (await rt.execute("import polars as pl\nlazy.filter(pl.col('n') > 0)")).error
+    assert isinstance(error, CodeError)
+    assert "cannot cross" in error.message
+
+
+async def test_an_object_of_a_guest_class_cannot_go_to_the_host() -> None:
+    code = "class Mine:\n    x = 1\nshop.keep(Mine())"
+    assert "a Mine of yours cannot cross" in (await failure(code, shop=Shop())).message
+
+
+async def test_a_named_tuple_or_an_enum_member_of_the_guest_arrives_as_plain_data() -> None:
+    code = """
+        import collections, enum
+        Pair = collections.namedtuple("Pair", "a b")
+        class Level(enum.Enum):
+            HIGH = "high"
+        shop.kind(Pair(1, 2)), shop.kind(Level.HIGH)
+    """
+    assert await shop(code) == ("tuple", "str")
+
+
+async def test_a_subclass_of_a_host_class_cannot_be_made() -> None:
+    error = await failure("class Mine(Shop):\n    pass", Shop=Shop)
+    assert error.type == "TypeError"
+    assert "no class can be derived from Shop" in error.message
+
+
+async def test_a_proxy_is_no_instance_of_a_builtin_or_of_a_registered_abc() -> None:
+    code = "import collections.abc as abc\n[isinstance(shop.words(), k) for k in (list, abc.Sequence, abc.Sized, abc.Iterable)]"
+    assert await shop(code) == [False, False, True, True]
+
+
+async def test_a_class_that_is_not_in_scope_does_not_cross() -> None:
+    assert (await failure("the_class()", the_class=lambda: Shop)).type == "CannotCross"
+
+
+async def test_a_module_inside_a_module_must_be_bound_by_its_own_name() -> None:
+    assert (await failure("sa.exc", sa=sqlalchemy)).type == "NotPublic"
+    assert await value("exc.NoResultFound.__name__", exc=sqlalchemy.exc) == "NoResultFound"
+
+
+async def test_names_with_an_underscore_are_not_there() -> None:
+    with sqlalchemy.create_engine("sqlite://").connect() as connection:
+        row = connection.execute(sqlalchemy.text("select 1 as one")).one()
+    code = "hasattr(shop, '_margin'), hasattr(shop, '__dict__'), hasattr(row, '_asdict'), row.one"
+    assert await shop(code, row=row) == (False, False, False, 1)
+
+
+async def test_a_proxy_cannot_be_pickled_and_a_copy_of_it_is_itself() -> None:
+    code = """
+        import copy, pickle
+        try:
+            pickle.dumps(shop)
+        except TypeError as error:
+            told = str(error)
+        told, copy.deepcopy(shop) is shop
+    """
+    assert await shop(code) == ("a Shop lives on the host and cannot be pickled", True)
+
+
+async def test_a_proxy_is_not_json_and_has_no_vars() -> None:
+    assert (await failure("import json\njson.dumps(shop)", shop=Shop())).type == "TypeError"
+    assert (await failure("vars(shop)", shop=Shop())).type == "TypeError"
+
+
+async def test_a_proxy_has_no_buffer_and_no_array_interface() -> None:
+    assert (await failure("memoryview(data)", data=np.array([1, 2]))).type == "TypeError"
+    assert await value("[hasattr(data, n) for n in ('__array__', '__array_interface__')]", data=np.array([1])) == [False, False]
+
+
+async def test_default_arguments_and_annotations_are_text() -> None:
+    code = "import inspect\np = inspect.signature(shop.options).parameters\n[str(x) for x in p.values()], p['size'].default + 1"
+    async with Runtime({"shop": Shop()}) as rt:
+        error = (await rt.execute(code)).error
+        assert isinstance(error, CodeError)
+        assert error.type == "TypeError"
+        text = (await rt.execute("str(inspect.signature(shop.options))")).unwrap()
+    assert text.startswith("(size: int = 3, start: Any = ...,")
+
+
+async def test_the_source_of_a_host_function_cannot_be_read() -> None:
+    assert (await failure("import inspect\ninspect.getsource(shop.kind)", shop=Shop())).type == "OSError"
+
+
+async def test_a_method_handed_back_to_the_host_is_a_guest_function() -> None:
+    assert await shop("shop.kind(shop.kind), shop.kind(free), shop.same(shop, shop)", free=len) == (
+        "GuestFunction",
+        "builtin_function_or_method",
+        True,
+    )
+
+
+async def test_a_proxy_as_a_dictionary_key_asks_the_host_for_its_hash() -> None:
+    class Key:
+        def __init__(self) -> None:
+            self.hashed = 0
+
+        def __hash__(self) -> int:
+            self.hashed += 1
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Key)
+
+    key = Key()
+    assert await value("{key: 1}[key]", key=key) == 1
+    assert key.hashed == 2
+
+
+async def test_every_item_of_a_host_iterator_is_a_call_but_for_plain_containers() -> None:
+    def numbers() -> Iterator[int]:
+        yield from range(50)
+
+    lazy, plain = await outcomes("sum(numbers)", "sum(items)", numbers=numbers(), items={n: n for n in range(50)}.values())
+    assert (len(lazy.calls), len(plain.calls)) == (51, 2)
+
+
+async def test_data_deeper_than_two_hundred_levels_does_not_cross() -> None:
+    code = "x = []\nfor _ in range(300):\n    x = [x]\nshop.keep(x)"
+    assert "deeper than 200 levels" in (await failure(code, shop=Shop())).message
+
+
+async def test_a_model_in_the_guest_has_fields_and_dumps_and_no_validators() -> None:
+    class Model(pydantic.BaseModel):
+        age: int
+
+    code = "m = get()\nm.age = 'not a number'\nm.age, hasattr(m, 'model_fields_set'), hasattr(m, 'model_dump_json')"
+    assert await value(code, get=lambda: Model(age=3)) == ("not a number", False, True)
+
+
+async def test_a_preset_hides_names_and_not_what_other_methods_reach(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"n": [1]})
+    target = tmp_path / "out.csv"
+    assert (await failure("df.to_csv(target)", df=frame, target=str(target))).type == "NotPublic"
+    await outcomes("df.apply('to_csv', args=(target,))", df=frame, target=str(target))
+    assert target.exists()  # pandas calls by name what it is told to: hide `apply` too where that matters
+
+
+# --- exceptions ---
+
+
+class Trouble(Exception):
+    def __init__(self, text: str, code: int, where: object) -> None:
+        super().__init__(text)
+        self.code = code
+        self.where = where
+
+    def advice(self) -> str:
+        return "try again"
+
+
+class Faulty:
+    def chained(self) -> None:
+        try:
+            _ = 1 // 0
+        except ZeroDivisionError as error:
+            raise ValueError("outer") from error
+
+    def grouped(self) -> None:
+        raise ExceptionGroup("several", [ValueError("a"), KeyError("b")])
+
+    def noted(self) -> None:
+        error = ValueError("text")
+        error.add_note("a note")
+        raise error
+
+    def trouble(self) -> None:
+        raise Trouble("bad", 7, self)
+
+    def located(self) -> None:
+        raise ValueError("cannot read /root/keys/id_rsa with token=abcdef123456")
+
+    def exits(self) -> None:
+        sys.exit(3)
+
+
+async def caught(call: str, found: str) -> Any:
+    code = f"try:\n    faulty.{call}()\nexcept BaseException as error:\n    found = {found}\nfound"
+    return await value(code, faulty=Faulty())
+
+
+async def test_the_cause_and_context_of_a_host_exception_stay_on_the_host() -> None:
+    assert await caught("chained", "str(error), error.__cause__, error.__context__") == ("outer", None, None)
+
+
+async def test_an_exception_group_arrives_as_a_runtime_error() -> None:
+    found = "type(error).__name__, 'several' in str(error), hasattr(error, 'exceptions')"
+    assert await caught("grouped", found) == ("RuntimeError", True, False)
+
+
+async def test_notes_on_an_exception_do_not_cross() -> None:
+    assert await caught("noted", "hasattr(error, '__notes__')") is False
+
+
+async def test_an_exception_keeps_plain_attributes_and_loses_objects_and_methods() -> None:
+    found = "type(error).__name__, error.code, hasattr(error, 'where'), hasattr(error, 'advice')"
+    assert await caught("trouble", found) == ("Trouble", 7, False, False)
+
+
+async def test_host_paths_and_credentials_are_cut_out_of_messages() -> None:
+    text = await caught("located", "str(error)")
+    assert "/root" not in text
+    assert "abcdef123456" not in text
+    assert "id_rsa" in text
+
+
+async def test_an_exception_class_of_the_guest_is_a_builtin_or_a_code_error_on_the_host() -> None:
+    seen: list[tuple[str, str]] = []
+
+    def run(function: Callable[[], Any]) -> None:
+        try:
+            function()
+        except Exception as error:
+            seen.append((type(error).__name__, str(error)))
+
+    code = """
+        class Mine(Exception): pass
+        class Missing(KeyError): pass
+        def raises(error):
+            def inner(): raise error
+            return inner
+        run(raises(Mine("a"))); run(raises(Missing("b"))); run(raises(ValueError("c")))
+    """
+    await value(code, run=run)
+    assert [kind for kind, _ in seen] == ["CodeError", "KeyError", "ValueError"]
+    assert seen[0][1] == "Mine: a"
+
+
+async def test_sys_exit_on_the_host_ends_the_cell_and_not_the_host() -> None:
+    assert (await failure("faulty.exits()", faulty=Faulty())).type == "SystemExit"
+
+
+# --- callbacks ---
+
+
+async def test_a_plain_guest_function_cannot_be_called_on_the_hosts_event_loop() -> None:
+    error = await failure("await shop.call_async(lambda: 1)", shop=Shop())
+    assert "was called on the event loop" in error.message
+
+
+async def test_an_async_guest_function_gives_a_sync_host_function_a_coroutine() -> None:
+    kept = Shop()
+    await value("async def later():\n    return 1\nshop.keep(shop.call(later)) and None", shop=kept)
+    assert asyncio.iscoroutine(kept.kept)
+    kept.kept.close()
+
+
+async def test_a_guest_function_has_no_signature_on_the_host() -> None:
+    def parameters(function: Callable[..., Any]) -> list[str]:
+        return list(inspect.signature(function).parameters)
+
+    assert await value("parameters(lambda a, b=2: a)", parameters=parameters) == ["args", "kwargs"]
+
+
+async def test_a_guest_function_is_gone_when_its_guest_is() -> None:
+    kept = Shop()
+    await value("shop.keep(lambda: 1) and None", shop=kept)
+    with pytest.raises(Exception, match="session that has ended|guest"):
+        kept.kept()
+
+
+async def test_tasks_of_the_guest_move_only_while_a_cell_runs() -> None:
+    ran: list[str] = []
+    code = """
+        import asyncio
+        async def note():
+            await asyncio.sleep(0)
+            ran("task")
+        task = asyncio.create_task(note())
+        1
+    """
+    async with Runtime({"ran": ran.append}) as rt:
+        (await rt.execute(dedent(code))).unwrap()
+        await asyncio.sleep(0.05)  # nothing to wait for: that nothing comes is what is shown
+        assert ran == []
+        (await rt.execute("await task")).unwrap()
+    assert ran == ["task"]
+
+
+# --- threads, asyncio ---
+
+
+async def test_sync_host_calls_of_one_session_run_one_after_the_other() -> None:
+    now: list[int] = [0]
+    most: list[int] = [0]
+
+    def busy() -> None:
+        now[0] += 1
+        most[0] = max(most[0], now[0])
+        time.sleep(0.02)
+        now[0] -= 1
+
+    code = """
+        from concurrent.futures import ThreadPoolExecutor
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: busy(), range(4)))
+    """
+    await value(code, busy=busy)
+    assert most == [1]
+
+
+async def test_a_sync_host_method_has_no_event_loop_unless_declared() -> None:
+    def start() -> str:
+        return type(asyncio.get_running_loop()).__name__
+
+    assert (await failure("start()", start=start)).type == "RuntimeError"
+    scope = Scope({"start": start})
+    scope.declare("start", thread="loop")
+    async with Runtime(scope) as rt:
+        assert "Loop" in (await rt.execute("start()")).unwrap()
+
+
+async def test_an_object_bound_to_the_thread_that_made_it_must_be_made_by_a_call() -> None:
+    with sqlite3.connect(":memory:") as db:
+        assert (await failure("db.execute('select 1')", db=db)).type == "ProgrammingError"
+    assert await value("connect(':memory:').execute('select 1').fetchall()", connect=sqlite3.connect) == [(1,)]
+
+
+async def test_a_context_variable_set_in_one_host_call_is_not_set_in_the_next() -> None:
+    def write(text: str) -> str:
+        SETTING.set(text)
+        return SETTING.get()
+
+    assert await value("write('red'), read()", write=write, read=SETTING.get) == ("red", "unset")
+
+
+async def test_cancelling_a_cell_does_not_stop_a_sync_host_call_that_runs() -> None:
+    began, finish, done = threading.Event(), threading.Event(), threading.Event()
+
+    def work() -> None:
+        began.set()
+        finish.wait(PATIENCE_S)
+        done.set()
+
+    async with Runtime({"work": work}) as rt:
+        cell = asyncio.create_task(rt.execute("work()"))
+        await asyncio.to_thread(began.wait, PATIENCE_S)
+        cell.cancel()
+        await asyncio.wait({cell}, timeout=PATIENCE_S)
+        assert cell.cancelled()
+        assert not done.is_set()
+        finish.set()
+        assert await asyncio.to_thread(done.wait, PATIENCE_S)
+
+
+# --- the interpreter ---
+
+
+@pytest.mark.parametrize("code", ["input()", "breakpoint()"])
+async def test_input_and_the_debugger_are_refused(code: str) -> None:
+    assert (await failure(code)).type == "NotSupported"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import multiprocessing\nmultiprocessing.Process(target=print).start()",
+        "from concurrent.futures import ProcessPoolExecutor\nProcessPoolExecutor(1).submit(print).result()",
+        "import multiprocessing\nmultiprocessing.Pool(1)",
+    ],
+)
+async def test_multiprocessing_is_refused(code: str) -> None:
+    assert (await failure(code)).type == "NotSupported"
+
+
+@pytest.mark.parametrize("code", ["import subprocess\nsubprocess.run(['true'])", "import os\nos.system('true')", "import os\nos.fork()"])
+async def test_subprocesses_are_refused_unless_the_limits_allow_them(code: str) -> None:
+    assert (await failure(code)).type == "NotSupported"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import socket\nsocket.create_connection(('127.0.0.1', 9))",
+        "import socket\nsocket.socket(socket.AF_INET6)",
+        "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:9')",
+        "import asyncio\nawait asyncio.open_connection('127.0.0.1', 9)",
+    ],
+)
+async def test_there_is_no_network(code: str) -> None:
+    assert isinstance((await outcomes(code))[0].error, CodeError)
+
+
+async def test_shared_anonymous_memory_is_refused() -> None:
+    assert (await failure("import mmap\nmmap.mmap(-1, 4096)")).type == "PermissionError"
+
+
+async def test_the_environment_holds_nothing_of_the_hosts_and_time_is_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_KEY", "secret")
+    found = await value("import os, time\nos.environ.get('API_KEY'), time.tzname[0], os.getcwd()")
+    assert found == (None, "UTC", "/workspace")
+
+
+async def test_packages_of_the_host_are_not_there_unless_given() -> None:
+    assert (await failure("import pydantic")).type == "ModuleNotFoundError"
+
+
+async def test_a_host_object_prints_on_the_host(capfd: pytest.CaptureFixture[str]) -> None:
+    outcome = (await outcomes("shop.greet('you')", shop=Shop()))[0]
+    assert outcome.stdout == ""
+    assert "hello you" in capfd.readouterr().out
+
+
+async def test_what_c_code_prints_through_stdio_comes_late_or_not_at_all() -> None:
+    code = "import ctypes\nctypes.CDLL(None).puts(b'from C')\nprint('from Python')"
+    assert (await outcomes(code))[0].stdout.startswith("from Python")
+
+
+async def test_a_value_that_cannot_cross_is_told_by_its_repr() -> None:
+    found = await value("class Mine:\n    def __repr__(self): return '<mine>'\nMine()")
+    assert isinstance(found, GuestValue)
+    assert (found.type, found.text) == ("Mine", "<mine>")
+
+
+async def test_the_hash_seed_is_the_same_in_every_session() -> None:
+    assert await value("hash('seed')") == await value("hash('seed')")
+
+
+# --- files ---
+
+
+async def test_there_is_no_proc_and_no_home() -> None:
+    assert await value("import os\n[os.path.exists(p) for p in ('/proc/self', '/home', '/sys/class')]") == [False] * 3
+
+
+async def test_files_outside_the_workspace_and_tmp_cannot_be_written() -> None:
+    assert (await failure("open('/usr/x', 'w')")).type in ("PermissionError", "OSError", "FileNotFoundError")
+
+
+async def test_a_host_path_names_nothing_in_the_guest(tmp_path: Path) -> None:
+    assert await value("path.exists()", path=tmp_path) is False
+
+
+async def test_what_is_in_tmp_is_gone_with_the_interpreter() -> None:
+    async with Runtime(limits=Limits(wall_s=1)) as rt:
+        (await rt.execute("open('/tmp/a', 'w').close(); open('b', 'w').close()")).unwrap()
+        assert isinstance((await rt.execute("while True: pass")).error, TimeLimit)
+        code = "import os\nos.path.exists('/tmp/a'), os.path.exists('b')"
+        assert (await rt.execute(code)).unwrap() == (False, True)
+
+
+async def test_special_files_cannot_be_made() -> None:
+    assert (await failure("import os\nos.mkfifo('pipe')")).type == "PermissionError"
+
+
+# --- limits that are soft ---
+
+
+async def test_a_deleted_file_that_is_still_open_is_counted_only_by_a_host_that_is_root() -> None:
+    code = """
+        import os, time
+        f = open("big", "wb")
+        os.unlink("big")
+        f.write(bytes(6 << 20))
+        f.flush()
+        for _ in range(50):  # time for several measurements
+            time.sleep(0.02)
+    """
+    async with Runtime(limits=Limits(workspace_mb=2)) as rt:
+        outcome = await rt.execute(dedent(code))
+    assert isinstance(outcome.error, WorkspaceLimit) == (os.geteuid() == 0)
+
+
+async def test_the_workspace_is_measured_now_and_then_so_a_burst_can_pass() -> None:
+    code = "open('big', 'wb').write(bytes(6 << 20))\nimport os\nos.remove('big')\n'unnoticed'"
+    async with Runtime(limits=Limits(workspace_mb=2)) as rt:
+        for _ in range(20):  # a measurement may fall on any one of them, hardly on all
+            if (await rt.execute(code)).value == "unnoticed":
+                return
+    pytest.fail("every burst was noticed")
+
+
+async def test_after_a_limit_or_a_crash_the_names_of_earlier_cells_are_gone() -> None:
+    async with Runtime(limits=Limits(wall_s=1)) as rt:
+        (await rt.execute("x = 1")).unwrap()
+        assert isinstance((await rt.execute("while True: pass")).error, TimeLimit)
+        assert "NameError" in str((await rt.execute("x")).error)
+        (await rt.execute("y = 1")).unwrap()
+        assert isinstance((await rt.execute("import os; os._exit(3)")).error, Crashed)
+        assert "NameError" in str((await rt.execute("y")).error)
+
+
+async def test_memory_that_python_cannot_have_is_a_memory_error_and_the_names_stay() -> None:
+    async with Runtime(limits=Limits(memory_mb=64)) as rt:
+        (await rt.execute("x = 1")).unwrap()
+        assert isinstance((await rt.execute("bytearray(1 << 30)")).error, MemoryLimit)
+        assert (await rt.execute("x")).unwrap() == 1
+
+
+async def test_a_sync_host_call_that_hangs_holds_up_the_later_ones_of_its_session() -> None:
+    finish = threading.Event()
+    names = {"hang": lambda: finish.wait(PATIENCE_S), "quick": lambda: 1}
+    async with Runtime(names, limits=Limits(wall_s=0.5)) as rt:
+        assert isinstance((await rt.execute("hang()")).error, TimeLimit)
+        assert isinstance((await rt.execute("quick()")).error, TimeLimit)
+        finish.set()
+    async with Runtime(names) as rt:
+        assert (await rt.execute("quick()")).unwrap() == 1
+
+
+# --- the platform ---
+
+
+async def test_systems_other_than_linux_are_refused_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(PlatformError, match="needs Linux"):
+        async with Runtime():
+            pass
+
+
+async def test_one_session_runs_one_cell_at_a_time() -> None:
+    order: list[str] = []
+
+    async def slow() -> None:
+        order.append("first begins")
+        await asyncio.sleep(0.05)
+        order.append("first ends")
+
+    async with Runtime({"slow": slow, "note": order.append}) as rt:
+        await asyncio.gather(rt.execute("await slow()"), rt.execute("note('second')"))
+    assert order == ["first begins", "first ends", "second"]
