@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from benchmarks.results import Check
@@ -75,7 +75,7 @@ async def measure(run: Run) -> list[Check]:
 
 
 @contextmanager
-def _echo(python: str) -> Iterator[socket.socket]:
+def _echo(python: str) -> Generator[socket.socket]:
     ours, theirs = socket.socketpair()
     with ours:
         argv = [python, "-I", "-S", "-c", ECHO, str(theirs.fileno())]

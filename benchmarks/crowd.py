@@ -1,4 +1,4 @@
-"""Many sessions alive at once: what an idle one takes, what a thousand take, and whether the last opens like the first."""
+"""Many sessions alive at once: what an idle one takes, what a thousand take, whether the last opens like the first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 import resource
 import subprocess
 import time
-from contextlib import AsyncExitStack
+from collections.abc import Generator
+from contextlib import AsyncExitStack, contextmanager
 
 from benchmarks.processes import available, leaves, pss, pss_of_tree
 from benchmarks.results import Check
@@ -23,17 +24,12 @@ async def measure(run: Run) -> list[Check]:
 
 
 async def _idle(run: Run) -> Check:
-    python = await run.python()
-    sleeper = subprocess.Popen([python, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    try:
+    with _sleeper(await run.python()) as sleeper:
         async with AsyncExitStack() as stack:
             for _ in run.rounds("idle sessions", 100, 5):
                 await _enter(stack)
-            guests = [float(pss(pid)) for pid in leaves(os.getpid()) if pid != sleeper.pid]
-            plain = pss(sleeper.pid)
-    finally:
-        sleeper.kill()
-        sleeper.communicate()
+            guests = [float(pss(pid)) for pid in leaves(os.getpid()) if pid != sleeper]
+            plain = pss(sleeper)
     return Check(
         subject="memory",
         what=f"PSS of an idle session, median of {len(guests)} alive together, each after its first cell",
@@ -48,13 +44,23 @@ async def _idle(run: Run) -> Check:
     )
 
 
+@contextmanager
+def _sleeper(python: str) -> Generator[int]:
+    process = subprocess.Popen([python, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        yield process.pid
+    finally:
+        process.kill()
+        process.communicate()
+
+
 async def _crowd(run: Run) -> list[Check]:
     _raise_descriptors()
     times: list[float] = []
     before, free = pss("self"), available()
     async with AsyncExitStack() as stack:
         times.append(await _enter(stack))  # starts the zygote
-        for _ in run.rounds("1,000 sessions at once", 999, 9):
+        for _ in run.rounds("sessions that stay open", 999, 9):
             times.append(await _enter(stack))
         total, used = pss_of_tree(), free - available()
         edge = min(EDGE, len(times) // 2 - 1)

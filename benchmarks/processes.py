@@ -1,7 +1,7 @@
 """What the kernel says of processes: who descends from whom, and how much memory each takes. Standard library only.
 
-Memory is PSS: private pages in full, a page shared by n processes as 1/n. Page tables, sockets, mounts and whatever else the
-kernel keeps for a process are not in it.
+Memory is PSS: private pages in full, a page shared by n processes as 1/n. Page tables, sockets, mounts and whatever
+else the kernel keeps for a process are not in it.
 """
 
 from __future__ import annotations

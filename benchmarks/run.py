@@ -62,7 +62,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def started(*argv: str) -> float:
-    """Seconds from asking the kernel for a program until it has ended. `subprocess.run` takes longer by its own work."""
+    """Seconds from asking the kernel for a program until it ended. `subprocess.run` takes longer by its own work."""
     began = time.perf_counter()
     pid = os.posix_spawn(argv[0], argv, os.environ)
     _, status = os.waitpid(pid, 0)

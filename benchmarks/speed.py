@@ -39,9 +39,7 @@ async def _compare(run: Run, kind: str, python: list[str], runtime: Runtime, tar
             rounds += 1
             told = (await rt.execute(f"{source}\nbest({size}, {times})")).unwrap()
             _keep(inside, told)
-            program = f"{source}\nimport json\nprint(json.dumps(best({size}, {times})))"
-            done = subprocess.run([*python, "-c", program], capture_output=True, check=True, env=os.environ | THREADS)
-            _keep(outside, json.loads(done.stdout))
+            _keep(outside, _program(python, f"{source}\nimport json\nprint(json.dumps(best({size}, {times})))"))
     return [
         Check(
             subject="speed",
@@ -56,6 +54,11 @@ async def _compare(run: Run, kind: str, python: list[str], runtime: Runtime, tar
         )
         for name in inside
     ]
+
+
+def _program(python: list[str], text: str) -> dict[str, float]:
+    done = subprocess.run([*python, "-c", text], capture_output=True, check=True, env=os.environ | THREADS)
+    return json.loads(done.stdout)
 
 
 def _keep(least: dict[str, float], told: dict[str, float]) -> None:

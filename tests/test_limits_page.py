@@ -29,7 +29,7 @@ import sqlalchemy.exc
 from tests.cells import PATIENCE_S, failure, outcomes, value
 
 from toolwright import GuestValue, Limits, Runtime, Scope
-from toolwright.errors import CodeError, Crashed, MemoryLimit, PlatformError, TimeLimit, WorkspaceLimit
+from toolwright.errors import CodeError, Crashed, GuestGone, MemoryLimit, PlatformError, TimeLimit, WorkspaceLimit
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "limits.md"
 SETTING: contextvars.ContextVar[str] = contextvars.ContextVar("SETTING", default="unset")
@@ -44,6 +44,9 @@ def opens_sessions(warm: None) -> None:
 class Point:
     x: int
     tags: list[str] | None = None
+
+
+NOWHERE = Point(0)
 
 
 class Words(list[str]):
@@ -92,7 +95,7 @@ class Shop:
     def words(self) -> Words:
         return Words(["a", "bbb"])
 
-    def options(self, size: int = 3, start: Any = Point(0), names: tuple[str, ...] = ("a",)) -> None: ...
+    def options(self, size: int = 3, start: Any = NOWHERE, names: tuple[str, ...] = ("a",)) -> None: ...
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
         return function(*args)
@@ -130,7 +133,6 @@ def test_every_line_of_the_page_names_a_test_that_exists() -> None:
 def test_every_test_is_named_on_the_page_once() -> None:
     named = Counter(re.findall(r"\(test: (\w+)\)$", "\n".join(bullets()), re.MULTILINE))
     assert {name: named[name] for name in limits() if named[name] != 1} == {}
-
 
 
 # --- objects ---
@@ -171,13 +173,14 @@ async def test_subclasses_of_list_and_dict_come_as_handles_and_subclasses_of_str
 
 
 async def test_counters_ordered_and_default_dicts_become_dicts() -> None:
-    assert await value("type(counts).__name__, hasattr(counts, 'most_common')", counts=Counter("aab")) == ("dict", False)
+    assert await value("type(counts) is dict, hasattr(counts, 'most_common')", counts=Counter("aab")) == (True, False)
     code = "import collections as c\n[shop.kind(x) for x in (c.Counter('a'), c.defaultdict(list), c.deque([1]))]"
     assert await shop(code) == ["dict", "dict", "list"]
 
 
 async def test_numpy_scalars_become_python_numbers() -> None:
-    assert await value("type(numbers[0]).__name__, type(numbers.sum()).__name__", numbers=np.array([1.5])) == ("float", "float")
+    code = "type(numbers[0]) is float, type(numbers.sum()) is float"
+    assert await value(code, numbers=np.array([1.5])) == (True, True)
 
 
 async def test_a_pandas_timestamp_comes_as_a_handle_and_goes_as_a_datetime(warm_data: None, venv: Path) -> None:
@@ -220,7 +223,7 @@ async def test_a_subclass_of_a_host_class_cannot_be_made() -> None:
 
 
 async def test_a_proxy_is_no_instance_of_a_builtin_or_of_a_registered_abc() -> None:
-    code = "import collections.abc as abc\n[isinstance(shop.words(), k) for k in (list, abc.Sequence, abc.Sized, abc.Iterable)]"
+    code = "from collections.abc import *\n[isinstance(shop.words(), k) for k in (list, Sequence, Sized, Iterable)]"
     assert await shop(code) == [False, False, True, True]
 
 
@@ -259,11 +262,12 @@ async def test_a_proxy_is_not_json_and_has_no_vars() -> None:
 
 async def test_a_proxy_has_no_buffer_and_no_array_interface() -> None:
     assert (await failure("memoryview(data)", data=np.array([1, 2]))).type == "TypeError"
-    assert await value("[hasattr(data, n) for n in ('__array__', '__array_interface__')]", data=np.array([1])) == [False, False]
+    code = "hasattr(data, '__array__'), hasattr(data, '__array_interface__')"
+    assert await value(code, data=np.array([1])) == (False, False)
 
 
 async def test_default_arguments_and_annotations_are_text() -> None:
-    code = "import inspect\np = inspect.signature(shop.options).parameters\n[str(x) for x in p.values()], p['size'].default + 1"
+    code = "import inspect\ninspect.signature(shop.options).parameters['size'].default + 1"
     async with Runtime({"shop": Shop()}) as rt:
         error = (await rt.execute(code)).error
         assert isinstance(error, CodeError)
@@ -305,7 +309,8 @@ async def test_every_item_of_a_host_iterator_is_a_call_but_for_plain_containers(
     def numbers() -> Iterator[int]:
         yield from range(50)
 
-    lazy, plain = await outcomes("sum(numbers)", "sum(items)", numbers=numbers(), items={n: n for n in range(50)}.values())
+    items = {n: n for n in range(50)}.values()
+    lazy, plain = await outcomes("sum(numbers)", "sum(items)", numbers=numbers(), items=items)
     assert (len(lazy.calls), len(plain.calls)) == (51, 2)
 
 
@@ -449,8 +454,8 @@ async def test_a_guest_function_has_no_signature_on_the_host() -> None:
 async def test_a_guest_function_is_gone_when_its_guest_is() -> None:
     kept = Shop()
     await value("shop.keep(lambda: 1) and None", shop=kept)
-    with pytest.raises(Exception, match="session that has ended|guest"):
-        kept.kept()
+    with pytest.raises(GuestGone):
+        await asyncio.to_thread(kept.kept)
 
 
 async def test_tasks_of_the_guest_move_only_while_a_cell_runs() -> None:
@@ -557,7 +562,9 @@ async def test_multiprocessing_is_refused(code: str) -> None:
     assert (await failure(code)).type == "NotSupported"
 
 
-@pytest.mark.parametrize("code", ["import subprocess\nsubprocess.run(['true'])", "import os\nos.system('true')", "import os\nos.fork()"])
+@pytest.mark.parametrize(
+    "code", ["import subprocess\nsubprocess.run(['true'])", "import os\nos.system('true')", "import os\nos.fork()"]
+)
 async def test_subprocesses_are_refused_unless_the_limits_allow_them(code: str) -> None:
     assert (await failure(code)).type == "NotSupported"
 

@@ -18,7 +18,7 @@ from benchmarks.run import Run, median
 ROOT = Path(__file__).resolve().parents[2]
 ANSWER_S = 120
 ENDING_S = 10
-FIB, SMALL_FIB = 22, 8
+FIB = 22
 
 
 class Gone(Exception):
@@ -74,7 +74,8 @@ class Contestant:
 
     def end(self) -> None:
         """Let it end, then end what it left behind."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         watchdog = threading.Timer(ENDING_S, self._kill)
         watchdog.start()
         self._process.stdin.close()
@@ -107,12 +108,11 @@ async def measure(run: Run) -> list[Peer]:
 
 
 def _go_round(run: Run, running: dict[str, Contestant], absent: dict[str, str]) -> None:
-    fib = run.count(FIB, SMALL_FIB)
     once = [("memory", run.count(40, 3))]
-    few = [("cold", 1), ("fib", fib)]
+    few = [("cold", 1), ("fib", FIB)]
     many = [("start", 8), ("eval", 40), ("call", 200), ("call_back", 200), ("call_async", 200)]
     for number in run.rounds("peers", 24, 2):
-        tasks = many + (few if number % 3 == 0 else []) + (once if number == 1 else [])
+        tasks = many + (few if number % 6 == 0 else []) + (once if number == 1 else [])
         for task, size in tasks:
             for name, contestant in running.items():
                 if absent[name]:

@@ -8,12 +8,14 @@ import sys
 from benchmarks.peers import cells
 from benchmarks.peers.contestant import repeated, serve
 
+PYTHON = str(getattr(sys, "_base_executable", sys.executable))
+
 
 def execute(code: str) -> float:
     """The value of the last line, which is an expression."""
     body, _, last = code.strip().rpartition("\n")
     program = f"{body}\nprint({last})"
-    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, check=True)
+    done = subprocess.run([PYTHON, "-I", "-c", program], capture_output=True, check=True)
     return float(done.stdout)
 
 

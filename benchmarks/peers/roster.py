@@ -1,4 +1,4 @@
-"""Who takes part, and the environment that the peers are installed in: `…/benchmarks/peers-3.x` in the cache directory."""
+"""Who takes part, and the environment that peers are installed in: `benchmarks/peers-3.x` in the cache directory."""
 
 from __future__ import annotations
 

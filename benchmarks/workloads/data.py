@@ -1,4 +1,4 @@
-"""Small jobs for numpy, pandas and polars. Its text is run as a cell and as a program; the first run of each is not timed."""
+"""Small jobs for numpy, pandas and polars. Its text is run as a cell and as a program; first runs are not timed."""
 
 import time
 
@@ -28,7 +28,11 @@ def best(size, times):
     table = {"shop": rng.integers(0, 300, size), "price": rng.random(size), "amount": rng.integers(1, 9, size)}
     pandas, polars = pd.DataFrame(table), pl.DataFrame(table)
     found = {}
-    for name, work in (("numpy", lambda: arrays(size)), ("pandas", lambda: frames(pandas)), ("polars", lambda: columns(polars))):
+    for name, work in (
+        ("numpy", lambda: arrays(size)),
+        ("pandas", lambda: frames(pandas)),
+        ("polars", lambda: columns(polars)),
+    ):
         took = []
         for _ in range(times + 1):
             began = time.perf_counter()

@@ -59,7 +59,11 @@ def words(times):
 def best(size, times):
     """The least seconds that each took."""
     found = {}
-    for name, work in (("bodies", lambda: bodies(60 * size)), ("flips", lambda: flips(6 + size // 8)), ("words", lambda: words(size))):
+    for name, work in (
+        ("bodies", lambda: bodies(60 * size)),
+        ("flips", lambda: flips(6 + size // 8)),
+        ("words", lambda: words(size)),
+    ):
         took = []
         for _ in range(times):
             began = time.perf_counter()

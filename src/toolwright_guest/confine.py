@@ -46,6 +46,7 @@ class Confinement:
         self._filters = {name: kernel.Filter(base64.b64decode(text)) for name, text in plan["seccomp"].items()}
         self._proc = os.path.join(proc, "self")
         self._proc_self = -1
+        self._own_mounts = os.open(os.path.join(self._proc, "ns", "mnt"), os.O_RDONLY | os.O_CLOEXEC)
         self._zygote = os.pidfd_open(os.getpid())
         self._baseline = 0
         self._mapped = 0
@@ -99,13 +100,26 @@ class Confinement:
         os.write(writer, "\n".join(f"{name}\t{why}" for name, why in self._layers.missing.items()).encode())
         os._exit(0)
 
-    def begin(self) -> None:
-        """What needs no request: done ahead, in a child that waits for one."""
-        self._hold_on()
+    def ahead(self) -> None:
+        """What the zygote does for its next child just before the fork: in its memory, the child's is not touched.
+
+        The zygote goes along into the child's mount namespace; `back` takes it home.
+        """
         if "mount" in self._layers.got:
             mounts.begin(self._tmp)
         if "landlock" in self._layers.got:
             self._open_ruleset()
+
+    def back(self) -> None:
+        if self._ruleset >= 0:
+            os.close(self._ruleset)
+            self._ruleset = -1
+        if "mount" in self._layers.got:
+            kernel.setns(self._own_mounts, kernel.CLONE_NEWNS)
+
+    def begin(self) -> None:
+        """In the child, before its request."""
+        self._hold_on()
 
     def _hold_on(self) -> None:
         namespaces.die_with(self._zygote)

@@ -65,11 +65,13 @@ class Forks:
             if self._apart:
                 kernel.unshare(kernel.CLONE_NEWPID)
             try:
+                self._confinement.ahead()
                 pid = forkhooks.fork()
                 if pid == 0:
                     ours.detach()
                     self._child(theirs)
             finally:
+                self._confinement.back()
                 if self._apart:  # so that the next unshare starts from here
                     kernel.setns(self._own, kernel.CLONE_NEWPID)
         return Fork(pid, ours, self._host_pid(pid))

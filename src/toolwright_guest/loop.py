@@ -106,16 +106,17 @@ class GuestLoop(asyncio.SelectorEventLoop):
             self._door.leave(self.selector.mailbox)
             events._set_running_loop(outer)  # pyright: ignore[reportPrivateUsage]
 
-    def run_within(self, program: Any, names: dict[str, Any]) -> None:
+    def run_within(self, program: Any, names: dict[str, Any]) -> Any:
         """Run code that does not await, with this loop there for the tasks that it starts: each gets its first turn."""
         events._set_running_loop(self)  # pyright: ignore[reportPrivateUsage]
         try:
-            exec(program, names)
+            value = eval(program, names)
         finally:
             events._set_running_loop(None)  # pyright: ignore[reportPrivateUsage]
         if self._ready:
             self.call_soon(self.stop)
             self.run_forever()
+        return value
 
     def call_soon_threadsafe(self, callback: Any, *args: Any, context: Any = None) -> Any:
         handle = super().call_soon_threadsafe(callback, *args, context=context)

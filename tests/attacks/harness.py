@@ -8,6 +8,7 @@ An attack is a file in `cells/`: guest code, opened by a docstring with these fi
     Control: the benign thing that must succeed
     Limits: memory_mb=64, wall_s=5          (optional; `DEFAULTS` below otherwise)
     Expect: MemoryLimit | none              (optional; error classes that the outcome may have; `none` is no error)
+    Idle: 3                                 (optional; seconds for which the session stays open after the attack's cell)
     """
 
 then a line `# control`, a cell whose value must be True, a line `# attack`, and the cell that is judged. Both run in
@@ -63,7 +64,7 @@ ANSWER_S = 10.0
 NEIGHBOUR = "(1 + 1, mine == vault.read('mine'), open('diary.txt').read() == mine)"
 NEWCOMER = "(1 + 1, vault.echo('hi'), __import__('json').dumps([1]), sorted(globals().keys() & {'mine', 'loot'}))"
 ESCAPED = "ESCAPED"
-FIELDS = re.compile(r"^(Escape|Control|Limits|Expect): ", re.MULTILINE)
+FIELDS = re.compile(r"^(Escape|Control|Limits|Expect|Idle): ", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +77,7 @@ class Attack:
     control_text: str
     limits: dict[str, float]
     expect: frozenset[str]
+    idle_s: float
     control: str
     attack: str
 
@@ -108,6 +110,7 @@ def read_attack(path: Path) -> Attack:
             **{name.strip(): float(value) if name.strip().endswith("_s") else int(value) for name, value in pairs},
         },
         expect=frozenset(re.split(r"\s*\|\s*", found.get("Expect", "any"))),
+        idle_s=float(found.get("Idle", 0)),
         control=sections[2].strip() + "\n",
         attack=sections[4].strip() + "\n",
     )
@@ -127,6 +130,7 @@ class Evidence:
     strays: list[str] = field(default_factory=list[str])
     connections: list[str] = field(default_factory=list[str])
     opened: list[str] = field(default_factory=list[str])
+    overused: list[str] = field(default_factory=list[str])
     processes_left: int = 0
     descriptors_left: int = 0
     neighbour: list[str] = field(default_factory=list[str])  # what was wrong with it
@@ -142,7 +146,7 @@ def escapes(evidence: Evidence, canaries: Sequence[str]) -> list[str]:
             found.append(f"read {canary.rpartition('-')[0]}")
     if _claims(evidence.outcome.value) or evidence.outcome.stdout.startswith(ESCAPED):
         found.append(f"says that it escaped: {evidence.outcome.value!r}"[:500])
-    for what in ("changed_files", "strays", "connections", "opened", "neighbour", "host_errors"):
+    for what in ("changed_files", "strays", "connections", "opened", "overused", "neighbour", "host_errors"):
         if getattr(evidence, what):
             found.append(f"{what}: {getattr(evidence, what)}")
     if evidence.processes_left:
@@ -267,7 +271,8 @@ class Arena:
         neighbour = await self.neighbour(programs=limits.processes > 0)
         vault, places = Vault(self.canaries, mine="your own"), self.places()
         before = witnesses.snapshot(self._directory)
-        processes, descriptors = len(witnesses.descendants()), witnesses.descriptors()
+        known, descriptors = witnesses.descendants(), witnesses.descriptors()
+        processes = len(known)
         self.listeners.heard()
         read: list[bytes] = []
         runtime = await self.runtime(vault, limits, places).__aenter__()
@@ -277,10 +282,13 @@ class Arena:
             work = asyncio.create_task(runtime.execute(attack.attack))
             trouble, errors = await self._watch(work, neighbour, runtime, read, limits.wall_s)
             outcome = await work
+            overused, more = await self._idle(attack, neighbour, runtime, known)
         finally:
             await runtime.close()
-        trouble += await self._after(neighbour, limits)
-        evidence = Evidence(outcome=outcome, read_by_host=read, neighbour=trouble, host_errors=errors)
+        trouble += more + await self._after(neighbour, limits)
+        evidence = Evidence(
+            outcome=outcome, read_by_host=read, overused=overused, neighbour=trouble, host_errors=errors
+        )
         if not await witnesses.until(lambda: len(witnesses.descendants()) <= processes):
             evidence.processes_left = len(witnesses.descendants()) - processes
         if not await witnesses.until(lambda: witnesses.descriptors() <= descriptors):
@@ -308,6 +316,25 @@ class Arena:
                 work.cancel()
                 raise AssertionError(f"the attack outlived wall_s={wall_s:g} by {ANSWER_S:g} s")
             await asyncio.wait({work}, timeout=0.1)
+
+    async def _idle(
+        self, attack: Attack, neighbour: Runtime, runtime: Runtime, known: dict[int, int]
+    ) -> tuple[list[str], list[str]]:
+        """Leaves the session open with no cell running, then looks at what it took meanwhile."""
+        trouble: list[str] = []
+        end = time.monotonic() + attack.idle_s
+        while time.monotonic() < end:
+            trouble += await self._ask(neighbour, NEIGHBOUR, (2, True, True))
+            await asyncio.sleep(0.1)
+        overused: list[str] = []
+        if attack.idle_s:
+            held_mb = sum(entry.size for entry in await runtime.files.list()) >> 20
+            if held_mb > 2 * attack.limits["workspace_mb"] + 64:
+                overused.append(f"{held_mb} MB of disk")
+            spent_s = witnesses.cpu_s(witnesses.descendants().keys() - known.keys())
+            if spent_s > attack.limits["cpu_s"] + 3:
+                overused.append(f"{spent_s:g} s of processor time")
+        return overused, trouble
 
     async def _ask(self, session: Runtime, code: str, answer: Any) -> list[str]:
         try:

@@ -87,6 +87,7 @@ PLANTED: dict[str, dict[str, Any]] = {
     "a stray file": {"strays": ["/tmp/marker"]},
     "a connection": {"connections": ["tcp"]},
     "a private method": {"opened": ["_open"]},
+    "more than its share": {"overused": ["9 s of processor time"]},
     "a process": {"processes_left": 1},
     "a descriptor": {"descriptors_left": 1},
     "a silent neighbour": {"neighbour": ["did not answer"]},

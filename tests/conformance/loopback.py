@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager
 
 import uvicorn
@@ -52,23 +52,14 @@ APP = Starlette(
 
 
 @contextmanager
-def serving() -> Iterator[str]:
+def serving() -> Generator[str]:
     """The address of the server, as long as the block runs."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         server = uvicorn.Server(uvicorn.Config(APP, log_level="error", lifespan="off"))
-        started = threading.Event()
-
-        async def main() -> None:
-            task = asyncio.create_task(server.serve([listener]))
-            while not server.started and not task.done():
-                await asyncio.sleep(0.01)
-            started.set()
-            await task
-
-        thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True)
+        listener.listen()  # from here on a request waits until the server answers
+        thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])), daemon=True)
         thread.start()
-        assert started.wait(20)
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:

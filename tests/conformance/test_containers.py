@@ -40,9 +40,9 @@ async def test_counters_and_default_dicts_cross_as_the_dicts_that_they_hold() ->
 
 
 async def test_chain_maps_and_read_only_views_are_read_as_mappings() -> None:
-    code = "layers['b'], dict(layers), 'a' in layers, len(layers), view['k'], dict(view), view.get('z', 5), sorted(view.items())"
+    code = "layers['b'], dict(layers), 'a' in layers, len(layers), view['k'], dict(view), view.get('z', 5), list(view)"
     names = {"layers": collections.ChainMap({"a": 1}, {"a": 9, "b": 2}), "view": types.MappingProxyType({"k": 1})}
-    assert await value(code, **names) == (2, {"b": 2, "a": 1}, True, 2, 1, {"k": 1}, 5, [("k", 1)])
+    assert await value(code, **names) == (2, {"b": 2, "a": 1}, True, 2, 1, {"k": 1}, 5, ["k"])
 
 
 async def test_the_collections_module_makes_containers_on_the_host() -> None:
@@ -66,7 +66,11 @@ async def test_an_endless_iterator_is_drawn_from_and_never_drained() -> None:
 
 
 async def test_iterators_are_used_up_once() -> None:
-    names: dict[str, Any] = {"pairs": zip([1, 2], "ab", strict=True), "texts": map(str, [1, 2]), "items": iter([1, 2, 3])}
+    names: dict[str, Any] = {
+        "pairs": zip([1, 2], "ab", strict=True),
+        "texts": map(str, [1, 2]),
+        "items": iter([1, 2, 3]),
+    }
     code = "list(pairs), list(texts), next(items), sum(items), list(items), next(items, 'end')"
     assert await value(code, **names) == ([(1, "a"), (2, "b")], ["1", "2"], 1, 5, [], "end")
 
@@ -74,7 +78,8 @@ async def test_iterators_are_used_up_once() -> None:
 async def test_the_itertools_module_works_with_guest_functions_and_iterables() -> None:
     code = """
         groups = [(k, list(g)) for k, g in itertools.groupby(["a", "b", "bb"], key=len)]
-        groups, list(itertools.chain([1], (x for x in [2, 3]))), list(itertools.takewhile(lambda n: n < 3, itertools.count()))
+        low = list(itertools.takewhile(lambda n: n < 3, itertools.count()))
+        groups, list(itertools.chain([1], (x for x in [2, 3]))), low
     """
     assert await value(code, itertools=itertools) == ([(1, ["a", "b"]), (2, ["bb"])], [1, 2, 3], [0, 1, 2])
 
@@ -115,6 +120,8 @@ async def test_a_seeded_random_gives_the_hosts_numbers() -> None:
 
 async def test_a_namespace_is_read_written_and_listed() -> None:
     space = types.SimpleNamespace(a=1, b=[2])
-    code = "space.a += 1\nspace.c = {'new': True}\ndel space.b\nspace.a, space.c, hasattr(space, 'b'), 'c' in dir(space)"
+    code = (
+        "space.a += 1\nspace.c = {'new': True}\ndel space.b\nspace.a, space.c, hasattr(space, 'b'), 'c' in dir(space)"
+    )
     assert await value(code, space=space) == (2, {"new": True}, False, True)
     assert vars(space) == {"a": 2, "c": {"new": True}}

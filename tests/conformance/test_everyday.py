@@ -8,9 +8,10 @@ import functools
 import queue
 import threading
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -22,7 +23,8 @@ async def test_decimals_dates_and_ids_cross_as_themselves() -> None:
         import datetime, decimal, uuid
         total = sum([price, decimal.Decimal("0.20")], decimal.Decimal())
         later = moment + datetime.timedelta(hours=5)
-        total, later, later.tzinfo.key, moment.isoformat(), day.replace(day=1), gap * 2, noon.hour, type(id_) is uuid.UUID
+        kept = type(id_) is uuid.UUID
+        total, later, later.tzinfo.key, moment.isoformat(), day.replace(day=1), gap * 2, noon.hour, kept
     """
     oslo = dt.datetime(2024, 3, 30, 22, tzinfo=ZoneInfo("Europe/Oslo"))
     names = {"price": Decimal("1.10"), "moment": oslo, "day": dt.date(2024, 5, 17), "gap": dt.timedelta(minutes=3)}
@@ -54,8 +56,7 @@ async def test_what_the_guest_makes_of_dates_arrives_exactly() -> None:
 
 
 @pytest.mark.parametrize("make", [threading.Lock, threading.RLock])
-async def test_a_lock_of_the_host_is_held_in_a_with_block(make: object) -> None:
-    assert callable(make)
+async def test_a_lock_of_the_host_is_held_in_a_with_block(make: Callable[[], Any]) -> None:
     lock = make()
     code = """
         with lock:
@@ -75,7 +76,7 @@ class Ledger:
         self.lines: list[str] = []
 
     @contextlib.contextmanager
-    def entry(self, name: str) -> Iterator[str]:
+    def entry(self, name: str) -> Generator[str]:
         self.lines.append(f"open {name}")
         try:
             yield name.upper()
@@ -88,7 +89,7 @@ class Ledger:
             self.lines.append(f"close {name}")
 
     @contextlib.asynccontextmanager
-    async def later(self, name: str) -> AsyncIterator[str]:
+    async def later(self, name: str) -> AsyncGenerator[str]:
         yield name * 2
         self.lines.append(f"left {name}")
 
@@ -152,10 +153,10 @@ async def test_a_partial_and_a_lambda_of_the_host_are_called() -> None:
 async def test_host_functions_work_where_python_takes_functions() -> None:
     code = """
         from functools import reduce, partial
-        list(map(double, [1, 2])), list(filter(is_even, range(5))), reduce(add, [1, 2, 3]), partial(add, 5)(6), max([1, -9], key=abs)
+        list(map(double, [1, 2])), list(filter(is_even, range(5))), reduce(add, [1, 2, 3]), partial(add, 5)(6)
     """
     names = {"double": lambda n: n * 2, "is_even": lambda n: n % 2 == 0, "add": lambda a, b: a + b}
-    assert await value(code, **names) == ([2, 4], [0, 2, 4], 6, 11, -9)
+    assert await value(code, **names) == ([2, 4], [0, 2, 4], 6, 11)
 
 
 async def test_a_cached_function_of_the_host_keeps_its_cache() -> None:

@@ -153,7 +153,8 @@ async def test_a_timeout_of_the_guest_ends_an_async_request(rt: Runtime) -> None
 
 
 async def test_the_request_carries_the_credentials_that_the_guest_never_sees(rt: Runtime) -> None:
-    assert await run(rt, "client.get('/echo').json()['known'], (await later.get('/echo')).json()['known']") == (True, True)
+    assert await run(rt, "client.get('/echo').json()['known']") is True
+    assert await run(rt, "(await later.get('/echo')).json()['known']") is True
     for place in ("client.headers", "client.auth", "client.cookies", "later.headers", "client.get('/echo').request"):
         with pytest.raises(CodeError, match="NotPublic"):
             await run(rt, place)

@@ -27,7 +27,8 @@ class Shelf:
 async def test_a_path_crosses_by_value_and_is_a_path_there(tmp_path: Path) -> None:
     code = """
         import pathlib
-        isinstance(root, pathlib.Path), str(root / "a.txt"), (root / "a.tar.gz").suffixes, root.joinpath("b").parent == root
+        packed = root / "a.tar.gz"
+        isinstance(root, pathlib.Path), str(root / "a.txt"), packed.suffixes, packed.parent == root
     """
     expected = (True, str(tmp_path / "a.txt"), [".tar", ".gz"], True)
     assert await value(code, root=tmp_path) == expected

@@ -57,7 +57,7 @@ async def test_filters_choose_rows(code: str, expected: object) -> None:
         ("df.select(pl.col('city').str.to_uppercase()).to_series()[0]", "OSLO"),
         ("(1 - df['n']).to_list(), (df['n'] / 2).to_list()[0]", ([0, -1, -2, -3], 0.5)),
         (
-            "df.select(pl.when(pl.col('n') > 2).then(pl.lit('big')).otherwise(pl.lit('small')).alias('s'))['s'].to_list()",
+            "df.select(s=pl.when(pl.col('n') > 2).then(pl.lit('big')).otherwise(pl.lit('small')))['s'].to_list()",
             ["small", "small", "big", "big"],
         ),
         ("df.cast({'n': pl.Float64})['n'].to_list()", [1.0, 2.0, 3.0, 4.0]),

@@ -78,8 +78,8 @@ class Book:
 
 
 async def with_book(code: str, book: Book | None = None) -> Any:
-    names = {"Person": Person, "Address": Address, "Account": Account, "Stage": Stage, "ValidationError": ValidationError}
-    return await value(code, book=book or Book(), **names)
+    names = {"Person": Person, "Address": Address, "Account": Account, "Stage": Stage}
+    return await value(code, book=book or Book(), ValidationError=ValidationError, **names)
 
 
 async def test_a_model_crosses_by_value_with_its_nested_models() -> None:
@@ -94,9 +94,11 @@ async def test_a_model_is_dumped_and_copied_in_the_guest() -> None:
     code = """
         ada = book.ada()
         older = ada.model_copy(update={"age": 40})
-        older.age, ada.age, dict(ada)["name"], ada.model_dump()["address"], ada.model_dump(exclude_none=True).keys() >= {"since"}
+        bare = Person(name="Bo").model_dump(exclude_none=True)
+        older.age, ada.age, dict(ada)["name"], ada.model_dump()["address"], sorted(bare)
     """
-    assert await with_book(code) == (40, 36, "Ada", {"street": "Main", "zip": "0150"}, True)
+    expected = (40, 36, "Ada", {"street": "Main", "zip": "0150"}, ["age", "name", "stage", "tags"])
+    assert await with_book(code) == expected
 
 
 async def test_the_json_of_a_model_is_the_hosts_json() -> None:
@@ -116,7 +118,8 @@ async def test_a_changed_copy_is_validated_when_it_goes_back() -> None:
         book.save(ada)
     """
     assert await with_book(code, book) == 1
-    assert (book.saved[0].age, book.saved[0].tags, book.saved[0].address) == (41, ["maths"], Address(street="Main", zip="0150"))
+    assert (book.saved[0].age, book.saved[0].tags) == (41, ["maths"])
+    assert book.saved[0].address == Address(street="Main", zip="0150")
 
 
 async def test_a_copy_made_wrong_is_refused_by_the_hosts_validation() -> None:

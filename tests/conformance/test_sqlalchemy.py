@@ -1,4 +1,4 @@
-"""`sqlalchemy`: engine, connection, statements and mapped objects on the host, used from the guest as its tutorial does."""
+"""`sqlalchemy`: engine, statements and mapped objects on the host, used from the guest as its tutorial does."""
 
 from __future__ import annotations
 

@@ -166,7 +166,8 @@ async def test_a_connection_made_by_the_guests_call_stays_on_one_thread_through_
     cells = (
         "db = connect(':memory:')",  # check_same_thread is on: another thread would raise
         "db.execute('create table t (x)')",
-        "import threading\nt = threading.Thread(target=lambda: db.execute('insert into t values (1)'))\nt.start(); t.join()",
+        "import threading\nt = threading.Thread(target=db.execute, args=['insert into t values (1)'])",
+        "t.start(); t.join()",
         "db.execute('select x from t').fetchall()",
     )
     assert await value(*cells, connect=sqlite3.connect) == [(1,)]

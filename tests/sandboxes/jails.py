@@ -32,6 +32,7 @@ async def started(plan: Plan = PLAN) -> AsyncGenerator[Zygote]:
         yield zygote
     finally:
         await zygotes.release(zygote)
+        await zygotes.end_idle()
 
 
 class Jailed:

@@ -30,6 +30,7 @@ from toolwright.errors import (
     OutputLimit,
     ProcessLimit,
     TimeLimit,
+    UsageError,
     WorkspaceLimit,
 )
 from toolwright.sandboxes import GUEST_UID
@@ -46,7 +47,12 @@ def opens_sessions(warm: None) -> None:
 
 
 async def test_names_imports_functions_and_classes_stay_for_the_next_cell() -> None:
-    cells = "import math\nx = 2", "def area(r):\n    return math.pi * r ** x", "class C:\n    n = x", "round(area(1), 2), C.n"
+    cells = (
+        "import math\nx = 2",
+        "def area(r):\n    return math.pi * r ** x",
+        "class C:\n    n = x",
+        "round(area(1), 2), C.n",
+    )
     assert await value(*cells) == (3.14, 2)
 
 
@@ -168,7 +174,9 @@ async def test_prints_stream_while_the_cell_runs() -> None:
         return "".join(texts)
 
     async with Runtime({"wait_until_printed": wait_until_printed}, limits=PATIENT) as rt:
-        out = await rt.execute("print('early')\nseen = await wait_until_printed()\nprint('late')\nseen", on_event=on_event)
+        out = await rt.execute(
+            "print('early')\nseen = await wait_until_printed()\nprint('late')\nseen", on_event=on_event
+        )
     assert out.unwrap() == "early\n"
     assert "".join(texts) == out.stdout == "early\nlate\n"
 
@@ -256,11 +264,18 @@ OVER: list[tuple[Limits, str, type[LimitExceeded], str]] = [
         WorkspaceLimit,
         "workspace_mb=4",
     ),
-    (Limits(), "open('/tmp/f', 'wb').write(bytes(63 << 20))\nopen('/tmp/g', 'wb').write(bytes(63 << 20))", WorkspaceLimit, "/tmp"),
+    (
+        Limits(),
+        "open('/tmp/f', 'wb').write(bytes(63 << 20))\nopen('/tmp/g', 'wb').write(bytes(63 << 20))",
+        WorkspaceLimit,
+        "/tmp",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("limits", "code", "expected", "named"), OVER, ids=lambda v: v[:24] if isinstance(v, str) else "")
+@pytest.mark.parametrize(
+    ("limits", "code", "expected", "named"), OVER, ids=lambda v: v[:24] if isinstance(v, str) else ""
+)
 async def test_a_limit_gives_its_own_outcome_and_another_session_does_not_notice(
     limits: Limits, code: str, expected: type[LimitExceeded], named: str
 ) -> None:
@@ -326,9 +341,8 @@ async def test_memory_of_one_cell_is_given_back_for_the_next() -> None:
 
 @pytest.mark.parametrize("name", ["wall_s", "memory_mb", "threads", "open_files"])
 def test_a_limit_that_is_no_limit_is_refused(name: str) -> None:
-    from toolwright.errors import UsageError
-
-    for wrong in (0, -1, float("nan"), "5", None, True):
+    wrongs: list[Any] = [0, -1, float("nan"), "5", None, True]
+    for wrong in wrongs:
         with pytest.raises(UsageError, match=name):
             Limits(**{name: wrong})
 
@@ -461,7 +475,10 @@ async def with_programs(anyio_backend: str) -> AsyncIterator[Runtime]:
             "(await p.communicate(b'through'))[0]",
             b"through",
         ),
-        ("import subprocess\nsubprocess.run(['sh', '-c', 'echo x > made; cat made'], capture_output=True).stdout", b"x\n"),
+        (
+            "import subprocess\nsubprocess.run(['sh', '-c', 'echo x > made; cat made'], capture_output=True).stdout",
+            b"x\n",
+        ),
     ],
 )
 async def test_subprocess_works_where_the_limits_allow_it(with_programs: Runtime, code: str, expected: Any) -> None:
@@ -511,8 +528,14 @@ async def test_the_standard_library_works() -> None:
     ("code", "expected"),
     [
         ("import numpy as np\nfloat((np.random.rand(200, 200) @ np.eye(200)).shape[0])", 200.0),
-        ("import pandas as pd\npd.DataFrame({'g': [1, 1, 2], 'x': [1, 2, 3]}).groupby('g').x.sum().to_dict()", {1: 3, 2: 3}),
-        ("import polars as pl\npl.DataFrame({'g': [1, 1, 2], 'x': [1, 2, 3]}).group_by('g').sum().sort('g').rows()", [(1, 3), (2, 3)]),
+        (
+            "import pandas as pd\npd.DataFrame({'g': [1, 1, 2], 'x': [1, 2, 3]}).groupby('g').x.sum().to_dict()",
+            {1: 3, 2: 3},
+        ),
+        (
+            "import polars as pl\npl.DataFrame({'g': [1, 1, 2], 'x': [1, 2, 3]}).group_by('g').sum().sort('g').rows()",
+            [(1, 3), (2, 3)],
+        ),
         ("import polars as pl\npl.LazyFrame({'x': range(1000)}).filter(pl.col('x') > 990).collect().height", 9),
         ("import pyarrow as pa\npa.table({'x': [1, 2]}).num_rows", 2),
     ],
@@ -585,7 +608,9 @@ async def test_a_given_directory_is_shared_and_stays(tmp_path: Path) -> None:
         for path in (shared, shared / "given"):
             os.chown(path, GUEST_UID, GUEST_UID)
     async with Runtime(workspace=shared) as rt:
-        assert (await rt.execute("text = open('given').read()\nopen('made', 'w').write(text.upper())\ntext")).unwrap() == "hello"
+        assert (
+            await rt.execute("text = open('given').read()\nopen('made', 'w').write(text.upper())\ntext")
+        ).unwrap() == "hello"
     assert (shared / "made").read_text() == "HELLO"
 
 

@@ -37,14 +37,27 @@ async def gone(*pids: int) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_equal_plans_share_a_zygote_and_the_last_user_ends_it() -> None:
+async def test_equal_plans_share_a_zygote_that_stays_warm_when_nobody_uses_it() -> None:
     first = await zygotes.acquire(PLAN)
     second = await zygotes.acquire(replace(PLAN))
     assert first is second
     await zygotes.release(first)
-    assert running(second.pid)
     await zygotes.release(second)
+    assert running(second.pid)
+    third = await zygotes.acquire(PLAN)
+    assert third is second
+    await zygotes.release(third)
+    await zygotes.end_idle()
     assert not running(second.pid)
+
+
+async def test_only_the_last_two_unused_zygotes_stay() -> None:
+    plans = [replace(PLAN, ask=(name,)) for name in ("numpy", "pandas", "polars")]
+    started_ = [await zygotes.acquire(plan) for plan in plans]
+    for zygote in started_:
+        await zygotes.release(zygote)
+    assert [running(zygote.pid) for zygote in started_] == [False, True, True]
+    await zygotes.end_idle()
 
 
 async def test_event_loops_in_other_threads_share_it_too(tmp_path: Path) -> None:
@@ -101,7 +114,7 @@ async def test_a_child_is_killed_at_once_as_often_as_asked(tmp_path: Path) -> No
         jailed.child.kill()
 
 
-async def test_a_child_ends_when_its_zygote_is_released(tmp_path: Path) -> None:
+async def test_a_child_ends_with_its_zygote(tmp_path: Path) -> None:
     async with started() as zygote:
         pid = await Jailed(zygote, tmp_path, SPIN).child.pid()
     assert not running(pid)
@@ -147,7 +160,8 @@ async def test_a_forked_child_of_the_host_does_not_keep_the_zygote_alive() -> No
     if pid == 0:
         signal.pause()
     try:
-        await asyncio.wait_for(zygotes.release(zygote), ANSWER_S)
+        await zygotes.release(zygote)
+        await asyncio.wait_for(zygotes.end_idle(), ANSWER_S)
         assert not running(zygote.pid)
     finally:
         os.kill(pid, signal.SIGKILL)

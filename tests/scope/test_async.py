@@ -200,7 +200,10 @@ async def test_asyncio_of_the_guest_alone_works() -> None:
 
 async def test_a_task_left_running_goes_on_in_the_next_cell() -> None:
     meeting = Meeting(2)
-    cells = "import asyncio\ntask = asyncio.create_task(meeting.arrive('early'))", "await meeting.arrive('late'), await task"
+    cells = (
+        "import asyncio\ntask = asyncio.create_task(meeting.arrive('early'))",
+        "await meeting.arrive('late'), await task",
+    )
     assert await value(*cells, meeting=meeting) == ("late", "early")
 
 
@@ -285,7 +288,10 @@ async def test_an_asyncio_queue_of_the_host_works_from_the_guest() -> None:
         feeding = asyncio.create_task(feed())
         assert (await rt.execute("[await queue.get() for _ in range(5)]")).unwrap() == [0, 1, 2, 3, 4]
         await feeding
-        assert (await rt.execute("queue.put_nowait(7); await queue.put(8); queue.qsize(), queue.full()")).unwrap() == (2, True)
+        assert (await rt.execute("queue.put_nowait(7); await queue.put(8); queue.qsize(), queue.full()")).unwrap() == (
+            2,
+            True,
+        )
         error = (await rt.execute("queue.put_nowait(9)")).error
         assert error is not None
         assert "QueueFull" in str(error)
@@ -297,7 +303,9 @@ async def test_asyncio_primitives_of_the_host_are_touched_on_the_loop() -> None:
     waiting = asyncio.create_task(event.wait())
     await asyncio.sleep(0)
     async with Runtime({"event": event, "lock": lock}, limits=PATIENT) as rt:
-        assert (await rt.execute("event.set()\nasync with lock:\n    held = lock.locked()\nheld, event.is_set()")).unwrap() == (
+        assert (
+            await rt.execute("event.set()\nasync with lock:\n    held = lock.locked()\nheld, event.is_set()")
+        ).unwrap() == (
             True,
             True,
         )

@@ -166,7 +166,7 @@ async def test_a_callback_may_make_async_host_calls_when_it_is_async() -> None:
 
 async def test_async_callbacks_run_at_once_when_the_host_gathers_them() -> None:
     async def both(function: Any) -> list[Any]:
-        return await asyncio.gather(function("a"), function("b"))
+        return list(await asyncio.gather(*map(function, "ab")))
 
     code = """
     import asyncio
@@ -184,7 +184,7 @@ async def test_async_callbacks_run_at_once_when_the_host_gathers_them() -> None:
 
 async def test_an_async_guest_function_is_known_as_one_to_the_host() -> None:
     def kinds(*functions: Any) -> list[bool]:
-        return [asyncio.iscoroutinefunction(f) for f in functions]
+        return [asyncio.iscoroutinefunction(f) for f in functions]  # pyright: ignore[reportDeprecated] -- inspect's needs 3.12
 
     assert await value("async def a(): pass\ndef b(): pass\nkinds(a, b)", kinds=kinds) == [True, False]
 

@@ -143,9 +143,7 @@ async def test_a_class_shows_its_docs_and_its_constructors_parameters() -> None:
 
 async def test_a_dataclass_is_built_with_defaults_and_keywords_and_arrives_as_itself() -> None:
     got: list[Any] = []
-    made = await value(
-        "p = Point(1, tags=['a'], near=Point(2))\np.x = 5\ntake(p)\np", Point=Point, take=got.append
-    )
+    made = await value("p = Point(1, tags=['a'], near=Point(2))\np.x = 5\ntake(p)\np", Point=Point, take=got.append)
     assert made == Point(5, tags=["a"], near=Point(2))
     assert got == [made]
 
@@ -206,7 +204,9 @@ async def test_pydantic_validates_a_copy_that_comes_back() -> None:
 
 async def test_enums_and_named_tuples_are_built_by_the_guest() -> None:
     got: list[Any] = []
-    await value("take(Mood.GOOD); take(Mood(2)); take(Pair(1, right='x')); take(Pair(2))", Mood=Mood, Pair=Pair, take=got.append)
+    await value(
+        "take(Mood.GOOD); take(Mood(2)); take(Pair(1, right='x')); take(Pair(2))", Mood=Mood, Pair=Pair, take=got.append
+    )
     assert got == [Mood.GOOD, Mood.BAD, Pair(1, "x"), Pair(2)]
     assert type(got[2]) is Pair
 

@@ -75,7 +75,9 @@ async def test_an_integer_beyond_the_bound_is_refused_and_the_session_goes_on_or
     assert second.unwrap() == 2
 
 
-@pytest.mark.parametrize("text", ["\ud800", "a\udfffb" * 2000, "\x00\x7f\x85\u2028", "e\u0301", "\U0010ffff", "x" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["\ud800", "a\udfffb" * 2000, "\x00\x7f\x85\u2028", "e\u0301", "\U0010ffff", "x" * 100_000]
+)
 async def test_odd_text_arrives(text: str) -> None:
     assert await there_and_back(text) == text
     assert await there_and_back({text: [text]}) == {text: [text]}
@@ -86,12 +88,12 @@ async def test_odd_text_arrives(text: str) -> None:
     [
         dt.datetime(2026, 3, 29, 2, 30, tzinfo=ZoneInfo("Europe/Oslo")),
         dt.datetime(2026, 10, 25, 2, 30, fold=1, tzinfo=ZoneInfo("Europe/Oslo")),
-        dt.datetime(2026, 1, 1, tzinfo=dt.timezone.utc),
+        dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
         dt.datetime(2026, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=-3, minutes=-30))),
         dt.datetime(1, 1, 1),
         dt.datetime.max,
         dt.datetime(2026, 1, 1, fold=1),
-        dt.time(1, 2, 3, 4, tzinfo=dt.timezone.utc),
+        dt.time(1, 2, 3, 4, tzinfo=dt.UTC),
         dt.time(1, 2, fold=1),
     ],
     ids=str,
@@ -110,7 +112,11 @@ async def test_odd_decimals_arrive(number: str) -> None:
 
 
 async def test_paths_and_pure_paths_arrive_as_paths() -> None:
-    assert await value("data.name, data.parent.name, str(data)", data=PurePosixPath("/a/b.txt")) == ("b.txt", "a", "/a/b.txt")
+    assert await value("data.name, data.parent.name, str(data)", data=PurePosixPath("/a/b.txt")) == (
+        "b.txt",
+        "a",
+        "/a/b.txt",
+    )
 
 
 async def test_mixed_keys_and_nested_sets_arrive() -> None:

@@ -225,7 +225,9 @@ async def test_a_wrong_call_names_the_right_parameters(call: str) -> None:
 
     code = f"try:\n    {call}\nexcept TypeError as error:\n    told = str(error)\ntold"
     told = await value(code, o=Failing(ValueError()), f=f)
-    assert ("(name: str, *, limit: int = 10) -> None" if call.startswith("o") else "(city: str, limit: int = 3)") in told
+    assert (
+        "(name: str, *, limit: int = 10) -> None" if call.startswith("o") else "(city: str, limit: int = 3)"
+    ) in told
 
 
 async def test_a_type_error_inside_a_host_function_is_not_mistaken_for_a_wrong_call() -> None:
@@ -254,7 +256,9 @@ async def test_a_guest_exception_whose_text_fails_is_still_an_outcome() -> None:
     assert error.type == "Bad"
 
 
-@pytest.mark.parametrize("code", ["raise SystemExit(3)", "exit(2)", "quit()", "raise KeyboardInterrupt", "import sys; sys.exit()"])
+@pytest.mark.parametrize(
+    "code", ["raise SystemExit(3)", "exit(2)", "quit()", "raise KeyboardInterrupt", "import sys; sys.exit()"]
+)
 async def test_leaving_a_cell_is_an_outcome_and_names_stay(code: str) -> None:
     first, left, after = await outcomes("x = 1", code, "x + 1")
     assert first.ok

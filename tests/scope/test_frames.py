@@ -1,5 +1,8 @@
 """Data frames, tables and arrays: by value where both sides have the library, otherwise by handle."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false -- pyarrow has no types, and pandas has some
+
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
@@ -36,7 +39,7 @@ async def rt(anyio_backend: str, venv: Path) -> AsyncIterator[Runtime]:
         "scalar": np.float64(2.5),
         "objects": np.array([object()], dtype=object),
     }
-    scope = {**frames, "give": lambda name: frames[name], "same": lambda x: x}  # pyright: ignore[reportUnknownLambdaType]
+    scope = {**frames, "give": lambda name: frames[name], "same": lambda x: x}
     async with Runtime(scope, packages=venv, limits=Limits(memory_mb=1024, wall_s=60)) as opened:
         yield opened
 
@@ -83,7 +86,11 @@ async def test_a_frame_made_in_the_guest_is_the_value_of_a_cell(rt: Runtime) -> 
     assert made.equals(pd.DataFrame({"a": [1, 2]}, index=["x", "y"]))
     made = (await rt.execute("import polars as pl\npl.DataFrame({'a': ['x']})")).unwrap()
     assert made.equals(pl.DataFrame({"a": ["x"]}))
-    assert (await rt.execute("import numpy as np\nnp.float32(1.5), np.int64(3), np.bool_(True)")).unwrap() == (1.5, 3, True)
+    assert (await rt.execute("import numpy as np\nnp.float32(1.5), np.int64(3), np.bool_(True)")).unwrap() == (
+        1.5,
+        3,
+        True,
+    )
 
 
 async def test_an_empty_record_batch_stays_one(rt: Runtime) -> None:

@@ -31,7 +31,7 @@ class Source:
         raise LookupError("no more")
 
     def echo(self) -> Any:
-        got = "start"
+        got: Any = "start"
         while got != "stop":
             got = yield f"got {got}"
         return "end"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ async def test_an_async_operation_stays_async() -> None:
     async def get() -> int:
         return 1
 
-    assert asyncio.iscoroutinefunction(get)
+    assert inspect.iscoroutinefunction(get)
     assert await value("await get()", get=get) == 1
 
 

@@ -33,7 +33,8 @@ class Vector:
         return x in self.xs
 
     def __getitem__(self, key: Any) -> Any:
-        return self.xs[key]
+        found: Any = self.xs[key]
+        return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.xs[key] = value
@@ -261,7 +262,8 @@ async def test_operands_that_do_not_fit_are_a_type_error_or_what_the_host_raised
 
 
 @pytest.mark.parametrize(
-    "code", ["len(o)", "o[0]", "o + 1", "o()", "iter(o)", "1 in o", "o < o", "int(o)", "next(o)", "o[0] = 1", "del o[0]"]
+    "code",
+    ["len(o)", "o[0]", "o + 1", "o()", "iter(o)", "1 in o", "o < o", "int(o)", "next(o)", "o[0] = 1", "del o[0]"],
 )
 async def test_an_operator_that_the_host_type_lacks_is_a_type_error(code: str) -> None:
     class Bare:

@@ -86,7 +86,9 @@ class Crm:
 
 async def refused(code: str, scope: Scope | None = None) -> str:
     async with Runtime(scope or {"crm": Crm()}) as rt:
-        out = await rt.execute(f"try:\n    told = [{code}]\nexcept AttributeError as error:\n    told = str(error)\ntold")
+        out = await rt.execute(
+            f"try:\n    told = [{code}]\nexcept AttributeError as error:\n    told = str(error)\ntold"
+        )
         assert isinstance(out.unwrap(), str), f"{code} gave {out.value!r}"
         assert (await rt.execute("crm.read()")).unwrap() == "read"
         return out.value
@@ -114,7 +116,9 @@ async def test_underscores_cannot_be_set_or_deleted_either() -> None:
 @pytest.mark.parametrize("code", ["crm.module", "crm.get_module()", "crm.cls", "crm.kind", "crm.get_class()"])
 async def test_modules_and_classes_do_not_cross_as_attributes_or_results(code: str) -> None:
     crm = Crm()
-    out = await value(f"try:\n    told = {code}\nexcept (AttributeError, TypeError) as error:\n    told = str(error)\ntold", crm=crm)
+    out = await value(
+        f"try:\n    told = {code}\nexcept (AttributeError, TypeError) as error:\n    told = str(error)\ntold", crm=crm
+    )
     assert isinstance(out, str)
 
 
@@ -257,7 +261,9 @@ async def test_a_bound_module_without_all_shows_what_it_defines_itself() -> None
 async def test_a_real_module_is_no_way_to_another() -> None:
     assert await value("m.loads('[1]'), m.dumps({'a': 1})", m=json) == ([1], '{"a": 1}')
     for path in ("m.codecs", "m.decoder", "m.scanner", "m.__builtins__", "m.__dict__", "m.loads.__globals__['sys']"):
-        out = await value(f"try:\n    told = {path}\nexcept (AttributeError, KeyError) as error:\n    told = 'refused'\ntold", m=json)
+        out = await value(
+            f"try:\n    told = {path}\nexcept (AttributeError, KeyError) as error:\n    told = 'refused'\ntold", m=json
+        )
         assert out == "refused", path
 
 
@@ -274,9 +280,13 @@ async def hidden(code: str, **names: Any) -> bool:
     return await value(cell, **names) == "refused"
 
 
-@pytest.mark.parametrize("name", ["headers", "auth", "cookies", "base_url", "params", "event_hooks", "build_request", "send"])
+@pytest.mark.parametrize(
+    "name", ["headers", "auth", "cookies", "base_url", "params", "event_hooks", "build_request", "send"]
+)
 async def test_an_httpx_client_shows_no_credentials(name: str) -> None:
-    transport = httpx.MockTransport(lambda request: httpx.Response(200, json={"auth": "authorization" in request.headers}))
+    transport = httpx.MockTransport(
+        lambda request: httpx.Response(200, json={"auth": "authorization" in request.headers})
+    )
     with httpx.Client(
         headers={"authorization": "Bearer secret"}, base_url="https://u:p@example.test", transport=transport
     ) as client:
@@ -323,14 +333,17 @@ async def test_a_sqlalchemy_connection_does_not_lead_back_to_its_engine() -> Non
 
 
 async def test_requests_like_objects_are_known_by_their_library_and_class() -> None:
+    def method(self: Any) -> int:
+        return 1
+
     def of(library: str, name: str, **members: Any) -> Any:
         return type(name, (), {"__module__": f"{library}.models", **members})()
 
     cases: list[tuple[Any, str]] = [
-        (of("requests", "Session", headers={"a": 1}, get=lambda self: 1), "headers"),
+        (of("requests", "Session", headers={"a": 1}, get=method), "headers"),
         (of("requests", "Response", request=1, text="ok"), "request"),
-        (of("openai", "OpenAI", api_key="k", with_options=lambda self: 1), "with_options"),
-        (of("boto3", "Session", get_credentials=lambda self: 1), "get_credentials"),
+        (of("openai", "OpenAI", api_key="k", with_options=method), "with_options"),
+        (of("boto3", "Session", get_credentials=method), "get_credentials"),
         (of("psycopg2", "connection", dsn="host=x"), "dsn"),
     ]
     for fake, name in cases:
@@ -354,7 +367,9 @@ async def test_a_partial_and_a_bound_method_do_not_show_what_they_hold() -> None
     names: dict[str, Callable[..., Any]] = {"p": functools.partial(secret, "sk-1"), "m": Crm().read}
     assert await value("p(3), m()", **names) == (3, "read")
     for path in ("p.args", "p.keywords", "p.func", "m.__self__", "m.__func__", "p.__closure__[0]"):
-        told = await value(f"try:\n    told = {path}\nexcept (AttributeError, TypeError):\n    told = None\nstr(told)", **names)
+        told = await value(
+            f"try:\n    told = {path}\nexcept (AttributeError, TypeError):\n    told = None\nstr(told)", **names
+        )
         assert "sk-1" not in told
         assert told == "None" or "guest" not in told
 

@@ -56,7 +56,9 @@ class Pair(NamedTuple):
 class Contacts:
     """The people."""
 
-    def create(self, name: str, /, *tags: str, stage: Stage = Stage.NEW, note: str | None = None, **more: Any) -> Contact:
+    def create(
+        self, name: str, /, *tags: str, stage: Stage = Stage.NEW, note: str | None = None, **more: Any
+    ) -> Contact:
         r"""Make one.
 
         A path such as C:\new, a "quote" and '''three''' are \"\"\"text\"\"\".
@@ -87,8 +89,8 @@ class Contacts:
     def parse(text: str) -> Contact:
         return Contact(text)
 
-    def untyped(self, a, b=3, *c, d=object(), **e):  # type: ignore[no-untyped-def] # noqa: B008
-        return a
+    def half_typed(self, a: Any, b=3, *c: Any, d: Any = {"x": 1}, **e: Any):  # noqa: B006
+        return b
 
     def __len__(self) -> int:
         return 0
@@ -142,7 +144,16 @@ SCOPE: dict[str, Any] = {
     "namespace": types.SimpleNamespace(a=1),
     "NotFound": type("NotFound", (LookupError,), {"__doc__": "Nothing there."}),
 }
-NAMES = [*SCOPE, "crm.contacts", "crm.contacts.create", "crm.ping", "module.loads", "client.get", "Contacts.opened", "crm.region"]
+NAMES = [
+    *SCOPE,
+    "crm.contacts",
+    "crm.contacts.create",
+    "crm.ping",
+    "module.loads",
+    "client.get",
+    "Contacts.opened",
+    "crm.region",
+]
 
 
 async def shown(name: str) -> str:
@@ -161,7 +172,10 @@ async def test_the_stub_of_an_object_names_its_type_its_members_and_their_docs()
     text = await shown("crm.contacts")
     assert text.startswith("contacts: Contacts\n")
     assert '"""The people."""' in text
-    assert "def create(self, name: str, /, *tags: str, stage: Stage = ..., note: str | None = None, **more: Any) -> Contact:" in text
+    assert (
+        "def create(self, name: str, /, *tags: str, stage: Stage = ..., note: str | None = None, **more: Any) -> Contact:"
+        in text
+    )
     assert "async def fetch(self, number: int = -1, when: datetime | None = None) -> list[Contact]:" in text
     assert '"""Read some."""' in text
     assert "@property\n    def count(self) -> int: ..." in text

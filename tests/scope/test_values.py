@@ -115,7 +115,7 @@ PLAIN: list[Any] = [
     dt.date(2026, 11, 15),
     dt.time(1, 2, 3),
     dt.timedelta(days=-1, seconds=3, microseconds=5),
-    dt.timezone.utc,
+    dt.UTC,
     Decimal("1.10"),
     UUID("12345678-1234-5678-1234-567812345678"),
     Path("/a/b"),
@@ -160,7 +160,7 @@ async def test_a_change_to_data_on_the_host_is_not_seen_by_the_guest() -> None:
 @pytest.mark.parametrize(
     ("special", "plain"),
     [
-        (OrderedDict(a=1), {"a": 1}),
+        (OrderedDict[str, int](a=1), {"a": 1}),
         (defaultdict(list, a=[1]), {"a": [1]}),
         (Counter("aab"), {"a": 2, "b": 1}),
     ],
@@ -198,7 +198,9 @@ async def test_a_deque_of_the_host_is_an_object_and_not_a_copy() -> None:
 
 async def test_a_dataclass_without_methods_is_copied_with_its_fields() -> None:
     ada = Contact("Ada", ["x"])
-    seen = await value("ada.tags.append('y'); type(ada).__name__, type(ada).__doc__, ada.name, ada.tags, repr(ada)", ada=ada)
+    seen = await value(
+        "ada.tags.append('y'); type(ada).__name__, type(ada).__doc__, ada.name, ada.tags, repr(ada)", ada=ada
+    )
     assert seen == ("Contact", "A person.", "Ada", ["x", "y"], "Contact(name='Ada', tags=['x', 'y'])")
     assert ada.tags == ["x"]
 

@@ -1,4 +1,4 @@
-"""Zygotes as the host sees them: started for a plan, shared by all who use an equal plan, ended with the last of them.
+"""Zygotes as the host sees them: started for a plan, shared by all who use an equal plan.
 
 One thread a zygote reads its answers and hands them to the event loop of whoever asked. Knows nothing of what a child
 runs or says: it passes descriptors on and tells when a child ended.
@@ -7,6 +7,7 @@ runs or says: it passes descriptors on and tells when a child ended.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import os
 import socket
@@ -228,7 +229,9 @@ def _exec(plan: Plan) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     return ours, process
 
 
+KEPT = 2
 _zygotes: dict[Plan, Future[Zygote]] = {}
+_idle: list[Zygote] = []
 _registry = threading.Lock()
 
 
@@ -243,6 +246,8 @@ async def acquire(plan: Plan) -> Zygote:
         with _registry:
             if zygote.alive and _zygotes.get(plan) is future:
                 zygote.users += 1
+                if zygote in _idle:
+                    _idle.remove(zygote)
                 return zygote
 
 
@@ -258,15 +263,35 @@ def _start(plan: Plan) -> Future[Zygote]:
 
 
 async def release(zygote: Zygote) -> None:
-    """Ends the zygote when nobody else uses it."""
+    """Gives a zygote back. The last two that nobody uses stay warm for the next who asks; others are ended."""
     with _registry:
         zygote.users -= 1
-        last = zygote.users == 0
-        future = _zygotes.get(zygote.plan)
-        if last and future is not None and future.done() and _usable(future) and future.result() is zygote:
-            del _zygotes[zygote.plan]
-    if last:
-        await asyncio.shield(asyncio.to_thread(zygote.end))
+        if zygote.users == 0:
+            _idle.append(zygote)
+        surplus = [_take_idle(0) for _ in range(len(_idle) - KEPT)]
+    for old in surplus:
+        await asyncio.shield(asyncio.to_thread(old.end))
+
+
+async def end_idle() -> None:
+    """Ends the zygotes that nobody uses, and waits until they are gone."""
+    await asyncio.shield(asyncio.to_thread(_end_idle))
+
+
+def _end_idle() -> None:
+    with _registry:
+        idle = [_take_idle(0) for _ in range(len(_idle))]
+    for zygote in idle:
+        zygote.end()
+
+
+def _take_idle(index: int) -> Zygote:
+    """Out of the registry too, so that nobody acquires it while it ends. Under the lock."""
+    zygote = _idle.pop(index)
+    future = _zygotes.get(zygote.plan)
+    if future is not None and future.done() and _usable(future) and future.result() is zygote:
+        del _zygotes[zygote.plan]
+    return zygote
 
 
 def _forget_all() -> None:
@@ -276,6 +301,8 @@ def _forget_all() -> None:
         if future.done() and future.exception() is None:
             future.result().forget()
     _zygotes.clear()
+    _idle.clear()
 
 
 os.register_at_fork(after_in_child=_forget_all)
+atexit.register(_end_idle)

@@ -81,17 +81,16 @@ def _check(cls: Any, fields: Mapping[str, Any]) -> None:
     hints = _hints(cls)
     for name, value in fields.items():
         if name in hints and not conforms(value, hints[name]):
-            raise WrongArguments(
-                f"{cls.__name__}.{name} takes {annotation_text(hints[name])}, not {type(value).__name__} ({reprlib.repr(value)})"
-            )
+            given = f"{type(value).__name__} ({reprlib.repr(value)})"  # cut: shared lists print without end
+            raise WrongArguments(f"{cls.__name__}.{name} takes {annotation_text(hints[name])}, not {given}")
 
 
 @lru_cache(maxsize=1024)
 def _hints(cls: Any) -> dict[str, Any]:
     try:
         return typing.get_type_hints(cls)
-    except (NameError, TypeError, AttributeError, ValueError, LookupError, ImportError, SyntaxError):  # an annotation that only a type checker can read
-        return {}
+    except (NameError, TypeError, AttributeError, ValueError, LookupError, ImportError, SyntaxError):
+        return {}  # an annotation that only a type checker can read
 
 
 def conforms(value: Any, annotation: Any, known: dict[tuple[int, int], bool] | None = None) -> bool:

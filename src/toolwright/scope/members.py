@@ -105,7 +105,7 @@ def operators(kind: type) -> tuple[str, ...]:
 
 
 def module_members(module: types.ModuleType) -> dict[str, Any]:
-    """What a bound module shows: its `__all__`, or what it, its submodules and its C half define. Never another module."""
+    """What a bound module shows: its `__all__`, or what it, its submodules or its C half define. Never a module."""
     listed: Any = getattr(module, "__all__", None)
     name_of = module.__name__
     shown: dict[str, Any] = {}

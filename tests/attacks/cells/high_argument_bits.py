@@ -28,10 +28,16 @@ high = 1 << 32
 block = ctypes.create_string_buffer(64)
 loot = []
 for name, call in {
-    "prctl set dumpable": (157, 167, 4 | high, 1, 0, 0, 0), "prctl pdeathsig": (157, 167, 1 | high, 0, 0, 0, 0),
-    "prlimit": (302, 261, 0, 7, block, 0), "ioctl TIOCSTI": (16, 29, 0, 0x5412 | high, block), "socket": (41, 198, 2 | high, 1, 0),
-    "socketpair inet": (53, 199, 2 | high, 1, 0, block), "F_SETLEASE": (72, 25, 1, 1024 | high, 0), "F_NOTIFY": (72, 25, 1, 1026 | high, 1),
-    "clone newuser": (56, 220, 0x1000_0011 | high, 0, 0, 0, 0), "mmap shared": (9, 222, 0, 4096, 3, 0x21 | high, -1, 0),
+    "prctl set dumpable": (157, 167, 4 | high, 1, 0, 0, 0),
+    "prctl pdeathsig": (157, 167, 1 | high, 0, 0, 0, 0),
+    "prlimit": (302, 261, 0, 7, block, 0),
+    "ioctl TIOCSTI": (16, 29, 0, 0x5412 | high, block),
+    "socket": (41, 198, 2 | high, 1, 0),
+    "socketpair inet": (53, 199, 2 | high, 1, 0, block),
+    "F_SETLEASE": (72, 25, 1, 1024 | high, 0),
+    "F_NOTIFY": (72, 25, 1, 1026 | high, 1),
+    "clone newuser": (56, 220, 0x1000_0011 | high, 0, 0, 0, 0),
+    "mmap shared": (9, 222, 0, 4096, 3, 0x21 | high, -1, 0),
 }.items():
     result, why = syscall(*call)
     if result == 0 and name.startswith("clone"):

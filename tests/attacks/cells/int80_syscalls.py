@@ -10,7 +10,9 @@ import ctypes
 import mmap
 import os
 
-page = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+page = mmap.mmap(
+    -1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
+)
 start = ctypes.addressof(ctypes.c_char.from_buffer(page))
 code = b"\xb8\x2a\0\0\0\xc3"
 page[: len(code)] = code

@@ -21,7 +21,13 @@ loot = []
 order = open("inbox/order.txt", "w+")
 for held in (file, order):
     fcntl.lockf(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    for command, value in ((fcntl.F_SETLEASE, fcntl.F_WRLCK), (fcntl.F_SETLEASE, fcntl.F_RDLCK), (fcntl.F_NOTIFY, 0x1F), (1036, 0), (1024, 1)):
+    for command, value in (
+        (fcntl.F_SETLEASE, fcntl.F_WRLCK),
+        (fcntl.F_SETLEASE, fcntl.F_RDLCK),
+        (fcntl.F_NOTIFY, 0x1F),
+        (1036, 0),
+        (1024, 1),
+    ):
         try:
             loot.append((command, fcntl.fcntl(held, command, value)))
         except OSError as error:

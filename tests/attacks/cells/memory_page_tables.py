@@ -19,7 +19,9 @@ try:
     for size in (64 << 30, 16 << 30, 4 << 30, 1 << 30, 256 << 20):
         try:
             while tables_kb < 128 << 10:
-                mapping = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE, prot=mmap.PROT_READ)
+                mapping = mmap.mmap(
+                    -1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE, prot=mmap.PROT_READ
+                )
                 mappings.append(mapping)
                 for i in range(0, size, step):
                     mapping[i]

@@ -14,7 +14,13 @@ two.recv(1) == b"x"
 
 # attack
 loot = []
-addresses = [places["unix_socket"], "\0" + places["abstract_socket"], "/run/docker.sock", "/var/run/docker.sock", "/run/dbus/system_bus_socket"]
+addresses = [
+    places["unix_socket"],
+    "\0" + places["abstract_socket"],
+    "/run/docker.sock",
+    "/var/run/docker.sock",
+    "/run/dbus/system_bus_socket",
+]
 for address in addresses:
     for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
         try:

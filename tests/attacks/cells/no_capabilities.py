@@ -33,9 +33,15 @@ for number in range(64):
         loot.append(f"ESCAPED: capability {number} in the bounding set")
 open("own", "w").close()
 for name, attempt in {
-    "chown": lambda: os.chown("own", 0, 0), "own chown": lambda: os.chown("own", 1001, 1001), "nice": lambda: os.nice(-5),
-    "mknod": lambda: os.mknod("n", 0o20666, 259), "setuid": lambda: os.setuid(0), "setgroups": lambda: os.setgroups([0]),
-    "chroot": lambda: os.chroot("/tmp"), "hostname": lambda: __import__("socket").sethostname("x"), "sched": lambda: os.sched_setscheduler(0, 1, os.sched_param(1)),
+    "chown": lambda: os.chown("own", 0, 0),
+    "own chown": lambda: os.chown("own", 1001, 1001),
+    "nice": lambda: os.nice(-5),
+    "mknod": lambda: os.mknod("n", 0o20666, 259),
+    "setuid": lambda: os.setuid(0),
+    "setgroups": lambda: os.setgroups([0]),
+    "chroot": lambda: os.chroot("/tmp"),
+    "hostname": lambda: __import__("socket").sethostname("x"),
+    "sched": lambda: os.sched_setscheduler(0, 1, os.sched_param(1)),
 }.items():
     try:
         attempt()

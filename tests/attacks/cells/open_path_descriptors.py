@@ -21,7 +21,11 @@ for path in (stdlib + "/os.py", "/etc/passwd", "/dev/null", "/"):
                 loot.append(f"ESCAPED: {path} again as {os.open(again, flags)}")
             except OSError as error:
                 loot.append(error.errno)
-    for change in (lambda: os.chmod(fd, 0o777), lambda: os.truncate(fd, 0), lambda: os.link(f"/proc/self/fd/{fd}", "linked")):
+    for change in (
+        lambda: os.chmod(fd, 0o777),
+        lambda: os.truncate(fd, 0),
+        lambda: os.link(f"/proc/self/fd/{fd}", "linked"),
+    ):
         try:
             change()
             loot.append(f"ESCAPED: changed {path}")

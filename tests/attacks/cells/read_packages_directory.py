@@ -18,7 +18,10 @@ for root in {sys.prefix, sys.base_prefix, os.path.dirname(sys.executable), "/usr
         if where.endswith(("site-packages", "dist-packages")) and (directories or files):
             loot.append(f"ESCAPED: {where} holds {(directories + files)[:5]}")
         for name in files:
-            if name.endswith((".pem", ".key", ".env", ".netrc", ".pypirc", "pip.conf", "id_rsa")) and "/test" not in where:
+            if (
+                name.endswith((".pem", ".key", ".env", ".netrc", ".pypirc", "pip.conf", "id_rsa"))
+                and "/test" not in where
+            ):
                 loot.append(f"ESCAPED: {where}/{name}")
 for where in ("/root", "/home", os.path.dirname(sys.prefix), "/usr/local/etc", "/opt", "/srv", "/work", "/var"):
     try:
@@ -27,11 +30,13 @@ for where in ("/root", "/home", os.path.dirname(sys.prefix), "/usr/local/etc", "
         loot.append((where, error.errno))
 try:
     import toolwright
+
     loot.append(f"ESCAPED: the host's own package: {toolwright}")
 except ImportError:
     pass
 try:
     import pip
+
     loot.append(f"ESCAPED: a package of the host: {pip}")
 except ImportError:
     pass

@@ -13,8 +13,19 @@ os.getpid() > 0
 import glob
 
 loot = []
-for path in ("/proc/self/status", "/proc/self/mem", "/proc/self/maps", "/proc/self/fd", f"/proc/{places['host_pid']}/cmdline",
-             "/proc/1/cmdline", "/proc/kallsyms", "/proc/sys/kernel/core_pattern", "/sys/kernel", "/sys/fs/cgroup", "/proc/sysrq-trigger"):
+for path in (
+    "/proc/self/status",
+    "/proc/self/mem",
+    "/proc/self/maps",
+    "/proc/self/fd",
+    f"/proc/{places['host_pid']}/cmdline",
+    "/proc/1/cmdline",
+    "/proc/kallsyms",
+    "/proc/sys/kernel/core_pattern",
+    "/sys/kernel",
+    "/sys/fs/cgroup",
+    "/proc/sysrq-trigger",
+):
     try:
         fd = os.open(path, os.O_RDONLY)
         loot.append(f"ESCAPED: {path} opens")

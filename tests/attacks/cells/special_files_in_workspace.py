@@ -27,8 +27,14 @@ import socket
 import stat
 
 loot = []
-for name, mode, device in (("fifo", stat.S_IFIFO, 0), ("null", stat.S_IFCHR, os.makedev(1, 3)), ("mem", stat.S_IFCHR, os.makedev(1, 1)),
-                           ("disk", stat.S_IFBLK, os.makedev(254, 0)), ("sock", stat.S_IFSOCK, 0), ("white", stat.S_IFCHR, 0)):
+for name, mode, device in (
+    ("fifo", stat.S_IFIFO, 0),
+    ("null", stat.S_IFCHR, os.makedev(1, 3)),
+    ("mem", stat.S_IFCHR, os.makedev(1, 1)),
+    ("disk", stat.S_IFBLK, os.makedev(254, 0)),
+    ("sock", stat.S_IFSOCK, 0),
+    ("white", stat.S_IFCHR, 0),
+):
     for where in ("inbox/", "/tmp/", "/dev/"):
         try:
             os.mknod(where + name, mode | 0o666, device)

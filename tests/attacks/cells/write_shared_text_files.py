@@ -12,7 +12,12 @@ import os
 
 loot = []
 for path in ("/etc/passwd", "/etc/group", "/etc/ld.so.cache"):
-    for change in (lambda: open(path, "a"), lambda: os.unlink(path), lambda: os.rename("/tmp/x", path), lambda: os.chmod(path, 0o666)):
+    for change in (
+        lambda: open(path, "a"),
+        lambda: os.unlink(path),
+        lambda: os.rename("/tmp/x", path),
+        lambda: os.chmod(path, 0o666),
+    ):
         try:
             open("/tmp/x", "w").close()
             change()

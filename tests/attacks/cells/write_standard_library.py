@@ -15,22 +15,43 @@ import importlib.util
 
 loot = []
 stdlib = os.path.dirname(os.__file__)
-names = [f"{stdlib}/{places['marker']}.py", f"{stdlib}/__pycache__/{places['marker']}.pyc", f"{stdlib}/json/{places['marker']}.py",
-         f"{stdlib}/site-packages/{places['marker']}.pth", f"{stdlib}/lib-dynload/{places['marker']}.so", f"/{places['marker']}",
-         f"/dev/{places['marker']}", f"/etc/{places['marker']}", f"/usr/lib/{places['marker']}", f"/.host/{places['marker']}"]
+names = [
+    f"{stdlib}/{places['marker']}.py",
+    f"{stdlib}/__pycache__/{places['marker']}.pyc",
+    f"{stdlib}/json/{places['marker']}.py",
+    f"{stdlib}/site-packages/{places['marker']}.pth",
+    f"{stdlib}/lib-dynload/{places['marker']}.so",
+    f"/{places['marker']}",
+    f"/dev/{places['marker']}",
+    f"/etc/{places['marker']}",
+    f"/usr/lib/{places['marker']}",
+    f"/.host/{places['marker']}",
+]
 for name in names:
-    for make in (lambda: open(name, "x"), lambda: os.mkdir(name), lambda: os.symlink("/etc", name), lambda: os.link("sitecustomize.py", name),
-                 lambda: os.rename("sitecustomize.py", name)):
+    for make in (
+        lambda: open(name, "x"),
+        lambda: os.mkdir(name),
+        lambda: os.symlink("/etc", name),
+        lambda: os.link("sitecustomize.py", name),
+        lambda: os.rename("sitecustomize.py", name),
+    ):
         try:
             make()
             loot.append(f"ESCAPED: made {name}")
         except OSError as error:
             loot.append(error.errno)
 import json.decoder
+
 for module in (os, json.decoder):
     for path in (module.__file__, importlib.util.cache_from_source(module.__file__)):
-        for change in (lambda: open(path, "r+b"), lambda: os.truncate(path, 0), lambda: os.unlink(path), lambda: os.chmod(path, 0o666),
-                       lambda: os.utime(path), lambda: os.rename(path, path + "x")):
+        for change in (
+            lambda: open(path, "r+b"),
+            lambda: os.truncate(path, 0),
+            lambda: os.unlink(path),
+            lambda: os.chmod(path, 0o666),
+            lambda: os.utime(path),
+            lambda: os.rename(path, path + "x"),
+        ):
             try:
                 change()
                 loot.append(f"ESCAPED: changed {path}")

@@ -1,0 +1,106 @@
+"""The report as Markdown: tables, and what a peer does better than we do. `rewrite` puts it into docs/benchmarks.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.results import Check, Peer, Report, Unit, digits, shown
+
+BEGIN, END = "<!-- begin: python -m benchmarks --write -->", "<!-- end -->"
+COLUMNS: tuple[tuple[str, str, Unit], ...] = (
+    ("cold", "first session, nothing warm", "s"),
+    ("start", "new session to `1+1`", "s"),
+    ("eval", "`1+1` in a live one", "s"),
+    ("call", "sync host call", "s"),
+    ("call_async", "async host call", "s"),
+    ("fib", "`fib(22)`", "s"),
+    ("memory", "memory, live and idle", "B"),
+)
+
+
+def judged(check: Check) -> str:
+    return {True: "✓", False: "✗", None: ""}[check.ok]
+
+
+def valued(check: Check) -> str:
+    return f"{digits(check.value)} {check.measure}"
+
+
+def aimed(check: Check) -> str:
+    if check.target is None:
+        return ""
+    return f"{'≥' if check.at_least else '≤'} {check.target:g} {check.measure}"
+
+
+def markdown(report: Report) -> str:
+    return "\n".join([*_head(report), "", *_checks(report), "", *_peers(report), "", *_losses(report.peers)])
+
+
+def _head(report: Report) -> Iterator[str]:
+    where = report.machine
+    yield (
+        f"Measured on {report.date} with `{report.command}`: {where['cores']} cores ({where['architecture']}), "
+        f"{where['memory']}, {where['kernel']}, {where['python']}, as {where['user']} user, "
+        f"load before the run {where['load']}."
+    )
+
+
+def _checks(report: Report) -> Iterator[str]:
+    yield "| ours | | beside | | is | target | |"
+    yield "|---|--:|---|--:|--:|--:|---|"
+    for check in report.checks:
+        what = f"{check.what} ({check.note})" if check.note else check.what
+        ours, theirs = shown(check.ours, check.unit), shown(check.theirs, check.unit)
+        yield (
+            f"| {what} | {ours} | {check.against} | {theirs} | **{valued(check)}** | {aimed(check)} | {judged(check)} |"
+        )
+
+
+def _peers(report: Report) -> Iterator[str]:
+    yield "### Beside others"
+    yield ""
+    yield "![Start and host-call times, ours and others'](images/benchmarks.svg)"
+    yield ""
+    yield f"| | isolation | Python | {' | '.join(title for _, title, _ in COLUMNS)} |"
+    yield f"|---|---|---|{'--:|' * len(COLUMNS)}"
+    for peer in report.peers:
+        cells = [shown(peer.figures[task], unit) if task in peer.figures else "—" for task, _, unit in COLUMNS]
+        name = f"{peer.name} {peer.version}".strip()
+        yield f"| {name} | {peer.isolation} | {peer.language} | {' | '.join(cells)} |"
+    for peer in report.peers:
+        remarks = [*([peer.missing] if peer.missing else []), *peer.notes]
+        if "call_back" in peer.figures:
+            remarks.append(
+                f"its host call is driven by hand (`feed_start`, `resume`); with a callback (`feed_run`) it takes "
+                f"{shown(peer.figures['call_back'], 's')}"
+            )
+        if remarks:
+            yield f"\n{peer.name}: {'; '.join(remarks)}."
+
+
+def _losses(peers: tuple[Peer, ...]) -> Iterator[str]:
+    yield "### Where we lose"
+    yield ""
+    ours, others = peers[0], peers[1:]
+    lost = False
+    for task, title, unit in COLUMNS:
+        if task not in ours.figures:
+            continue
+        for peer in others:
+            theirs, own = peer.figures.get(task), ours.figures[task]
+            if theirs is not None and theirs < own * 0.95:
+                lost = True
+                factor = f"{digits(own / theirs)} × less" if theirs > 0 else "nothing measurable"
+                figures = f"{shown(theirs, unit)} against our {shown(own, unit)}"
+                yield f"- {title}: {peer.name} takes {factor} ({figures})."
+    if not lost:
+        yield "In this run, nowhere by more than 5 %."
+
+
+def rewrite(page: Path, report: Report) -> None:
+    """Puts the report between the marks."""
+    text = page.read_text(encoding="utf-8")
+    head, rest = text.split(BEGIN, 1)
+    _, tail = rest.split(END, 1)
+    page.write_text(f"{head}{BEGIN}\n\n{markdown(report)}\n\n{END}{tail}", encoding="utf-8")

@@ -1,0 +1,53 @@
+"""The report as tables in a terminal."""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.page import COLUMNS, aimed, judged, valued
+from benchmarks.results import Report, shown
+
+
+def show(report: Report, console: Console) -> None:
+    console.print(_checks(report), _peers(report))
+    for peer in report.peers:
+        for remark in (peer.missing, *peer.notes):
+            if remark:
+                console.print(f"{peer.name}: {remark}", style="dim", markup=False, highlight=False)
+
+
+def _checks(report: Report) -> Table:
+    table = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1))
+    for title in ("ours", "beside"):
+        table.add_column(title)
+        table.add_column("", justify="right", no_wrap=True)
+    table.add_column("is", justify="right", style="bold", no_wrap=True)
+    table.add_column("target", justify="right", no_wrap=True)
+    table.add_column("")
+    for check in report.checks:
+        mark = judged(check)
+        style = {"✓": "green", "✗": "red"}.get(mark, "")
+        figures = shown(check.ours, check.unit), shown(check.theirs, check.unit)
+        table.add_row(
+            check.what.replace("`", ""),
+            figures[0],
+            check.against.replace("`", ""),
+            figures[1],
+            valued(check),
+            aimed(check),
+            f"[{style}]{mark}[/]" if style else "",
+        )
+    return table
+
+
+def _peers(report: Report) -> Table:
+    table = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1))
+    table.add_column("")
+    for _, title, _ in COLUMNS:
+        table.add_column(title.replace("`", ""), justify="right")
+    for peer in report.peers:
+        figures = [shown(peer.figures[task], unit) if task in peer.figures else "—" for task, _, unit in COLUMNS]
+        table.add_row(f"{peer.name} {peer.version}", *figures)
+    return table
