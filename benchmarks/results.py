@@ -39,7 +39,7 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Peer:
-    """One executor. `figures` has a number for each task that it can do, in seconds or bytes; `missing` says why not."""
+    """One executor. `figures` has a number for each task it does, in seconds or bytes; `missing` says why none."""
 
     name: str
     version: str = ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from textwrap import dedent
 from typing import Any
 
@@ -10,6 +12,13 @@ from toolwright.errors import CodeError
 
 PATIENCE_S = 20.0  # how long a test waits for what must happen; nothing asserts on how long it took
 PATIENT = Limits(wall_s=PATIENCE_S, cpu_s=PATIENCE_S)
+
+
+async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
+    """Wait until it holds, and not forever: for what no event tells."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not await holds():  # noqa: ASYNC110  there is no event
+            await asyncio.sleep(0.001)
 
 
 async def outcomes(*cells: str, **names: Any) -> list[Outcome]:

@@ -29,7 +29,16 @@ import sqlalchemy.exc
 from tests.cells import PATIENCE_S, failure, outcomes, value
 
 from toolwright import GuestValue, Limits, Runtime, Scope
-from toolwright.errors import CodeError, Crashed, GuestGone, MemoryLimit, PlatformError, TimeLimit, WorkspaceLimit
+from toolwright.errors import (
+    CodeError,
+    Crashed,
+    GuestGone,
+    MemoryLimit,
+    PlatformError,
+    ProtocolError,
+    TimeLimit,
+    WorkspaceLimit,
+)
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "limits.md"
 SETTING: contextvars.ContextVar[str] = contextvars.ContextVar("SETTING", default="unset")
@@ -317,6 +326,13 @@ async def test_every_item_of_a_host_iterator_is_a_call_but_for_plain_containers(
 async def test_data_deeper_than_two_hundred_levels_does_not_cross() -> None:
     code = "x = []\nfor _ in range(300):\n    x = [x]\nshop.keep(x)"
     assert "deeper than 200 levels" in (await failure(code, shop=Shop())).message
+
+
+async def test_more_than_four_million_values_in_one_call_end_the_session() -> None:
+    async with Runtime({"shop": Shop()}) as rt:
+        (await rt.execute("x = 1")).unwrap()
+        assert isinstance((await rt.execute("shop.kind([[0] * 1000] * 5000)")).error, ProtocolError)
+        assert "NameError" in str((await rt.execute("x")).error)
 
 
 async def test_a_model_in_the_guest_has_fields_and_dumps_and_no_validators() -> None:

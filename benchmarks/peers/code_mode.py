@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from benchmarks.peers import cells
-from benchmarks.peers.contestant import repeated, serve
+from benchmarks.peers.contestant import repeated_on, serve
 
 fastmcp: Any = import_module("fastmcp")
 code_mode: Any = import_module("fastmcp.experimental.transforms.code_mode")
@@ -19,17 +19,20 @@ server = fastmcp.FastMCP("benchmark", transforms=[code_mode.CodeMode(max_tool_ca
 server.tool(cells.add)
 
 
-def execute(code: str) -> float:
-    told = runner.run(server.call_tool("execute", {"code": code}))
+async def execute(code: str) -> float:
+    told = await server.call_tool("execute", {"code": code})
     return float(told.content[0].text)
 
 
-assert execute(cells.FIRST) == 2
+def number(code: str) -> list[float]:
+    return [runner.run(execute(code))]
+
+
 serve(
     "fastmcp",
     {
-        "start": repeated(lambda: execute(cells.FIRST)),
-        "call_async": lambda times: [execute(cells.calls("await call_tool('add', {'a': 1, 'b': 2})", times))],
-        "fib": lambda n: [execute(cells.fib(n))],
+        "start": repeated_on(runner, lambda: execute(cells.FIRST)),
+        "call_async": lambda times: number(cells.calls("await call_tool('add', {'a': 1, 'b': 2})", times)),
+        "fib": lambda n: number(cells.fib(n)),
     },
 )

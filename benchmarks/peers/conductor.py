@@ -100,6 +100,7 @@ async def measure(run: Run) -> list[Peer]:
             except Gone as gone:
                 why = str(gone)
             absent[entry.name] = why
+        _cold(run, environment, running)
         _go_round(run, running, absent)
     finally:
         for contestant in running.values():
@@ -107,9 +108,26 @@ async def measure(run: Run) -> list[Peer]:
     return [_row(entry, running.get(entry.name), absent[entry.name]) for entry in ROSTER]
 
 
+def _cold(run: Run, environment: Environment, running: dict[str, Contestant]) -> None:
+    """The first session of a fresh process, after its imports. At the end everybody makes what the tasks keep warm."""
+    for _ in run.rounds("peers, cold", 5, 1):
+        for contestant in running.values():
+            python, _ = environment.python(contestant.entry, install=False)
+            fresh = Contestant(contestant.entry, python)
+            try:
+                fresh.do("start", 1)
+            finally:
+                fresh.end()
+            contestant.figures["cold"] += fresh.figures["start"]
+    for contestant in running.values():
+        for task in ("start", "eval"):
+            contestant.do(task, 1)
+            contestant.figures.pop(task, None)
+
+
 def _go_round(run: Run, running: dict[str, Contestant], absent: dict[str, str]) -> None:
     once = [("memory", run.count(40, 3))]
-    few = [("cold", 1), ("fib", FIB)]
+    few = [("fib", FIB)]
     many = [("start", 8), ("eval", 40), ("call", 200), ("call_back", 200), ("call_async", 200)]
     for number in run.rounds("peers", 24, 2):
         tasks = many + (few if number % 6 == 0 else []) + (once if number == 1 else [])

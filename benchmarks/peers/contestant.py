@@ -2,19 +2,21 @@
 
     {"task": "start", "size": 10}   →   {"figures": [0.0031, …]}
 
-Tasks get a size and return figures, in seconds or bytes: how often for `cold`, `start`, `eval` and `memory` (sessions),
-how many calls for `call` and `call_async`, which number for `fib`.
+Tasks get a size and return figures, in seconds or bytes: how often for `start` and `eval`, how many sessions for
+`memory`, how many calls for `call` and `call_async`, which number for `fib`. What is kept warm is made when first used.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from importlib import metadata
+from typing import Any
 
 from benchmarks.processes import pss_of_tree
 
@@ -46,6 +48,35 @@ def repeated(work: Callable[[], object]) -> Task:
             began = time.perf_counter()
             work()
             took.append(time.perf_counter() - began)
+        return took
+
+    return task
+
+
+def repeated_on(runner: asyncio.Runner, work: Callable[[], Coroutine[Any, Any, object]]) -> Task:
+    """The same for a coroutine, all of them in one run of the event loop."""
+
+    async def together(times: int) -> list[float]:
+        took: list[float] = []
+        for _ in range(times):
+            began = time.perf_counter()
+            await work()
+            took.append(time.perf_counter() - began)
+        return took
+
+    return lambda times: runner.run(together(times))
+
+
+def opened(open_one: Callable[[ExitStack], object]) -> Task:
+    """Seconds until each session is open and has given its first result. Closing it is not in them."""
+
+    def task(times: int) -> list[float]:
+        took: list[float] = []
+        for _ in range(times):
+            with ExitStack() as stack:
+                began = time.perf_counter()
+                open_one(stack)
+                took.append(time.perf_counter() - began)
         return took
 
     return task

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import ExitStack
+from functools import cache
 
 from benchmarks.peers import cells
-from benchmarks.peers.contestant import live_memory, repeated, serve
+from benchmarks.peers.contestant import live_memory, repeated_on, serve
 from toolwright import Limits, Runtime
 
 runner = asyncio.Runner()
@@ -24,9 +26,19 @@ def execute(rt: Runtime, code: str) -> object:
     return runner.run(rt.execute(code)).unwrap()
 
 
-async def session() -> None:
-    async with Runtime({"add": cells.add, "add_soon": add_soon}) as rt:
-        assert (await rt.execute(cells.FIRST)).value == 2
+async def starts(times: int) -> list[float]:
+    took: list[float] = []
+    for _ in range(times):
+        began = time.perf_counter()
+        async with Runtime({"add": cells.add, "add_soon": add_soon}) as rt:
+            assert (await rt.execute(cells.FIRST)).value == 2
+            took.append(time.perf_counter() - began)
+    return took
+
+
+def evals(times: int) -> list[float]:
+    rt = warm()
+    return repeated_on(runner, lambda: rt.execute(cells.FIRST))(times)
 
 
 def live(stack: ExitStack) -> Runtime:
@@ -36,26 +48,16 @@ def live(stack: ExitStack) -> Runtime:
     return rt
 
 
-def cold(times: int) -> list[float]:
-    """Without a zygote: the last session that used it was closed."""
-    global warm
-    runner.run(warm.close())
-    took = repeated(lambda: runner.run(session()))(times)
-    warm = opened()
-    return took
-
-
 def number(code: str) -> list[float]:
-    return [float(str(execute(warm, code)))]
+    return [float(str(execute(warm(), code)))]
 
 
-warm = opened()
+warm = cache(opened)
 serve(
     "toolwright",
     {
-        "cold": cold,
-        "start": repeated(lambda: runner.run(session())),
-        "eval": repeated(lambda: execute(warm, cells.FIRST)),
+        "start": lambda times: runner.run(starts(times)),
+        "eval": evals,
         "call": lambda times: number(cells.calls("add(1, 2)", times)),
         "call_async": lambda times: number(cells.calls("await add_soon(1, 2)", times)),
         "fib": lambda n: number(cells.fib(n)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -19,14 +20,14 @@ def opened(_: ExitStack | None = None) -> Any:
     return executor
 
 
-warm = opened()
+warm = cache(opened)
 serve(
     "smolagents",
     {
         "start": repeated(opened),
-        "eval": repeated(lambda: warm(cells.FIRST)),
-        "call": lambda times: [warm(cells.calls("add(1, 2)", times)).output],
-        "fib": lambda n: [warm(cells.fib(n)).output],
+        "eval": repeated(lambda: warm()(cells.FIRST)),
+        "call": lambda times: [warm()(cells.calls("add(1, 2)", times)).output],
+        "fib": lambda n: [warm()(cells.fib(n)).output],
         "memory": live_memory(opened),
     },
 )

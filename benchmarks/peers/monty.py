@@ -6,11 +6,12 @@ The sync pool, with every limit set: the async one may abort its host at exit, a
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 from benchmarks.peers import cells
-from benchmarks.peers.contestant import live_memory, repeated, serve
+from benchmarks.peers.contestant import live_memory, opened, repeated, serve
 
 monty: Any = import_module("pydantic_monty")
 LIMITS = {
@@ -24,20 +25,10 @@ LIMITS = {
 SESSIONS = 256
 
 
-def live(stack: ExitStack, pool: Any) -> Any:
-    session = stack.enter_context(pool.checkout(limits=LIMITS))
+def live(stack: ExitStack) -> Any:
+    session = stack.enter_context(pool().checkout(limits=LIMITS))
     assert session.feed_run(cells.FIRST) == 2
     return session
-
-
-def cold() -> None:
-    with ExitStack() as stack:
-        live(stack, stack.enter_context(monty.Monty(request_timeout=60)))
-
-
-def checkout(pool: Any) -> None:
-    with ExitStack() as stack:
-        live(stack, pool)
 
 
 def driven(session: Any, times: int) -> list[float]:
@@ -48,20 +39,18 @@ def driven(session: Any, times: int) -> list[float]:
     return [snapshot.output]
 
 
-with monty.Monty(request_timeout=60, max_processes=SESSIONS) as pool, ExitStack() as stack:
-    warm = live(stack, pool)
-    functions = {"add": cells.add}
-    serve(
-        "pydantic-monty",
-        {
-            "cold": repeated(cold),
-            "start": repeated(lambda: checkout(pool)),
-            "eval": repeated(lambda: warm.feed_run(cells.FIRST)),
-            "call": lambda times: driven(warm, times),
-            "call_back": lambda times: [
-                warm.feed_run(cells.calls("add(1, 2)", times), external_lookup=functions),
-            ],
-            "fib": lambda n: [warm.feed_run(cells.fib(n))],
-            "memory": live_memory(lambda stack: live(stack, pool)),
-        },
-    )
+FUNCTIONS = {"add": cells.add}
+kept = ExitStack()  # never closed: `serve` does not return, and the workers are ended from outside
+pool = cache(lambda: kept.enter_context(monty.Monty(request_timeout=60, max_processes=SESSIONS)))
+warm = cache(lambda: live(kept))
+serve(
+    "pydantic-monty",
+    {
+        "start": opened(live),
+        "eval": repeated(lambda: warm().feed_run(cells.FIRST)),
+        "call": lambda times: driven(warm(), times),
+        "call_back": lambda times: [warm().feed_run(cells.calls("add(1, 2)", times), external_lookup=FUNCTIONS)],
+        "fib": lambda n: [warm().feed_run(cells.fib(n))],
+        "memory": live_memory(live),
+    },
+)

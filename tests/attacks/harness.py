@@ -9,6 +9,7 @@ An attack is a file in `cells/`: guest code, opened by a docstring with these fi
     Limits: memory_mb=64, wall_s=5          (optional; `DEFAULTS` below otherwise)
     Expect: MemoryLimit | none              (optional; error classes that the outcome may have; `none` is no error)
     Idle: 3                                 (optional; seconds for which the session stays open after the attack's cell)
+    Uses: raw                               (optional; the control begins with `raw.py`: frames of one's own making)
     """
 
 then a line `# control`, a cell whose value must be True, a line `# attack`, and the cell that is judged. Both run in
@@ -59,12 +60,14 @@ from toolwright import Limits, Outcome, Runtime, Scope
 from toolwright.errors import ToolwrightError
 
 CELLS = Path(__file__).parent / "cells"
+RAW = Path(__file__).parent / "raw.py"
+GROWTH_MB = 700  # by which the host may grow under one attack, at the most, for a while
 DEFAULTS = {"wall_s": 10, "cpu_s": 10, "memory_mb": 128, "workspace_mb": 64, "file_mb": 32, "output_kb": 1024}
 ANSWER_S = 10.0
 NEIGHBOUR = "(1 + 1, mine == vault.read('mine'), open('diary.txt').read() == mine)"
 NEWCOMER = "(1 + 1, vault.echo('hi'), __import__('json').dumps([1]), sorted(globals().keys() & {'mine', 'loot'}))"
 ESCAPED = "ESCAPED"
-FIELDS = re.compile(r"^(Escape|Control|Limits|Expect|Idle): ", re.MULTILINE)
+FIELDS = re.compile(r"^(Escape|Control|Limits|Expect|Idle|Uses): ", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +114,7 @@ def read_attack(path: Path) -> Attack:
         },
         expect=frozenset(re.split(r"\s*\|\s*", found.get("Expect", "any"))),
         idle_s=float(found.get("Idle", 0)),
-        control=sections[2].strip() + "\n",
+        control=(RAW.read_text(encoding="utf-8") if found.get("Uses") == "raw" else "") + sections[2].strip() + "\n",
         attack=sections[4].strip() + "\n",
     )
 
@@ -133,6 +136,7 @@ class Evidence:
     overused: list[str] = field(default_factory=list[str])
     processes_left: int = 0
     descriptors_left: int = 0
+    grown_mb: int = 0
     neighbour: list[str] = field(default_factory=list[str])  # what was wrong with it
     host_errors: list[str] = field(default_factory=list[str])  # errors that no host may see
 
@@ -151,6 +155,8 @@ def escapes(evidence: Evidence, canaries: Sequence[str]) -> list[str]:
             found.append(f"{what}: {getattr(evidence, what)}")
     if evidence.processes_left:
         found.append(f"left {evidence.processes_left} processes")
+    if evidence.grown_mb > GROWTH_MB:
+        found.append(f"made the host grow by {evidence.grown_mb} MB")
     if evidence.descriptors_left:
         found.append(f"left {evidence.descriptors_left} descriptors open in the host")
     return found
@@ -274,6 +280,7 @@ class Arena:
         known, descriptors = witnesses.descendants(), witnesses.descriptors()
         processes = len(known)
         self.listeners.heard()
+        resident = witnesses.reset_peak_mb()
         read: list[bytes] = []
         runtime = await self.runtime(vault, limits, places).__aenter__()
         try:
@@ -297,6 +304,7 @@ class Arena:
         evidence.strays = witnesses.strays(places.marker)
         evidence.connections = self.listeners.heard()
         evidence.opened = opened(vault)
+        evidence.grown_mb = witnesses.peak_mb() - resident
         return evidence
 
     async def _watch(

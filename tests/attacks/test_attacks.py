@@ -90,6 +90,7 @@ PLANTED: dict[str, dict[str, Any]] = {
     "more than its share": {"overused": ["9 s of processor time"]},
     "a process": {"processes_left": 1},
     "a descriptor": {"descriptors_left": 1},
+    "memory": {"grown_mb": 100_000},
     "a silent neighbour": {"neighbour": ["did not answer"]},
     "a host that failed": {"host_errors": ["OSError: x"]},
 }

@@ -58,6 +58,19 @@ def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
+def peak_mb() -> int:
+    """The most memory that this process held since `reset_peak_mb`."""
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) >> 10 for line in file if line.startswith("VmHWM:"))
+
+
+def reset_peak_mb() -> int:
+    """Measure anew; gives what is held now."""
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+    return peak_mb()
+
+
 def snapshot(root: Path) -> dict[str, str]:
     """Every entry below `root`: its kind, mode, owner, time of change, and a hash of what it holds."""
     found: dict[str, str] = {}

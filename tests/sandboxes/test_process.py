@@ -15,7 +15,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from tests.cells import PATIENCE_S, PATIENT, failure, outcomes, value
+from tests.cells import PATIENCE_S, PATIENT, eventually, failure, outcomes, value
 
 from toolwright import CallFinished, CallStarted, Event, Limits, Printed, Runtime
 from toolwright.errors import (
@@ -320,6 +320,15 @@ async def test_guest_code_can_catch_a_limit_that_only_refused_a_step() -> None:
         assert (await rt.execute("f(1)")).unwrap() == 1
 
 
+async def test_after_memory_ran_out_the_next_cell_can_let_go_of_what_took_it() -> None:
+    async with Runtime(limits=Limits(memory_mb=64)) as rt:
+        (await rt.execute("kept = 'kept'")).unwrap()
+        out = await rt.execute("x = []\nwhile True: x.append('a' * 100_000)")
+        assert isinstance(out.error, MemoryLimit)
+        (await rt.execute("del x")).unwrap()
+        assert (await rt.execute("len(bytearray(40 << 20)), kept")).unwrap() == (40 << 20, "kept")
+
+
 async def test_limits_on_a_cell_count_anew_for_each_cell() -> None:
     async with Runtime({"f": abs}, limits=Limits(host_calls=3, output_kb=8)) as rt:
         for _ in range(4):
@@ -381,9 +390,11 @@ async def test_a_guest_that_dies_between_cells_is_replaced() -> None:
     code = "import threading, os\nthreading.Timer(0.01, os._exit, (1,)).start()"
     async with Runtime(limits=PATIENT) as rt:
         await rt.execute(code)
-        async with asyncio.timeout(PATIENCE_S):
-            while (await rt.execute("'threading' in globals()")).value is not False:
-                await asyncio.sleep(0)
+
+        async def replaced() -> bool:
+            return (await rt.execute("'threading' in globals()")).value is False
+
+        await eventually(replaced)
 
 
 # cancelling
@@ -509,7 +520,8 @@ async def test_threads_locks_and_pools_work() -> None:
 async def test_the_standard_library_works() -> None:
     code = """
     import collections, csv, datetime, decimal, fractions, functools, hashlib, heapq, io, itertools, json, os, pathlib
-    import random, re, secrets, shutil, sqlite3, statistics, string, tempfile, textwrap, time, typing, uuid, zipfile, zoneinfo
+    import random, re, secrets, shutil, sqlite3, statistics, string, tempfile, textwrap, time, typing, uuid, zipfile
+    import zoneinfo
     with tempfile.NamedTemporaryFile() as f:
         f.write(b'x')
     with sqlite3.connect('data.db') as db:
@@ -572,7 +584,7 @@ async def test_the_guest_has_no_network_no_keys_and_no_host_files(monkeypatch: p
         told['net'] = 'refused'
     told
     """
-    told = await value(code, host_home=os.path.expanduser("~/.bashrc"))
+    told = await value(code, host_home=__file__)
     assert told == {"env": False, "home": False, "uid": told["uid"], "net": "refused"}
     assert told["uid"] != 0
 
@@ -583,8 +595,9 @@ async def test_the_guest_has_no_network_no_keys_and_no_host_files(monkeypatch: p
 async def test_files_go_in_and_out_of_the_workspace() -> None:
     async with Runtime() as rt:
         await rt.files.write("in/data.csv", "a,b\n1,2\n")
-        code = "rows = open('in/data.csv').read().splitlines()\nopen('out.txt', 'w').write(rows[1])\nopen('in/data.csv', 'a').write('3,4')"
+        code = "rows = open('in/data.csv').read().splitlines()\nopen('out.txt', 'w').write(rows[1])"
         (await rt.execute(code)).unwrap()
+        (await rt.execute("open('in/data.csv', 'a').write('3,4')")).unwrap()
         assert await rt.files.read_text("out.txt") == "1,2"
         assert await rt.files.read("in/data.csv") == b"a,b\n1,2\n3,4"
         assert [entry.path for entry in await rt.files.list()] == ["in", "in/data.csv", "out.txt"]
@@ -649,8 +662,11 @@ async def test_a_host_killed_with_9_leaves_no_orphans() -> None:
         assert len(left) >= 2
         host.send_signal(signal.SIGKILL)
         await host.wait()
-        while any(Path(f"/proc/{pid}").exists() for pid in left):
-            await asyncio.sleep(0.01)
+
+    async def gone() -> bool:
+        return not any(os.path.exists(f"/proc/{pid}") for pid in left)  # noqa: ASYNC240  /proc does not block
+
+    await eventually(gone)
 
 
 ORDINARY = """

@@ -361,3 +361,27 @@ async def test_a_sync_call_does_not_stop_the_loop_of_the_host() -> None:
             assert (await other.execute("x + 1")).unwrap() == 2
         release.set()
         assert (await cell).unwrap() is True
+
+
+async def test_more_calls_in_flight_than_the_bound_are_refused_and_the_others_go_on() -> None:
+    slow = Slow()
+    code = """
+    import asyncio
+    tasks = [asyncio.create_task(slow.forever()) for _ in range(1010)]
+    done, waiting = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    for task in waiting:
+        task.cancel()
+    {type(task.exception()).__name__ for task in done}, len(waiting) >= 1000
+    """
+    async with Runtime({"slow": slow}, limits=PATIENT) as rt:
+        assert (await rt.execute(dedent(code))).unwrap() == ({"CallLimit"}, True)
+        assert (await rt.execute("await slow.echo(1)")).unwrap() == 1
+
+
+async def test_a_cell_that_ends_with_tasks_under_way_does_not_wait_for_them() -> None:
+    slow = Slow()
+    async with Runtime({"slow": slow}, limits=PATIENT) as rt:
+        code = "import asyncio\ntask = asyncio.create_task(slow.forever())\nawait slow.is_started()\n'ended'"
+        assert (await rt.execute(code)).unwrap() == "ended"
+        assert (await rt.execute("task.done()")).unwrap() is False
+    assert await seen(slow.cancelled)

@@ -160,10 +160,10 @@ async def test_data_as_deep_as_a_document_arrives() -> None:
     assert await there_and_back(deep) == deep
 
 
-async def test_a_hundred_thousand_rows_arrive() -> None:
-    rows = [{"id": i, "name": f"row {i}", "tags": ["a", None, 1.5]} for i in range(100_000)]
+async def test_twenty_thousand_rows_arrive() -> None:
+    rows = [{"id": i, "name": f"row {i}", "tags": ["a", None, 1.5]} for i in range(20_000)]
     async with Runtime({"rows": rows, "echo": lambda: rows}, limits=Limits(memory_mb=1024)) as rt:
-        assert (await rt.execute("len(rows), rows[-1]")).unwrap() == (100_000, rows[-1])
+        assert (await rt.execute("len(rows), rows[-1]")).unwrap() == (20_000, rows[-1])
         assert (await rt.execute("echo()")).unwrap() == rows
 
 

@@ -155,7 +155,7 @@ async def test_an_exception_has_no_traceback_into_the_host() -> None:
 )
 async def test_host_paths_addresses_and_secrets_do_not_cross_in_an_exceptions_text(text: str, secret: str) -> None:
     for error in (RuntimeError(text), NotFound(text, 1), RuntimeError(text, 3)):
-        code = "try:\n    o.fail()\nexcept Exception as error:\n    told = [str(error), repr(error.args), repr(error.__dict__)]\ntold"
+        code = "try:\n    o.fail()\nexcept Exception as e:\n    told = [str(e), e.args, repr(vars(e))]\ntold"
         out = (await outcomes(code, o=Failing(error)))[0]
         assert secret not in str(out)
 
@@ -276,3 +276,12 @@ async def test_an_exception_given_as_a_value_is_an_exception_there() -> None:
     assert await value(code, give=give, take=got.append) == (True, "no x", 7)
     assert isinstance(got[0], ValueError)
     assert str(got[0]) == "mine"
+
+
+@pytest.mark.parametrize("call", ["o.fail()", "await o.fail_async()", "o.prop", "await f()"])
+async def test_host_code_that_wants_to_exit_does_not_take_the_host_along(call: str) -> None:
+    async def f() -> None:
+        sys.exit(3)
+
+    code = f"try:\n    {call}\nexcept SystemExit as error:\n    told = error.code\ntold"
+    assert await value(code, o=Failing(SystemExit(3)), f=f) == 3

@@ -1,7 +1,8 @@
 """Data frames, tables and arrays: by value where both sides have the library, otherwise by handle."""
 
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownLambdaType=false -- pyarrow has no types, and pandas has some
+# pyright: reportUnknownLambdaType=false
+# pyarrow has no types, and pandas has some
 
 from __future__ import annotations
 
@@ -108,8 +109,8 @@ async def test_an_array_of_objects_goes_by_handle(rt: Runtime) -> None:
 
 async def test_a_frame_in_a_frame_library_that_the_guest_lacks_is_a_handle() -> None:
     frame = pd.DataFrame({"n": [3, 1, 2]})
-    code = "type(frame).__name__, len(frame), frame.shape, list(frame.columns), float(frame['n'].sum()), int(frame.n.max())"
-    assert await value(code, frame=frame) == ("DataFrame", 3, (3, 1), ["n"], 6.0, 3)
+    code = "type(frame).__name__, len(frame), frame.shape, list(frame.columns), float(frame['n'].sum())"
+    assert await value(code, frame=frame) == ("DataFrame", 3, (3, 1), ["n"], 6.0)
     assert await value("frame.sort_values('n')['n'].tolist()", frame=frame) == [1, 2, 3]
     assert await value("frame", frame=frame) is frame
 

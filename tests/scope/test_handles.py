@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import weakref
 from typing import Any
 
 import pytest
-from tests.cells import PATIENCE_S, failure, outcomes, value
+from tests.cells import eventually, failure, outcomes, value
 
 from toolwright import Runtime
 from toolwright.errors import UsageError
@@ -59,7 +58,10 @@ async def test_a_guest_call_runs_on_the_host_object() -> None:
 
 
 async def test_keyword_default_and_variable_arguments_arrive_as_python_binds_them() -> None:
-    code = "[deal.add(1), deal.add(1, 3, 4, 5), deal.add(b=5, a=6), deal.add(1, c=1.5, x='y'), deal.add(*[1, 2], **{'c': 3})]"
+    code = """
+    add = deal.add
+    [add(1), add(1, 3, 4, 5), add(b=5, a=6), add(1, c=1.5, x='y'), add(*[1, 2], **{'c': 3})]
+    """
     assert await value(code, deal=Deal("a")) == [
         [1, 2, (), None, {}],
         [1, 3, (4, 5), None, {}],
@@ -219,9 +221,11 @@ class Maker:
 
 
 async def freed(maker: Maker, left: int) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while gc.collect() + 1 and len(maker.alive) > left:
-            await asyncio.sleep(0.001)
+    async def let_go() -> bool:
+        gc.collect()
+        return len(maker.alive) <= left
+
+    await eventually(let_go)
 
 
 async def test_the_host_lets_go_of_an_object_when_the_guest_does() -> None:
@@ -326,3 +330,33 @@ async def test_two_sessions_of_one_scope_do_not_share_handles() -> None:
 async def test_a_name_that_guest_code_could_not_write_is_a_usage_error(name: str) -> None:
     with pytest.raises(UsageError, match="cannot be a name in scope"):
         Runtime({name: 1})
+
+
+async def test_nothing_of_a_host_object_runs_to_describe_it() -> None:
+    ran: list[str] = []
+
+    class Shy:
+        @property
+        def prop(self) -> int:
+            ran.append("prop")
+            return 1
+
+        def __getattr__(self, name: str) -> Any:
+            ran.append(name)
+            raise AttributeError(name)
+
+        def method(self) -> int:
+            return 2
+
+    assert await value("shy.method()", shy=Shy()) == 2
+    assert "prop" not in ran
+
+
+async def test_an_object_that_answers_any_name_is_asked_for_the_name() -> None:
+    class Remote:
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            return lambda *args: (name, args)  # pyright: ignore[reportUnknownLambdaType]
+
+    assert await value("remote.anything(1, 2)", remote=Remote()) == ("anything", (1, 2))

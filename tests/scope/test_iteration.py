@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from tests.cells import failure, value
 
@@ -33,7 +33,7 @@ class Source:
     def echo(self) -> Any:
         got: Any = "start"
         while got != "stop":
-            got = yield f"got {got}"
+            got = cast(Any, (yield f"got {got}"))
         return "end"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.cells import failure, value
@@ -33,8 +33,7 @@ class Vector:
         return x in self.xs
 
     def __getitem__(self, key: Any) -> Any:
-        found: Any = self.xs[key]
-        return found
+        return cast(Any, self.xs[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.xs[key] = value

@@ -380,3 +380,26 @@ async def test_a_preset_can_be_lifted_by_name() -> None:
         scope.declare("client.headers", hide=False)
         async with Runtime(scope, limits=Limits()) as rt:
             assert (await rt.execute("client.headers['x-shown']")).unwrap() == "1"
+
+
+async def test_declaring_a_class_with_rules_narrows_its_objects() -> None:
+    scope = Scope({"crm": Crm()})
+    scope.declare(Inner, hide=["drop"])
+    assert "hidden in this scope" in await refused("crm.contacts.drop()", scope)
+    assert await allowed("crm.contacts.list()", scope) == "listed"
+
+
+async def test_a_read_only_scope_is_read_only_as_deep_as_it_goes() -> None:
+    scope = Scope({"crm": Crm()})
+    scope.declare("crm.*", read_only=True)
+    scope.declare("crm.read", reads=True)
+    scope.declare("crm.contacts.list", reads=True)
+    assert "read-only" in await refused("crm.contacts.drop()", scope)
+    assert await allowed("crm.contacts.list()", scope) == "listed"
+
+
+async def test_a_hidden_attribute_cannot_be_written_over() -> None:
+    crm = Crm()
+    scope = Scope({"crm": crm})
+    assert "credentials" in await refused("setattr(crm, 'password', 'x')", scope)
+    assert crm.password == "hunter2"

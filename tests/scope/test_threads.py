@@ -174,3 +174,38 @@ async def test_a_thread_left_running_calls_the_host_after_its_cell() -> None:
         assert await asyncio.to_thread(ready.wait, PATIENCE_S)
         assert (await rt.execute("t.join()\n'joined'")).unwrap() == "joined"
     assert seen == [1]
+
+
+async def test_objects_of_one_session_that_hold_a_lock_do_not_stop_another_session() -> None:
+    held = threading.Event()
+    release = threading.Event()
+
+    def hold() -> None:
+        held.set()
+        release.wait(PATIENCE_S)
+
+    async with Runtime({"hold": hold}, limits=PATIENT) as one, Runtime({"f": abs}, limits=PATIENT) as two:
+        cell = asyncio.create_task(one.execute("hold()"))
+        assert await asyncio.to_thread(held.wait, PATIENCE_S)
+        assert (await two.execute("f(-1)")).unwrap() == 1
+        release.set()
+        assert (await cell).ok
+
+
+async def test_a_large_value_is_built_away_from_the_loop() -> None:
+    import dataclasses
+
+    threads: list[int] = []
+
+    @dataclasses.dataclass
+    class Row:
+        n: int
+
+        def __post_init__(self) -> None:
+            threads.append(threading.get_ident())
+
+    async with Runtime({"Row": Row}, limits=PATIENT) as rt:
+        threads.clear()
+        value = (await rt.execute("row = Row(1)\n[list(range(200_000)), row]")).unwrap()
+    assert value[1] == Row(1)
+    assert threads[-2] != threading.get_ident()

@@ -26,8 +26,7 @@ def process(warm: None) -> ProcessSandbox:
 
 
 async def test_the_process_sandbox_passes(process: ProcessSandbox) -> None:
-    shared = ("HOME", "LANG", "PATH", "TMPDIR")
-    await check_sandbox(process, secrets=[text for name, text in os.environ.items() if name not in shared])
+    await check_sandbox(process, secrets=[text for name, text in os.environ.items() if len(text) > 8 and name != "PATH"])
     await process.close()
 
 

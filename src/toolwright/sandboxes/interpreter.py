@@ -88,7 +88,7 @@ class ProcessInterpreter:
         self._line = Line(conn, Bounds(), self._hear, self._hung_up)
         self._printing = Printing(printed, self._printed, self._printed_too_much)
         self._ended = False
-        self._confined = False
+        self._confined = self._out_of_memory = False
         child.exited.add_done_callback(lambda _: self._exited())
         names = opening.host.open(self, libraries)
         if group is None:
@@ -316,7 +316,8 @@ class ProcessInterpreter:
 
     def _overdue(self, future: Future[Answer]) -> None:
         if not future.done():
-            self.kill(TimeLimit(f"a guest function, called between cells, ran longer than wall_s={self._limits.wall_s:g}"))
+            words = f"a guest function, called between cells, ran longer than wall_s={self._limits.wall_s:g}"
+            self.kill(TimeLimit(f"{words}. {exits.GONE}"))
 
     def give_back(self, lent: int, count: int) -> None:
         if self.alive and not self._loop.is_closed():  # never at once: the collector may run in the middle of a send
@@ -378,7 +379,7 @@ class ProcessInterpreter:
         status = self._child.exited.result()
         if not self._confined and os.WIFEXITED(status) and os.WEXITSTATUS(status) == SETUP_FAILED:
             raise SandboxDied(f"the guest could not be confined: {printed.strip() or 'no reason given'}")
-        if self._group is not None and self._group.out_of_memory():
+        if self._out_of_memory:
             return exits.of_report({"limit": "memory", "type": "MemoryLimit"}, self._limits)
         return self._reason or exits.of_status(status, printed, self._limits)
 
@@ -394,6 +395,7 @@ class ProcessInterpreter:
     def _release(self) -> None:
         self._loop.call_soon(self._printing.close)
         if self._group is not None:
+            self._out_of_memory = self._group.out_of_memory()  # read now: nothing is left of the group afterwards
             self._group.remove()
         self.on_end(self)
 

@@ -7,7 +7,7 @@ Threads always work; new processes only where the session has `processes`. Knows
 from __future__ import annotations
 
 import platform
-from errno import EACCES, ENOSYS, ENOTTY, EOPNOTSUPP, EPERM
+from errno import EACCES, EINVAL, ENOSYS, ENOTTY, EOPNOTSUPP, EPERM
 
 from toolwright.errors import IsolationMissing
 from toolwright.sandboxes.bpf import ALLOW, Check, Verdict, assemble
@@ -19,6 +19,7 @@ _SET_ID_BITS = 0o6000
 _AF_UNIX = 1
 _F_SETLEASE, _F_NOTIFY = 1024, 1026
 _O_NOTIFICATION_PIPE = 0o200
+_RENAME_WHITEOUT = 4
 # FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TCGETS, TCGETS2, TIOCGWINSZ
 _IOCTLS = (0x541B, 0x5421, 0x5451, 0x5450, 0x5401, 0x802C_542A, 0x5413)
 # get PDEATHSIG, get DUMPABLE, set NAME, get NAME, get SECCOMP, read CAPBSET, get TIMERSLACK, get NO_NEW_PRIVS, set VMA
@@ -27,7 +28,7 @@ _PRCTLS = (2, 3, 15, 16, 21, 23, 30, 39, 0x5356_4D41)
 ALWAYS = """
     read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 close close_range lseek dup dup2 dup3
     stat lstat fstat newfstatat statx statfs fstatfs access faccessat faccessat2 readlink readlinkat getcwd chdir fchdir
-    getdents getdents64 mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 link linkat symlink symlinkat
+    getdents getdents64 mkdir mkdirat rmdir unlink unlinkat rename renameat link linkat symlink symlinkat
     truncate ftruncate fsync fdatasync flock umask utime utimes futimesat utimensat fadvise64 readahead
     sendfile copy_file_range getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr
     munmap mprotect mremap brk madvise msync membarrier
@@ -63,6 +64,7 @@ def _special(programs: bool) -> dict[str, Verdict]:
         "clone3": Verdict(errno=ENOSYS),  # its flags are behind a pointer; libc falls back to clone
         "openat2": Verdict(errno=ENOSYS),
         "fchmodat2": Verdict(errno=ENOSYS),
+        "renameat2": when(Check(argument=4, kind="no_bit", values=(_RENAME_WHITEOUT,)), errno=EINVAL),  # makes a device
         "epoll_pwait2": Verdict(errno=ENOSYS),
         "fallocate": Verdict(errno=EOPNOTSUPP),  # with KEEP_SIZE it takes the whole disk at once, past RLIMIT_FSIZE
         "mmap": _mmap(),

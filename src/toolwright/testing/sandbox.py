@@ -10,7 +10,7 @@ import contextlib
 import os
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ class Session:
 
 
 @contextlib.asynccontextmanager
-async def opened(sandbox: Sandbox, limits: Limits | None = None, **names: Any) -> AsyncIterator[Session]:
+async def opened(sandbox: Sandbox, limits: Limits | None = None, **names: Any) -> AsyncGenerator[Session]:
     """A session of its own, with these names in scope."""
     workspace = await asyncio.to_thread(Workspace.create, None, GUEST_UID)
     host = ScopeHost(Scope(names))
@@ -131,7 +131,7 @@ async def names_stay(sandbox: Sandbox) -> None:
 
 async def values_arrive(sandbox: Sandbox) -> None:
     """the value of a cell is its last expression, and plain data arrives as it was."""
-    plain = {"a": [1, 2.5, None, True], "b": "grüße", "c": {"d": [[]]}, "e": "x" * 5000, "f": 2**80}
+    plain: dict[str, Any] = {"a": [1, 2.5, None, True], "b": "grüße", "c": {"d": [[]]}, "e": "x" * 5000, "f": 2**80}
     async with opened(sandbox, plain=plain) as session:
         expect(await session.value("plain"), plain)
         expect(await session.value("x = [1, 'two']\nx"), [1, "two"])

@@ -3,7 +3,7 @@
 Escape: more processor time than cpu_s
 Control: one process computes
 Limits: processes=4, threads=4, cpu_s=1, wall_s=8
-Expect: CpuLimit
+Expect: CpuLimit | TimeLimit
 """
 
 # control

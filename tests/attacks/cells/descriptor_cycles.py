@@ -6,7 +6,6 @@ Limits: open_files=64, wall_s=5
 """
 
 # control
-import os
 import socket
 
 one, two = socket.socketpair()

@@ -10,7 +10,6 @@ Expect: WorkspaceLimit
 open("small", "wb").write(bytes(1 << 20)) == 1 << 20
 
 # attack
-import os
 
 piece = bytes(8 << 20)
 for i in range(200):

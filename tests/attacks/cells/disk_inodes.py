@@ -16,11 +16,13 @@ len(os.listdir(".")) >= 10
 # attack
 import time
 
-end = time.monotonic() + 0.4
+end = time.monotonic() + 1.5
 i = 0
-while time.monotonic() < end:
-    os.makedirs(f"d{i}/e/f", exist_ok=True)
-    os.symlink("x", f"d{i}/l")
-    os.link("few0", f"d{i}/h") if i < 30_000 else None
+while time.monotonic() < end and i < 4_000:
+    os.close(os.open(f"f{i}" + "x" * 200, os.O_CREAT | os.O_WRONLY))
+    if i % 20 == 0:
+        os.makedirs(f"d{i}/e/f")
+        os.symlink("x", f"d{i}/l")
+        os.link("few0", f"d{i}/h")
     i += 1
-i
+assert i > 100, i

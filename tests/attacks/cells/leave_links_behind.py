@@ -2,6 +2,7 @@
 
 Escape: removing the workspace touches a host file
 Control: a symlink can be made
+Expect: none
 """
 
 # control
@@ -17,6 +18,7 @@ for i in range(50):
     os.symlink(places["neighbour_workspace"] + "/diary.txt", f"d{i}/file")
     os.symlink("..", f"d{i}/up")
     os.chmod(f"d{i}", 0)
+os.rename("inbox", "aside") if os.path.isdir("inbox") else None
 os.symlink(places["canary_dir"], "inbox")
 os.chmod(".", 0o111)
-len(os.listdir("/tmp"))
+"left"

@@ -51,7 +51,7 @@ for flags in (
 for protection in (0, 1):
     address, why = syscall(9, 222, 0, 200 << 20, protection, PRIVATE | ANONYMOUS, -1, 0)
     result, why = syscall(10, 226, address, 200 << 20, 3)
-    loot.append(f"ESCAPED: mprotect" if result == 0 else why)
+    loot.append("ESCAPED: mprotect" if result == 0 else why)
 for path in ("/dev/zero", "/dev/full", "/dev/null", os.__file__):
     try:
         fd = os.open(path, os.O_RDWR if path.startswith("/dev") else os.O_RDONLY)

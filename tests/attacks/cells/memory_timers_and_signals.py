@@ -35,16 +35,17 @@ import time
 timers = signals = locks = watches = 0
 while timers < 100_000 and syscall(222, 107, 1, 0, ctypes.addressof(made))[0] == 0:
     timers += 1
-signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
+signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 end = time.monotonic() + 1
 file = open("locked", "w+b")
 while time.monotonic() < end:
     fcntl.lockf(file, fcntl.LOCK_EX, 1, locks * 2)
     locks += 1
 poller = select.epoll()
+reader, writer = os.pipe()
 try:
     while watches < 100_000:
-        poller.register(os.dup(1) if watches < 100 else select.epoll().fileno())
+        poller.register(os.dup(writer))
         watches += 1
 except OSError as error:
     print(error.strerror)

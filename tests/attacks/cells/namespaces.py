@@ -25,7 +25,8 @@ os.getuid() == os.geteuid() == 1000
 
 # attack
 loot = []
-kinds = (0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000, 0x80)
+kinds = (0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000)
+loot.append(syscall(272, 97, 0x80))  # a time namespace: in a clone this is no flag
 for kind in (*kinds, 0x7E02_0000, 0x1002_0000):
     result, why = syscall(272, 97, kind)
     loot.append(f"ESCAPED: unshare {kind:#x}" if result == 0 else why)
@@ -40,4 +41,6 @@ for kind in (*kinds, 0x7E02_0000, 0x1002_0000):
         loot.append(f"ESCAPED: setns {fd}" if result == 0 else why)
 arguments = (ctypes.c_uint64 * 11)(0x1000_0000, 0, 0, 0, 17)
 result, why = syscall(435, 435, arguments, 88)
+if 0 in [made[0] for made in loot if isinstance(made, tuple)]:
+    loot.append("ESCAPED: a time namespace")
 loot + [f"ESCAPED: clone3 {result}" if result >= 0 else why]

@@ -33,7 +33,7 @@ for command in (
     "dmesg",
     "df",
     f"touch /{places['marker']} /usr/lib/{places['marker']}",
-    f"perl -MSocket -e 'socket(S,AF_INET,SOCK_STREAM,0) && print qq(ESCAPED)'",
+    "perl -MSocket -e 'socket(S,AF_INET,SOCK_STREAM,0) && print qq(ESCAPED)'",
 ):
     try:
         ran = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=5)

@@ -27,7 +27,6 @@ for path in (stdlib + "/json/__init__.py", stdlib + "/os.py", "/etc/passwd", "/d
             held.append(path)
         except OSError:
             continue
-fcntl.flock(0, fcntl.LOCK_EX)
 fcntl.fcntl(0, fcntl.F_SETFL, os.O_NONBLOCK | os.O_APPEND)
 time.sleep(0.5)
 len(held)

@@ -14,7 +14,6 @@ worker.join()
 done == [1]
 
 # attack
-import _posixsubprocess
 import asyncio
 import concurrent.futures
 import multiprocessing

@@ -2,6 +2,7 @@
 
 Escape: the host reads a canary through rt.files
 Control: the host's file interface reads a plain file of the workspace
+Expect: none
 """
 
 # control
@@ -37,4 +38,4 @@ while time.monotonic() < end:
                 pass
         if not os.path.lexists("inbox"):
             os.makedirs("inbox", exist_ok=True)
-i > 10
+assert i > 10, i

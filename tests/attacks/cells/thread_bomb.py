@@ -14,7 +14,6 @@ some = [threading.Thread(target=int) for _ in range(8)]
 True
 
 # attack
-import time
 
 count = 0
 stop = threading.Event()

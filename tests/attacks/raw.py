@@ -1,0 +1,47 @@
+# Guest code, run before the control of an attack that says `Uses: raw`. Nothing in it is allowed or forbidden: it is what
+# any guest could write, since the socket to the host and the code that speaks on it are the guest's own.
+
+import itertools
+import struct
+import time
+
+from toolwright_guest.door import Mailbox
+
+world = type(vault)._toolwright_world
+door = world.door
+VAULT, BOOKS = vault._grip.handle, books._grip.handle
+VAULT_CLASS, BOOKS_CLASS = type(vault)._toolwright_class, type(books)._toolwright_class
+numbers = itertools.count(1_000_000)
+
+
+def send(message, *blobs):
+    """One frame."""
+    door.send(message, list(blobs))
+
+
+def send_text(text, blobs=b""):
+    """A frame with a header of one's own making."""
+    door.conn.sendall(struct.pack("<II", len(text), len(blobs)) + text + blobs)
+
+
+def call(verb, target, name="", tree=None, number=None):
+    """The message of a call."""
+    given = {"t": []} if tree is None else tree
+    return ["c", next(numbers) if number is None else number, door.cell, verb, target, name, [], given]
+
+
+def ask(verb, target, name="", tree=None, *blobs):
+    """A call and its answer: whether it went well, and the tree that came."""
+    mailbox = Mailbox()
+    door.start(mailbox, verb, target, name, {"t": []} if tree is None else tree, list(blobs))
+    while True:
+        message, _ = door.receive(mailbox)
+        if message[0] == "a":
+            return bool(message[2]), message[3]
+        world.serve(message, _, None)
+
+
+def wait_for_the_end(seconds=8):
+    """An honest guest would be answered; this one should be gone."""
+    time.sleep(seconds)
+    return "still here: " + repr(vault.read("greeting"))

@@ -1,0 +1,118 @@
+"""The benchmarks run and say what they found. How fast anything was is not looked at here: that is `make bench`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks import chart, page
+from benchmarks.results import TASKS, Check, Peer, Report, shown
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def bench(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:
+    """With an empty cache, so without the peers that would have to be installed."""
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks", *arguments],
+        cwd=ROOT,
+        env=os.environ | {"TOOLWRIGHT_CACHE": str(cache)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def report(**changes: Any) -> Report:
+    check = Check(
+        subject="calls", what="a `call`", against="a ping", ours=4e-5, theirs=1e-5, value=4.0, target=4.0, samples=9
+    )
+    us = Peer(name="Us", version="1", isolation="jail", language="CPython", figures={"start": 2e-3, "call": 9e-5})
+    other = Peer(name="Other & Co", isolation="none", language="some", figures={"start": 1e-3, "call": 2e-4})
+    absent = Peer(name="Absent", isolation="?", language="?", missing="not installed: no network")
+    given: dict[str, Any] = {
+        "command": "make bench",
+        "date": "2026-11-15",
+        "quick": False,
+        "machine": dict.fromkeys(("cores", "architecture", "memory", "kernel", "python", "user", "load"), "x"),
+        "checks": (check,),
+        "peers": (us, other, absent),
+    }
+    return Report(**given | changes)
+
+
+def test_a_quick_run_measures_every_subject_and_prints_json(tmp_path: Path) -> None:
+    done = bench("--quick", "--json", cache=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["quick"] is True
+    assert {check["subject"] for check in told["checks"]} == {"opening", "memory", "host calls", "speed", "import"}
+    for check in told["checks"]:
+        assert check["ok"] in (True, False, None)
+        assert (check["target"] is None) == (check["ok"] is None)
+        assert all(isinstance(check[key], int | float) for key in ("ours", "theirs", "value", "samples"))
+    ours, process = told["peers"][0], told["peers"][-1]
+    assert set(ours["figures"]) == set(TASKS)
+    assert set(process["figures"]) == {"cold", "start", "fib"}
+    assert all(peer["missing"] for peer in told["peers"][1:-1])
+    assert os.uname().nodename not in done.stdout
+
+
+def test_a_quick_run_is_not_written_down(tmp_path: Path) -> None:
+    done = bench("--quick", "--write", cache=tmp_path)
+    assert done.returncode == 2
+    assert "too little" in done.stderr
+
+
+def test_the_page_is_rewritten_between_its_marks_only(tmp_path: Path) -> None:
+    file = tmp_path / "page.md"
+    file.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n")
+    page.rewrite(file, report())
+    page.rewrite(file, report())
+    text = file.read_text()
+    assert text.startswith(f"before\n{page.BEGIN}\n")
+    assert text.endswith(f"{page.END}\nafter\n")
+    assert "old" not in text
+    assert "| a `call` | 40.0 µs | a ping | 10.0 µs | **4.00 ×** | ≤ 4 × | ✓ |" in text
+    assert "Absent: not installed: no network." in text
+
+
+def test_the_page_says_where_a_peer_is_better() -> None:
+    text = page.markdown(report())
+    lost = text.partition("### Where we lose")[2]
+    assert "Other & Co takes 2.00 × less (1.00 ms against our 2.00 ms)" in lost
+    assert "host call" not in lost
+
+
+def test_the_published_page_has_its_marks() -> None:
+    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert text.count(page.BEGIN) == text.count(page.END) == 1
+
+
+def test_the_picture_is_svg_with_a_bar_for_each_figure() -> None:
+    root = ElementTree.fromstring(chart.svg(report()))
+    space = "{http://www.w3.org/2000/svg}"
+    assert root.tag == f"{space}svg"
+    assert len(root.findall(f"{space}rect")) == 1 + 4
+    assert "Other & Co" in {text.text for text in root.iter(f"{space}text")}
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.0123, "s", "12.3 ms"),
+        (2.5, "s", "2.50 s"),
+        (4e-7, "s", "0.40 µs"),
+        (2_450_000, "B", "2.45 MB"),
+        (0, "B", "0.00 kB"),
+    ],
+)
+def test_figures_are_shown_with_three_digits(value: float, unit: Any, text: str) -> None:
+    assert shown(value, unit) == text
