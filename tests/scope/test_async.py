@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator
 from textwrap import dedent
 from typing import Any
@@ -385,3 +386,31 @@ async def test_a_cell_that_ends_with_tasks_under_way_does_not_wait_for_them() ->
         assert (await rt.execute(code)).unwrap() == "ended"
         assert (await rt.execute("task.done()")).unwrap() is False
     assert await seen(slow.cancelled)
+
+
+async def test_an_object_whose_call_is_async_is_awaited() -> None:
+    class Tool:
+        async def __call__(self, x: int) -> int:
+            return x + 1
+
+    code = "import inspect\nawait tool(1), await partial(), inspect.iscoroutinefunction(partial)"
+    partial = functools.partial(Slow().echo, 5)
+    assert await value(code, tool=Tool(), partial=partial) == (2, 5, True)
+
+
+async def test_the_host_reads_an_async_generator_of_the_guest() -> None:
+    async def collect(items: Any) -> list[Any]:
+        return [item async for item in items]
+
+    code = "async def numbers():\n    for i in range(3):\n        yield await slow.echo(i)\nawait collect(numbers())"
+    assert await value(code, collect=collect, slow=Slow()) == [0, 1, 2]
+
+
+async def test_an_async_guest_function_is_served_while_the_guest_blocks_in_a_sync_call() -> None:
+    loop = asyncio.get_running_loop()
+
+    def block_on(function: Any, x: int) -> Any:
+        return asyncio.run_coroutine_threadsafe(function(x), loop).result(PATIENCE_S)
+
+    code = "async def later(x):\n    return await slow.echo(x) + 1\nblock_on(later, 4)"
+    assert await value(code, block_on=block_on, slow=Slow()) == 5

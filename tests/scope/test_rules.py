@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
+import pydantic
 import pytest
 import sqlalchemy
 from tests.cells import failure, value
@@ -403,3 +404,23 @@ async def test_a_hidden_attribute_cannot_be_written_over() -> None:
     scope = Scope({"crm": crm})
     assert "credentials" in await refused("setattr(crm, 'password', 'x')", scope)
     assert crm.password == "hunter2"
+
+
+async def test_a_pydantic_secret_stays_secret() -> None:
+    class Config(pydantic.BaseModel):
+        name: str
+        key: pydantic.SecretStr
+
+    config = Config(name="c", key=pydantic.SecretStr("sk-secret"))
+    code = """
+    told = [repr(config), str(config.key), repr(config.key), config.name]
+    for path in (lambda: config.key.get_secret_value(), lambda: config.model_dump(), lambda: config.model_dump_json()):
+        try:
+            told.append(repr(path()))
+        except (AttributeError, TypeError) as error:
+            told.append('refused')
+    told
+    """
+    told = await value(code, config=config)
+    assert "sk-secret" not in str(told)
+    assert told[3] == "c"

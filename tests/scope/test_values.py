@@ -326,3 +326,15 @@ async def test_an_object_of_the_guests_own_class_is_refused_as_an_argument_with_
     assert error.type == "TypeError"
     assert "Mine" in error.message
     assert "plain data" in error.message
+
+
+class Level(str, enum.Enum):  # noqa: UP042  the older way, which much code still has
+    LOW = "low"
+    HIGH = "high"
+
+
+async def test_an_enum_that_is_also_a_string_is_one_in_the_guest_too() -> None:
+    got: list[Any] = []
+    code = "take(level)\nlevel == 'high', level.upper(), level.name, isinstance(level, str), {'high': 1}[level]"
+    assert await value(code, level=Level.HIGH, take=got.append) == (True, "HIGH", "HIGH", True, 1)
+    assert got[0] is Level.HIGH

@@ -29,6 +29,7 @@ b"find-" + b"me-1234" in memory(ctypes.addressof(needle) - PIECE, ctypes.address
 
 # attack
 import gc
+import re
 
 top = libc.sbrk(ctypes.c_long(0))
 stack = ctypes.c_void_p.in_dll(libc, "environ").value
@@ -39,11 +40,6 @@ searched = 0
 for start, end in regions:
     text = memory(start, end)
     searched += len(text)
-    at = text.find(b"CANARY-" + b"environ")
-    for word in (
-        b"CANARY-" + kind for kind in (b"environ", b"neighbour", b"private", b"memory", b"open-file", b"credential")
-    ):
-        if (at := text.find(word)) >= 0:
-            loot.append(text[at : at + 60])
+    loot += re.findall(rb"CANARY-[a-z-]+-[0-9a-f]{24}", text)
 assert searched > 1 << 20, searched
 loot

@@ -1,0 +1,14 @@
+"""Sends an integer of two million bits.
+
+Escape: the host builds it
+Control: one within the bound crosses
+Uses: raw
+Expect: ProtocolError
+"""
+
+# control
+vault.echo(-(1 << 500_000)) == -(1 << 500_000)
+
+# attack
+send(call("call", VAULT, "echo", {"t": [{"i": "0x" + "f" * 500_000}]}))
+wait_for_the_end()

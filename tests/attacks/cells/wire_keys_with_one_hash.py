@@ -1,0 +1,17 @@
+"""Sends dictionaries and sets whose integers, floats, decimals and fractions of tuples all have one hash.
+
+Escape: quadratic time in the host
+Control: thirty such keys cross
+Uses: raw
+Expect: ProtocolError
+"""
+
+# control
+prime = 2**61 - 1
+few = {prime * i: i for i in range(1, 30)}
+vault.echo(few) == few
+
+# attack
+keys = [{"i": hex(prime * i)} for i in range(1, 60_000)]
+send(call("call", VAULT, "echo", {"t": [{"s": keys}]}))
+wait_for_the_end()
