@@ -14,10 +14,11 @@ from collections import deque
 from typing import Any
 
 from toolwright_guest.framing import FrameReader, frame, parse
-from toolwright_guest.wire import Bounds
+from toolwright_guest.wire import Bounds, WireError
 
 # The host is trusted by the guest; these bounds only keep a broken host from looking like a memory leak.
 FROM_HOST = Bounds(header_bytes=1 << 30, blob_bytes=1 << 32 - 1, nodes=1 << 30, keys=1 << 30, depth=400, blobs=1 << 30)
+TO_HOST = Bounds()
 
 
 class Mailbox:
@@ -50,7 +51,7 @@ class Door:
     # sending
 
     def send(self, message: list[Any], blobs: list[Any]) -> None:
-        buffers = frame(message, blobs)
+        buffers = frame(message, blobs, TO_HOST)
         with self._sending:
             if len(buffers) == 1:
                 self.conn.sendall(buffers[0])
@@ -65,7 +66,13 @@ class Door:
         """Send a call whose answer goes to `mailbox`; gives its number."""
         number = next(self._ids)
         self._waiting[number] = mailbox
-        self.send(["c", number, self.cell, verb, target, name, self.take_drops(), tree], blobs)
+        drops = self.take_drops()
+        try:
+            self.send(["c", number, self.cell, verb, target, name, drops, tree], blobs)
+        except WireError:  # too much for one message: nothing was sent
+            self._waiting.pop(number, None)
+            self.drops.extend(drops)
+            raise
         return number
 
     def cancel(self, number: int) -> None:

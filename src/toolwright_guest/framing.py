@@ -17,11 +17,22 @@ _encode = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(
 _head = struct.Struct("<II")
 
 
-def frame(message: list[Any], blobs: list[Any]) -> list[Any]:
-    """The buffers of one frame, to be sent in a row. `message` ends with the packed trees it carries."""
+def frame(message: list[Any], blobs: list[Any], bounds: Bounds | None = None) -> list[Any]:
+    """The buffers of one frame, to be sent in a row. `message` ends with the packed trees it carries.
+
+    With the reader's `bounds` a frame that it would refuse is refused here, where it costs nobody a session.
+    """
     sizes = [len(b) for b in blobs]
     header = _encode([message, sizes]).encode("ascii")
+    if bounds is not None:
+        _check_sizes(len(header), sum(sizes), bounds)
+        _check_header(header, bounds)
     return [_head.pack(len(header), sum(sizes)) + header, *blobs]
+
+
+def _check_sizes(header: int, blobs: int, bounds: Bounds) -> None:
+    if header > bounds.header_bytes or blobs > bounds.blob_bytes:
+        raise WireError(f"a message of {header + blobs} bytes is over the bound; send less at a time")
 
 
 class FrameReader:
@@ -40,8 +51,7 @@ class FrameReader:
         start = 0
         while len(buffer) - start >= self._need:
             header, blobs = _head.unpack_from(buffer, start)
-            if header > self._bounds.header_bytes or blobs > self._bounds.blob_bytes:
-                raise WireError(f"a frame of {header} + {blobs} bytes is over the bound")
+            _check_sizes(header, blobs, self._bounds)
             end = start + _head.size + header + blobs
             if len(buffer) < end:
                 self._need = end - start
@@ -81,7 +91,7 @@ def _check_header(header: bytes, bounds: Bounds) -> str:
     if len(header) > 4096:
         nodes = header.count(b",") + header.count(b"[") + header.count(b"{")
         if nodes > bounds.nodes:
-            raise WireError(f"a frame of {nodes} values is over the bound of {bounds.nodes}")
+            raise WireError(f"a message of {nodes} values is over the bound of {bounds.nodes}; send less at a time")
     try:
         text = header.decode("ascii")
     except UnicodeDecodeError:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from toolwright_guest import cells, loop, refusals
 from toolwright_guest.door import Door
 from toolwright_guest.framing import frame
-from toolwright_guest.wire import Packed
+from toolwright_guest.wire import Packed, WireError
 from toolwright_guest.world import World
 
 REPR_LIMIT = 20_000
@@ -103,6 +103,7 @@ class Guest:
 
     def _run(self, cell: int, code: str) -> None:
         self._door.cell = cell
+        value: Any = None
         try:
             value = cells.run(code, cell, self._names, self._loop)
             report: list[Any] = ["d", cell, "value"]
@@ -112,7 +113,11 @@ class Guest:
             report = ["d", cell, "error"]
             packed = Packed(cells.told(error), [])
         _flush()
-        self._door.send([*report, self._door.take_drops(), packed.tree], packed.blobs)
+        drops = self._door.take_drops()
+        try:
+            self._door.send([*report, drops, packed.tree], packed.blobs)
+        except WireError as error:  # a value too large to cross stays here
+            self._door.send([*report, drops, {"stays": [type(value).__name__, f"({error})"]}], [])
         if self._reserve.closed:
             self._keep_reserve()
 

@@ -152,7 +152,7 @@ def _make_proxy_class(world: Any, number: int, about: dict[str, Any]) -> Any:
         elif name in AWAITED:
             namespace[name] = _async_operator(world, name)
         elif name in _SPECIAL:
-            namespace[name] = _SPECIAL[name](world)
+            namespace[name.removeprefix("async ")] = _SPECIAL[name](world)
     if "__next__" in namespace:
         namespace["__iter__"] = _itself
     if "__anext__" in namespace:
@@ -319,6 +319,13 @@ def _call_operator(world: Any) -> Any:
     return operator
 
 
+def _async_call_operator(world: Any) -> Any:
+    async def operator(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return await world.call_async("call", self._grip.handle, "", *args, **kwargs)
+
+    return operator
+
+
 def _iter_operator(world: Any) -> Any:
     def operator(self: Any) -> Any:
         return iterate(world, self)
@@ -376,6 +383,7 @@ def _aexit_operator(world: Any) -> Any:
 
 _SPECIAL: dict[str, Any] = {
     "__call__": _call_operator,
+    "async __call__": _async_call_operator,
     "__iter__": _iter_operator,
     "__aiter__": _aiter_operator,
     "__await__": _await_operator,

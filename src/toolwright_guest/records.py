@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import collections
 import dataclasses
 import enum
@@ -43,7 +44,10 @@ class RecordClass(type):
 
     def __instancecheck__(cls, instance: Any) -> bool:
         # one that holds an object of the host is no copy but a proxy
-        return type.__instancecheck__(cls, instance) or class_id(cls) in getattr(type(instance), "_toolwright_bases", ())
+        return type.__instancecheck__(cls, instance) or cls.__subclasscheck__(type(instance))
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return class_id(cls) in getattr(subclass, "_toolwright_bases", ()) or type.__subclasscheck__(cls, subclass)
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("_") or not cls.__dict__.get("_toolwright_bound"):
@@ -59,6 +63,7 @@ def make_record(world: Any, number: int, about: dict[str, Any]) -> Any:
         "__doc__": about["doc"],
         "__module__": about["module"],
         "_toolwright_class": number,
+        "_toolwright_bases": frozenset((number, *about["ancestors"])),
         "_toolwright_world": world,
         "_toolwright_bound": about["bound"],
     }
@@ -66,7 +71,8 @@ def make_record(world: Any, number: int, about: dict[str, Any]) -> Any:
         namespace |= {"model_dump": _dump, "model_dump_json": _dump_json, "model_copy": _copy, "__iter__": _pairs}
         namespace["model_fields"] = {n: None for n in names}
     cls: Any = RecordClass(about["name"], (), namespace)
-    cls = dataclasses.dataclass(cls, init=False, eq=about["eq"], frozen=about["frozen"], unsafe_hash=about["hash"])
+    options = {"eq": about["eq"], "order": about["order"], "frozen": about["frozen"], "unsafe_hash": about["hash"]}
+    cls = dataclasses.dataclass(cls, init=False, **options)
     cls.__match_args__ = tuple(names)
     return cls
 
@@ -85,7 +91,8 @@ def make_namedtuple(world: Any, number: int, about: dict[str, Any]) -> Any:
 def make_enum(number: int, about: dict[str, Any], unpacker: Unpacker) -> Any:
     base: Any = getattr(enum, about["base"])
     members = [(name, unpacker.unpack(value)) for name, value in about["members"]]
-    cls: Any = base(about["name"], members, module=about["module"])
+    mixin = getattr(builtins, about["mixin"]) if about["mixin"] and base is enum.Enum else None
+    cls: Any = base(about["name"], members, module=about["module"], type=mixin)
     type.__setattr__(cls, "_toolwright_class", number)
     cls.__doc__ = about["doc"]
     return cls

@@ -22,13 +22,16 @@ class WireError(ValueError):
 INT_BITS = 1 << 20
 
 
+NODES = 4_000_000
+
+
 class Bounds(NamedTuple):
     """How much one frame may hold. A reference counts as many nodes as what it refers to: sharing saves no work here."""
 
     header_bytes: int = 64 << 20
-    blob_bytes: int = 512 << 20
+    blob_bytes: int = 256 << 20
     blobs: int = 100_000
-    nodes: int = 4_000_000
+    nodes: int = NODES
     depth: int = 200
     keys: int = 1_000_000
     collisions: int = 32
@@ -75,14 +78,17 @@ def is_large(packed: Packed) -> bool:
 class Packer:
     """One value to one tree. `other` packs what has no place in the table of plain types, or raises `TypeError`."""
 
-    __slots__ = ("_depth", "_keep", "_seen", "blobs", "limit", "other")
+    __slots__ = ("_count", "_depth", "_keep", "_nodes", "_seen", "_sizes", "blobs", "limit", "other")
 
-    def __init__(self, other: Any, limit: int = 200) -> None:
+    def __init__(self, other: Any, limit: int = 200, nodes: int = 1 << 30) -> None:
         self.other = other
         self.blobs: list[Any] = []
         self.limit = limit
         self._depth = 0
         self._seen: dict[int, int] = {}
+        self._sizes: dict[int, int] = {}
+        self._nodes = nodes
+        self._count = 0
         self._keep: list[Any] = []  # an id is only good while its object lives
 
     def packed(self, value: Any) -> Packed:
@@ -102,10 +108,20 @@ class Packer:
         if self._depth >= self.limit:
             raise TypeError(f"data nested deeper than {self.limit} levels")
         self._depth += 1
+        before = self._count
         try:
             return packer(self, value)
         finally:
             self._depth -= 1
+            number = self._seen.get(id(value))
+            if number is not None:
+                self._sizes[number] = self._count - before
+
+    def count(self, nodes: int) -> None:
+        """As the reader will count: what is over its bound is refused here."""
+        self._count += nodes
+        if self._count > self._nodes:
+            raise TypeError(f"more than {self._nodes} values at once, a shared one counted in each place; send fewer")
 
     def _integer(self, value: int) -> int:
         size = value.bit_length() // 8 + 1
@@ -121,12 +137,17 @@ class Packer:
         """A reference to `value` where it has been packed already; otherwise it gets the next number."""
         number = self._seen.get(id(value))
         if number is not None:
+            self.count(self._sizes.get(number, 1))
             return {"r": number}
         self._seen[id(value)] = len(self._seen)
         self._keep.append(value)
         return None
 
+    def has_seen(self, value: Any) -> bool:
+        return id(value) in self._seen
+
     def items(self, values: Any) -> list[Any]:
+        self.count(len(values))
         kinds = set(map(type, values))
         if kinds <= _plain_atoms:
             return list(values)
@@ -145,9 +166,8 @@ def _pack_tuple(p: Packer, value: tuple[Any, ...]) -> Any:
     if not value:
         return {"t": []}
     # A tuple cannot be filled later, so it takes its number when it is whole: a cycle through it ends in a list.
-    number = p._seen.get(id(value))  # pyright: ignore[reportPrivateUsage]
-    if number is not None:
-        return {"r": number}
+    if p.has_seen(value):
+        return p.seen(value)
     body = {"t": p.items(value)}
     p.seen(value)
     return body
@@ -157,6 +177,7 @@ def _pack_dict(p: Packer, value: dict[Any, Any]) -> Any:
     known = p.seen(value)
     if known:
         return known
+    p.count(2 * len(value))
     if all(type(k) is str and len(k) <= LONG_STR for k in value):
         return {"m": {k: p.pack(v) for k, v in value.items()}}
     return {"d": [p.pack(x) for pair in value.items() for x in pair]}

@@ -15,7 +15,7 @@ from collections import deque
 from typing import Any
 
 from toolwright_guest import faults, frames, proxies, records
-from toolwright_guest.door import FROM_HOST, Door, Mailbox
+from toolwright_guest.door import FROM_HOST, TO_HOST, Door, Mailbox
 from toolwright_guest.wire import Packed, Packer, Unpacker
 
 
@@ -55,7 +55,7 @@ class World:
     def pack(self, value: Any, *, lending: bool = True) -> Packed:
         """A value for the host. Without `lending` a function or an iterator of the guest does not go."""
         try:
-            return Packer(self._pack_other if lending else self._pack_data).packed(value)
+            return Packer(self._pack_other if lending else self._pack_data, nodes=TO_HOST.nodes).packed(value)
         except RecursionError:
             raise TypeError("data that holds itself through a record, or is nested too deeply, cannot cross") from None
 

@@ -263,3 +263,23 @@ async def test_a_bound_class_handed_to_the_host_is_the_class() -> None:
     got: list[Any] = []
     await value("take(Animal); take(Point)", Animal=Animal, Point=Point, take=got.append)
     assert got == [Animal, Point]
+
+
+@dataclass(order=True)
+class Version:
+    major: int
+    minor: int = 0
+
+
+@dataclass(order=True)
+class Release(Version):
+    name: str = ""
+
+
+async def test_records_follow_the_hosts_bases_and_order() -> None:
+    code = """
+    [isinstance(release, Version), isinstance(release, Release), isinstance(version, Release), issubclass(Release, Version),
+     sorted([Version(2), version, Version(1, 5)])[0].minor, version < Version(3)]
+    """
+    names = {"Version": Version, "Release": Release, "release": Release(1), "version": Version(1)}
+    assert await value(code, **names) == [True, True, False, True, 0, True]

@@ -37,7 +37,7 @@ from toolwright.sandboxes.zygotes import SETUP_FAILED, Child
 from toolwright_guest.wire import NOTHING, Bounds, Packed, WireError, is_large
 
 IN_FLIGHT = 1000
-IN_FLIGHT_BYTES = 1 << 30
+IN_FLIGHT_BYTES = 256 << 20
 NAME = 1000  # characters of the longest name that a guest asks for
 DROPS = 100_000  # as many as it can hold
 TEXT = 60_000

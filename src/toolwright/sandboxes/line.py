@@ -18,9 +18,9 @@ from toolwright_guest.wire import Bounds, WireError
 PIECE = 1 << 18
 LARGE = 1 << 18
 BATCH = 64  # messages handed on before the loop serves others
-UNREAD = 512 << 20
+UNREAD = 256 << 20
 OVERHEAD = 256  # what a waiting buffer takes beside its bytes
-SPREAD = 8  # bytes of memory for a byte of a parsed tree, at the least
+SPREAD = 24  # bytes of memory for a byte of a tree, where it is all small containers
 
 OnMessage = Callable[[list[Any], list[Any], int], None]
 

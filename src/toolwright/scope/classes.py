@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from toolwright.errors import StaleHandle
 from toolwright.scope import presets
-from toolwright.scope.members import members, module_members, operators
+from toolwright.scope.members import is_async, members, module_members, operators
 from toolwright.scope.rules import Place, Rules
 from toolwright.scope.signatures import doc, packed_signature
 
@@ -110,11 +110,12 @@ class Classes:
                 params = getattr(cls, "__dataclass_params__", None)
                 frozen = bool(params.frozen) if params else bool(cls.model_config.get("frozen"))
                 about |= {"fields": list(field_names(cls)), "frozen": frozen, "eq": params.eq if params else True}
-                about["hash"] = bool(params and params.unsafe_hash)
+                about |= {"hash": bool(params and params.unsafe_hash), "order": bool(params and params.order)}
             case "namedtuple":
                 about["fields"] = list(cls._fields)
             case "enum":
                 about["base"] = enum_base(cls)
+                about["mixin"] = next((k.__name__ for k in (str, int, float, bytes) if issubclass(cls, k)), None)
                 about["members"] = [[n, pack(m.value)] for n, m in cls.__members__.items()]
             case "error":
                 about |= self._error_bases(cls, pack)
@@ -155,7 +156,10 @@ class Classes:
             flags = ("a" if member.is_async else "") + ("c" if member.kind in ("class", "static") else "")
             signature = packed_signature(member.value, bound=member.kind != "static")
             methods.append([name, flags, signature, doc(member.value, 200)])
-        return {"methods": methods, "properties": properties, "operators": list(operators(known.value))}
+        found = list(operators(known.value))
+        if "__call__" in found and is_async(known.value.__call__):
+            found[found.index("__call__")] = "async __call__"
+        return {"methods": methods, "properties": properties, "operators": found}
 
 
 def is_builtin(cls: Any) -> bool:

@@ -19,6 +19,7 @@ from toolwright.scope.handles import Handles, Held
 from toolwright.scope.lent import CURRENT, Lender
 from toolwright.scope.members import is_async, members
 from toolwright.scope.operations import Operation, facts_of
+from toolwright.scope.presets import refused_argument
 from toolwright.scope.rules import Place
 from toolwright.scope.scope import Scope
 from toolwright.scope.values import Values, on_loop
@@ -52,6 +53,9 @@ class ScopeHost:
 
     def open(self, guest: Guest, libraries: frozenset[str]) -> Packed:
         self._lender.guest = None
+        if self._worker.busy:  # with a call of the last guest that does not return: this one does not wait for it
+            self._worker.close()
+            self._worker = Worker("toolwright-host-calls")
         self._begin()
         self._lender.guest = guest
         self._values.frame_kinds = libraries
@@ -187,6 +191,11 @@ class ScopeHost:
 
     def _run(self, function: Any, call: Call, given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
         args, kwargs = given
+        if call.target > 0 and call.name:
+            kind = self._handles.get(call.target).place.kind
+            named = refused_argument(kind, call.name, (*args, *kwargs.values()))
+            if named is not None:
+                raise NotPublic(f"{self.title(call)} is refused: it would call {named!r}, which is hidden")
         try:
             return function(*args, **kwargs)
         except TypeError as error:

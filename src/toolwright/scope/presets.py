@@ -7,8 +7,10 @@ A preset is a row of this table: members of a type, matched by the module and th
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from typing import Any, cast
 
 # attributes (never methods) that carry a credential wherever they are found
 CREDENTIALS = frozenset(
@@ -53,6 +55,7 @@ HIDDEN: dict[str, str] = {
     "to_html to_latex to_markdown to_xml to_json to_gbq attrs flags pipe",
     "polars.*": "write_* sink_* serialize sql lazy_sql",
     "pyarrow.*": "to_pandas_dtype",
+    "pydantic.*Secret*": "get_secret_value",
     "pathlib.Path": "",
     "logging.Logger": "manager handlers root parent",
     "subprocess.Popen": "args",
@@ -61,6 +64,9 @@ HIDDEN: dict[str, str] = {
     "weakref.*": "",
 }
 _TABLE = [(pattern, frozenset(names.split())) for pattern, names in HIDDEN.items() if names]
+
+# methods that look a member up by the name they are given: they must not find what is hidden
+BY_NAME = {"pandas": frozenset(("agg", "aggregate", "apply", "transform", "map", "applymap", "pipe"))}
 
 # what never crosses, whoever holds it: from each of these the whole host can be walked
 NEVER: tuple[type, ...] = (types.FrameType, types.CodeType, types.TracebackType, types.CellType)
@@ -77,6 +83,22 @@ def hidden_names(kind: type) -> tuple[str, ...]:
             if module == top and fnmatchcase(base.__name__, name):
                 found |= names
     return tuple(sorted(found))
+
+
+def refused_argument(kind: type, method: str, arguments: Iterable[Any]) -> str | None:
+    """A string among the arguments of a by-name method that names a hidden or private member."""
+    if method not in BY_NAME.get(kind.__module__.partition(".")[0], ()):
+        return None
+    pending = list(arguments)
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str) and (value.startswith("_") or hides(kind, value)):
+            return value
+        if isinstance(value, dict):
+            pending.extend(cast(dict[Any, Any], value).values())
+        elif isinstance(value, list | tuple | set):
+            pending.extend(cast(list[Any], value))
+    return None
 
 
 def hides(kind: type, name: str) -> bool:

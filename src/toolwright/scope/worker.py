@@ -60,6 +60,7 @@ class Worker:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._doing = False
 
     async def run(self, work: Callable[[], T]) -> T:
         """The result of `work`, done on the thread. Cancelled before it began, it never begins; otherwise it goes on to its end."""
@@ -89,6 +90,11 @@ class Worker:
                 raise GuestGone("the session was closed while its guest function was running")
         return future.result()
 
+    @property
+    def busy(self) -> bool:
+        """Whether work is under way that nobody can stop."""
+        return self._doing
+
     def close(self) -> None:
         self._closed = True
         self._jobs.put(None)
@@ -97,6 +103,8 @@ class Worker:
         while True:
             job = self._jobs.get()
             if job is not None:
+                self._doing = True
                 job.do()
+                self._doing = False
             elif self._closed:
                 return

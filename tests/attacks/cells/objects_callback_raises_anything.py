@@ -1,13 +1,16 @@
 """Raises from callbacks what would end a host's thread, loop or generator.
 
-Escape: it does
+Escape: the host's thread or loop ends, or takes the failure for an answer
 Control: an ordinary exception comes through
 Expect: none
 """
 
+
 # control
 def fails():
     raise LookupError("mine")
+
+
 try:
     vault.call(fails)
 except LookupError as error:
@@ -17,12 +20,27 @@ caught
 # attack
 import asyncio
 
-kinds = [SystemExit(0), KeyboardInterrupt(), GeneratorExit(), StopIteration(1), StopAsyncIteration(), MemoryError(), RecursionError()]
-kinds += [asyncio.CancelledError(), BaseExceptionGroup("x", [SystemExit()]), type("WireError", (ValueError,), {})("x"), type("GuestGone", (Exception,), {})()]
+kinds = [
+    SystemExit(0),
+    KeyboardInterrupt(),
+    GeneratorExit(),
+    StopIteration(1),
+    StopAsyncIteration(),
+    MemoryError(),
+    RecursionError(),
+]
+kinds += [
+    asyncio.CancelledError(),
+    BaseExceptionGroup("x", [SystemExit()]),
+    type("WireError", (ValueError,), {})("x"),
+    type("GuestGone", (Exception,), {})(),
+]
 found = []
 for error in kinds:
+
     def fails():
         raise error
+
     try:
         vault.call(fails)
     except BaseException as came:

@@ -12,7 +12,10 @@ vault.call(lambda: 1) == 1
 # attack
 import time
 
+
 def never():
     while True:
         time.sleep(1)
+
+
 vault.call(never)

@@ -15,15 +15,20 @@ both == list(range(20))
 # attack
 import random
 
+
 def one(i):
     if random.random() < 0.2:
         raise RuntimeError(f"left {i}")
     return vault.call(lambda: (i, vault.echo(i)))
+
+
 def attempt(i):
     try:
         return vault.call(one, i)
     except RuntimeError:
         return (i, i)
+
+
 with ThreadPoolExecutor(16) as pool:
     found = list(pool.map(attempt, range(400)))
 ["ESCAPED: mixed answers" if found != [(i, i) for i in range(400)] else "held", vault.read("number")]

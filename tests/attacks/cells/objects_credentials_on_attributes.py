@@ -12,8 +12,13 @@ client, loot = vault.client, []
 call = client._toolwright_world.call
 handle = client._grip.handle
 for name in ("api_key", "API_KEY", "headers", "auth", "cookies", "base_url", "_api_key", "__dict__", "ApiKey"):
-    for use in (lambda: getattr(client, name), lambda: call("get", handle, name), lambda: call("call", handle, name),
-                lambda: call("op", handle, "__getitem__", name), lambda: call("get", type(client)._toolwright_class, name)):
+    for use in (
+        lambda: getattr(client, name),
+        lambda: call("get", handle, name),
+        lambda: call("call", handle, name),
+        lambda: call("op", handle, "__getitem__", name),
+        lambda: call("get", type(client)._toolwright_class, name),
+    ):
         try:
             loot.append([name, repr(use())])
         except Exception as error:

@@ -27,7 +27,19 @@ while trace:
         loot.append(repr(frame.f_locals)[:2000])
         frame = frame.f_back
     trace = trace.tb_next
-for name in ("args", "__dict__", "__cause__", "__context__", "__notes__", "request", "api_key", "handle", "vault", "_secret", "filename"):
+for name in (
+    "args",
+    "__dict__",
+    "__cause__",
+    "__context__",
+    "__notes__",
+    "request",
+    "api_key",
+    "handle",
+    "vault",
+    "_secret",
+    "filename",
+):
     loot.append(repr(getattr(caught, name, None))[:2000])
 loot += ["".join(traceback.format_exception(caught)), repr(caught), str(caught)]
 alive = [name for name, value in vars(caught).items() if hasattr(value, "_grip")]

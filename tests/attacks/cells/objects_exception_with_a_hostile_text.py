@@ -12,19 +12,30 @@ except ValueError as error:
     plain = str(error) == "plain"
 plain
 
+
 # attack
 class Kind(type):
     def __getattribute__(cls, name):
         if name == "__name__":
             raise SystemExit
         return super().__getattribute__(name)
+
+
 class Broken(Exception, metaclass=Kind):
-    def __str__(self): raise SystemExit
-    def __repr__(self): raise KeyboardInterrupt
+    def __str__(self):
+        raise SystemExit
+
+    def __repr__(self):
+        raise KeyboardInterrupt
+
     args = property(lambda self: 1 / 0)
     __notes__ = property(lambda self: 1 / 0)
+
+
 def fails():
     raise Broken("\x1b]0;title\x07" * 1000)
+
+
 try:
     vault.call(fails)
 except BaseException as error:

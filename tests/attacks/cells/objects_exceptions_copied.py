@@ -4,9 +4,12 @@ Escape: what the copy holds more than the first, or code that runs in the host w
 Control: a host exception raised in a callback comes back as itself
 """
 
+
 # control
 def again():
     raise Refused("mine")
+
+
 try:
     vault.call(again)
 except Exception as error:
@@ -22,13 +25,24 @@ try:
     vault.fail()
 except Exception as error:
     caught = error
-for use in (copy.copy, copy.deepcopy, pickle.dumps, lambda e: e.__reduce__(), lambda e: e.with_traceback(None), vault.echo):
+for use in (
+    copy.copy,
+    copy.deepcopy,
+    pickle.dumps,
+    lambda e: e.__reduce__(),
+    lambda e: e.with_traceback(None),
+    vault.echo,
+):
     try:
         loot.append(repr(use(caught))[:1000])
     except Exception as error:
         loot.append(type(error).__name__)
+
+
 def throw():
     raise caught
+
+
 try:
     vault.call(throw)
 except Exception as error:

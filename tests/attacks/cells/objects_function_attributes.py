@@ -12,7 +12,17 @@ list(inspect.signature(vault.read).parameters) == ["key"] and toolbox.double.__d
 # attack
 loot = []
 for f in (vault.greet, vault.read, toolbox.double, vault.with_default, vault.call, vault.items, vault.wait, vault.fail):
-    for name in ("__globals__", "__closure__", "__code__", "__defaults__", "__kwdefaults__", "__wrapped__", "__self__", "__dict__", "__signature__"):
+    for name in (
+        "__globals__",
+        "__closure__",
+        "__code__",
+        "__defaults__",
+        "__kwdefaults__",
+        "__wrapped__",
+        "__self__",
+        "__dict__",
+        "__signature__",
+    ):
         found = getattr(f, name, None)
         loot.append(repr(found)[:2000])
         if name == "__closure__" and found:

@@ -6,7 +6,8 @@ Expect: none | ProtocolError
 """
 
 # control
-from toolwright_guest import proxies, records, wire, world as worlds
+from toolwright_guest import proxies, records
+from toolwright_guest import world as worlds
 
 callable(worlds.World.pack)
 

@@ -5,33 +5,76 @@ Control: such an object can be made
 Limits: wall_s=5
 """
 
+
 # control
 class Hostile:
-    def __eq__(self, other): raise SystemExit("eq")
-    def __hash__(self): return 1
-    def __len__(self): return 2**62
-    def __iter__(self): return iter(lambda: self, None)
-    def __repr__(self): return "hostile " + "x" * 100
+    def __eq__(self, other):
+        raise SystemExit("eq")
+
+    def __hash__(self):
+        return 1
+
+    def __len__(self):
+        return 2**62
+
+    def __iter__(self):
+        return iter(lambda: self, None)
+
+    def __repr__(self):
+        return "hostile " + "x" * 100
+
     __str__ = __repr__
-    def __bool__(self): raise KeyboardInterrupt
-    def __getattr__(self, name): return self
-    def __call__(self, *args): return self
-    def __index__(self): return -1
-    def __reduce_ex__(self, protocol): return (print, ("unpickled",))
+
+    def __bool__(self):
+        raise KeyboardInterrupt
+
+    def __getattr__(self, name):
+        return self
+
+    def __call__(self, *args):
+        return self
+
+    def __index__(self):
+        return -1
+
+    def __reduce_ex__(self, protocol):
+        return (print, ("unpickled",))
+
+
 True
+
 
 # attack
 class Text(str):
-    def __eq__(self, other): return True
-    def __hash__(self): return 5
-    def startswith(self, *a): return False
-    def encode(self, *a): raise SystemExit
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return 5
+
+    def startswith(self, *a):
+        return False
+
+    def encode(self, *a):
+        raise SystemExit
+
+
 class Table(dict):
-    def items(self): return iter(lambda: (1, Hostile()), None)
-    def __iter__(self): raise KeyboardInterrupt
+    def items(self):
+        return iter(lambda: (1, Hostile()), None)
+
+    def __iter__(self):
+        raise KeyboardInterrupt
+
+
 class Row(list):
-    def __iter__(self): raise GeneratorExit
-    def __len__(self): return 10**9
+    def __iter__(self):
+        raise GeneratorExit
+
+    def __len__(self):
+        return 10**9
+
+
 found = []
 for value in (Hostile(), [Hostile()], {Hostile(): 1}, Text("x"), {Text("x"): Text("y")}, Row([1, 2])):
     try:

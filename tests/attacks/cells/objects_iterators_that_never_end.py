@@ -12,12 +12,23 @@ vault.echo(numbers) is numbers
 # attack
 import itertools
 
+
 class Ring:
-    def __iter__(self): return self
-    def __next__(self): return self
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self
+
+
 class Broken:
-    def __iter__(self): return self
-    def __next__(self): raise SystemExit
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        raise SystemExit
+
+
 found = []
 for one in (itertools.count(), Ring(), Broken(), itertools.repeat(b"x" * 10_000_000), (x for x in iter(int, 1))):
     try:

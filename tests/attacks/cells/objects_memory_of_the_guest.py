@@ -5,13 +5,11 @@ Control: a text of its own is found there
 """
 
 # control
-import ctypes
 import gc
 import sys
 
-needle = "-".join(["MY", "OWN", "TEXT"])
-found_self = any(isinstance(one, dict) and needle in one.values() for one in gc.get_objects())
-found_self
+needle = ["-".join(["MY", "OWN", "TEXT"])]
+any(isinstance(one, list) and one == needle for one in gc.get_objects())
 
 # attack
 import re

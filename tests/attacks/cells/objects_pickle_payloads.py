@@ -12,9 +12,13 @@ import copy
 import pickle
 
 marker = places["marker"]
+
+
 class Payload:
     def __reduce__(self):
         return (exec, (f"open('/tmp/{marker}', 'w').write('x'); open('/tmp/{marker}2', 'w')",))
+
+
 data = pickle.dumps(Payload(), 0)
 loot = []
 for value in (data, bytearray(data), memoryview(data), data.decode("latin-1"), [data], {data: data}):

@@ -20,5 +20,9 @@ for owner in (vault, books, vault.client):
                 found.append(name)
             except Exception as error:
                 found.append(type(error).__name__)
-answers = [ask("call", VAULT, "read", {"t": ["greeting"]})[1], ask("call", BOOKS, "add", {"t": ["x"]})[1], ask("op", BOOKS, "__len__")[1]]
+answers = [
+    ask("call", VAULT, "read", {"t": ["greeting"]})[1],
+    ask("call", BOOKS, "add", {"t": ["x"]})[1],
+    ask("op", BOOKS, "__len__")[1],
+]
 ["ESCAPED: replaced" if answers[0] != "hello" or answers[2] != 3 else "held", answers, sorted(set(found))]

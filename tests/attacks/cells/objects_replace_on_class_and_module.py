@@ -11,13 +11,23 @@ type(books).own = 5
 books.own == 5
 
 # attack
-toolbox_handle = toolbox._grip.handle
+toolbox_handle = handle(toolbox)
 double = ask("get", toolbox_handle, "double")[1]["f"][0]
 greet = ask("get", VAULT, "greet")[1]["f"][0]
 found = []
-for target in (toolbox_handle, double, greet, VAULT_CLASS, BOOKS_CLASS, Note._toolwright_class, Colour._toolwright_class):
+for target in (
+    toolbox_handle,
+    double,
+    greet,
+    VAULT_CLASS,
+    BOOKS_CLASS,
+    Note._toolwright_class,
+    Colour._toolwright_class,
+):
     for name in ("double", "LIMIT", "read", "RED", "cache", "reads", "__code__", "__defaults__", "__globals__", "new"):
-        found += [[verb, name] for verb in ("set", "del") if ask(verb, target, name, {"t": [1]} if verb == "set" else None)[0]]
+        found += [
+            [verb, name] for verb in ("set", "del") if ask(verb, target, name, {"t": [1]} if verb == "set" else None)[0]
+        ]
 for owner in (toolbox, Note, Colour, Refused):
     for name in ("double", "LIMIT", "RED", "title"):
         try:

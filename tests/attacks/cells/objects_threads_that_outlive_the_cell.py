@@ -15,6 +15,7 @@ thread.start()
 thread.join()
 found == [7]
 
+
 # attack
 def flood():
     while True:
@@ -22,6 +23,8 @@ def flood():
             books.add("again")
         except Exception:
             pass
+
+
 for _ in range(4):
     threading.Thread(target=flood, daemon=True).start()
 len(books)

@@ -9,9 +9,12 @@ Expect: TimeLimit
 # control
 repr(type("Fine", (), {"__repr__": lambda self: "fine"})()) == "fine"
 
+
 # attack
 class Endless:
     def __repr__(self):
         while True:
             pass
+
+
 Endless()

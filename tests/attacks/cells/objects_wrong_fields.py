@@ -11,11 +11,31 @@ vault.note(Note("title", "text", 2)) == "title: text"
 
 # attack
 number = Note._toolwright_class
-wrong = [["t", "x", "3"], ["t", "x", True], [1, "x", 0], ["t"], ["t", "x", 1, 2], [{"h": VAULT}, "x", 0], ["t", {"g": [1, "function", "f"]}, 0]]
-wrong += [["t", ["x"], 0], [None, None, None], [{"b": 0}, "x", 0], ["t", "x", 1.5], ["t", "x", {"x": ["decimal", "1"]}], [], [["t", "x", 1]]]
+wrong = [
+    ["t", "x", "3"],
+    ["t", "x", True],
+    [1, "x", 0],
+    ["t"],
+    ["t", "x", 1, 2],
+    [{"h": VAULT}, "x", 0],
+    ["t", {"g": [1, "function", "f"]}, 0],
+]
+wrong += [
+    ["t", ["x"], 0],
+    [None, None, None],
+    [{"b": 0}, "x", 0],
+    ["t", "x", 1.5],
+    ["t", "x", {"x": ["decimal", "1"]}],
+    [],
+    [["t", "x", 1]],
+]
 loot = [fields for fields in wrong if ask("call", VAULT, "note", {"t": [{"o": [number, fields]}]}, b"blob")[0]]
 loot += [fields for fields in wrong if ask("new", number, "", {"t": fields}, b"blob")[0] and fields != ["t"]]
-loot += [keys for keys in ({"title": 1}, {"title": "t", "_secret": 1}, {"__class__": 1}) if ask("new", number, "", {"t": [{"t": []}, {"m": keys}]})[0]]
+loot += [
+    keys
+    for keys in ({"title": 1}, {"title": "t", "_secret": 1}, {"__class__": 1})
+    if ask("new", number, "", {"t": [{"t": []}, {"m": keys}]})[0]
+]
 note = Note("t")
 note.__dict__["stars"] = {"not": "a number"}
 try:

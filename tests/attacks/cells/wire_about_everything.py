@@ -16,6 +16,10 @@ except Exception:
     pass
 vault.client, vault.items(1)
 loot = [tree for number in range(-80, 1) for fine, tree in [ask("about", number)] if fine]
-told = [part[0] for tree in loot for part in (tree["about"][1] or {}).get("methods", []) + (tree["about"][1] or {}).get("properties", [])]
+told = [
+    part[0]
+    for tree in loot
+    for part in (tree["about"][1] or {}).get("methods", []) + (tree["about"][1] or {}).get("properties", [])
+]
 private = [name for name in told if name.startswith("_") or name in ("open_hidden", "blueprint", "api_key", "headers")]
 ["ESCAPED: " + repr(private) if private else "held", loot]

@@ -11,9 +11,13 @@ vault.call(lambda: 5) == 5
 
 # attack
 serve = world._reply
+
+
 def twice(number, value):
     send(["v", number, 1, value])
     send(["v", number, 1, "second"])
+
+
 world._reply = twice
 vault.call(lambda: "first")
 wait_for_the_end()

@@ -11,8 +11,17 @@ await vault.wait(0) == 0
 
 # attack
 found = []
-for target in (VAULT, BOOKS, vault.client._grip.handle, vault.items(1)._grip.handle, ask("get", VAULT, "greet")[1]["f"][0]):
+for target in (
+    VAULT,
+    BOOKS,
+    handle(vault.client),
+    handle(vault.items(1)),
+    ask("get", VAULT, "greet")[1]["f"][0],
+):
     found.append(ask("await", target)[0])
-    found += [ask("op", target, name)[0] for name in ("__aenter__", "__anext__", "__aexit__", "__enter__", "__exit__", "__next__")]
+    found += [
+        ask("op", target, name)[0]
+        for name in ("__aenter__", "__anext__", "__aexit__", "__enter__", "__exit__", "__next__")
+    ]
     found.append(ask("items", target)[0])
 [found, vault.read("number")]

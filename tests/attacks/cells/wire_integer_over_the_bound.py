@@ -10,5 +10,5 @@ Expect: ProtocolError
 vault.echo(-(1 << 500_000)) == -(1 << 500_000)
 
 # attack
-send(call("call", VAULT, "echo", {"t": [{"i": "0x" + "f" * 500_000}]}))
+send(call("call", VAULT, "echo", {"t": [{"i": 0}]}), b"\x7f" * 250_000)
 wait_for_the_end()

@@ -1,4 +1,4 @@
-"""Sends dictionaries and sets whose integers, floats, decimals and fractions of tuples all have one hash.
+"""Sends a set of sixty thousand integers that all have one hash.
 
 Escape: quadratic time in the host
 Control: thirty such keys cross
@@ -12,6 +12,6 @@ few = {prime * i: i for i in range(1, 30)}
 vault.echo(few) == few
 
 # attack
-keys = [{"i": hex(prime * i)} for i in range(1, 60_000)]
+keys = [prime * i for i in range(1, 60_000)]
 send(call("call", VAULT, "echo", {"t": [{"s": keys}]}))
 wait_for_the_end()

@@ -14,5 +14,5 @@ door.conn.sendall(text[10:])
 vault.echo(5) == 5
 
 # attack
-door.conn.sendall(struct.pack("<II", 64 << 20, 512 << 20) + b"[" * 1000)
+door.conn.sendall(struct.pack("<II", 64 << 20, 256 << 20) + b"[" * 1000)
 time.sleep(60)

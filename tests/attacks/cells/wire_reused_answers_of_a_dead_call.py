@@ -17,10 +17,14 @@ vault.read("number") == 7
 
 # attack
 boxes = []
+
+
 def slow():
     for box in boxes:
         send(["k", box])
     return "late"
+
+
 number = next(door._ids)
 mailbox = Mailbox()
 boxes.append(number)

@@ -16,7 +16,13 @@ caught
 
 # attack
 found = []
-for text in ("://" + ":" * 2_000_000, "://" * 700_000, "token " * 300_000, "secret" + " " * 2_000_000, "/home" + "/" * 2_000_000):
+for text in (
+    "://" + ":" * 2_000_000,
+    "://" * 700_000,
+    "token " * 300_000,
+    "secret" + " " * 2_000_000,
+    "/home" + "/" * 2_000_000,
+):
     try:
         vault.read(text)
     except KeyError as error:

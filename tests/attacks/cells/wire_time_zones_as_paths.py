@@ -9,7 +9,7 @@ Expect: ProtocolError
 # control
 import datetime
 
-moment = datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.timezone.utc)
+moment = datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.UTC)
 vault.echo(moment) == moment
 
 # attack

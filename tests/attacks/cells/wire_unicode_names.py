@@ -10,12 +10,32 @@ Expect: none
 ask("get", VAULT, "name")[0]
 
 # attack
-letters = ["＿secret", "﹍secret", "\u202e_secret", "_secret\0", "\0_secret", " _secret", "\u200d_secret", "ſecret", "﹎open"]
-letters += ["bluepri\u200dnt", "ｂlueprint", "BLUEPRINT", "Blueprint", "client.api_key", "client._secret", "read.__globals__", "", "."]
+letters = [
+    "＿secret",
+    "﹍secret",
+    "\u202e_secret",
+    "_secret\0",
+    "\0_secret",
+    " _secret",
+    "\u200d_secret",
+    "ſecret",
+    "﹎open",
+]
+letters += [
+    "bluepri\u200dnt",
+    "ｂlueprint",
+    "BLUEPRINT",
+    "Blueprint",
+    "client.api_key",
+    "client._secret",
+    "read.__globals__",
+    "",
+    ".",
+]
 loot = []
 for name in letters:
     for verb in ("get", "call"):
-        for target in (VAULT, vault.client._grip.handle, VAULT_CLASS):
+        for target in (VAULT, handle(vault.client), VAULT_CLASS):
             fine, tree = ask(verb, target, name)
             loot += [[verb, name, tree]] if fine else []
 loot += [repr(getattr(vault, name, None)) for name in letters if getattr(vault, name, None) is not None]
