@@ -8,7 +8,7 @@ from html import escape
 
 from benchmarks.results import Peer, Report, shown
 
-WIDTH, LEFT, RIGHT = 1000, 210, 110
+WIDTH, LEFT, RIGHT = 1000, 220, 110
 BAR, GAP, HEAD, FOOT = 24, 12, 56, 34
 OURS, OTHERS, INK, SOFT, GRID = "#b45309", "#94a3b8", "#0f172a", "#475569", "#e2e8f0"
 PANELS = (

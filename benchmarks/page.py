@@ -70,11 +70,6 @@ def _peers(report: Report) -> Iterator[str]:
         yield f"| {name} | {peer.isolation} | {peer.language} | {' | '.join(cells)} |"
     for peer in report.peers:
         remarks = [*([peer.missing] if peer.missing else []), *peer.notes]
-        if "call_back" in peer.figures:
-            remarks.append(
-                f"its host call is driven by hand (`feed_start`, `resume`); with a callback (`feed_run`) it takes "
-                f"{shown(peer.figures['call_back'], 's')}"
-            )
         if remarks:
             yield f"\n{peer.name}: {'; '.join(remarks)}."
 

@@ -46,13 +46,13 @@ def pss(pid: int | str) -> int:
 
 
 def pss_of_tree() -> int:
-    """This process and all below it."""
+    """This process and all below it. Raises as `pss` does."""
     total = pss("self")
     for pid in descendants(os.getpid()):
         try:
             total += pss(pid)
         except (FileNotFoundError, ProcessLookupError):
-            continue
+            continue  # ended meanwhile
     return total
 
 

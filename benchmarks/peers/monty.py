@@ -32,7 +32,7 @@ def live(stack: ExitStack) -> Any:
 
 
 def driven(session: Any, times: int) -> list[float]:
-    """Host calls answered by hand, which is faster than to let `feed_run` call back."""
+    """Host calls answered by hand, step by step, where `feed_run` would call back."""
     snapshot = session.feed_start(cells.calls("add(1, 2)", times))
     while not isinstance(snapshot, monty.MontyComplete):
         snapshot = snapshot.resume({"return_value": cells.add(*snapshot.args)})

@@ -61,7 +61,7 @@ def best(size, times):
     found = {}
     for name, work in (
         ("bodies", lambda: bodies(60 * size)),
-        ("flips", lambda: flips(6 + size // 8)),
+        ("flips", lambda: flips(6 + size // 12)),
         ("words", lambda: words(size)),
     ):
         took = []

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
-from toolwright.errors import Crashed, GuestError, NotInScope, PlatformError, UsageError
+from toolwright.errors import CodeError, Crashed, GuestError, NotInScope, PlatformError, UsageError
 from toolwright.sandboxes import (
     GUEST_UID,
     STANDARD,
@@ -120,10 +120,10 @@ class Runtime:
                     return Outcome(cell=self._cells, error=lost, rung=self._rung)
             self._holds_names = False  # and it stays so where the cell is cancelled: whoever does that knows
             interpreter = self._interpreter  # `close` takes it away, also while a cell runs
-            try:
-                return await interpreter.run(self._cells, code, on_event)
-            finally:  # if they are gone the outcome has said so, or whoever cancelled it knows
-                self._holds_names = interpreter.alive
+            outcome = await interpreter.run(self._cells, code, on_event)
+            # A guest may end right after its report: only an error that is not the cell's own says that names are gone.
+            self._holds_names = interpreter.alive or outcome.error is None or isinstance(outcome.error, CodeError)
+            return outcome
 
     @property
     def _rung(self) -> str:

@@ -94,7 +94,8 @@ def told(error: BaseException) -> dict[str, Any]:
         text, line = _traceback(error)
     except BaseException as broken:  # an exception whose own formatting raises is still an error of the cell
         text = f"{type(error).__name__}: {message} (its traceback failed: {type(broken).__name__})"
-    return {"type": type(error).__name__, "message": message, "text": text, "line": line, "limit": _limit(error, message)}
+    limit = _limit(error, message)
+    return {"type": type(error).__name__, "message": message, "text": text, "line": line, "limit": limit}
 
 
 def _limit(error: BaseException, message: str) -> str | None:
@@ -125,8 +126,8 @@ def _traceback(error: BaseException) -> tuple[str, int | None]:
             line = own[-1].lineno if own else part.lineno if isinstance(error, SyntaxError) else None
         inner = part.stack[-1] if part.stack else None
         part.stack = traceback.StackSummary.from_list(own)
-        elsewhere = inner is not None and inner not in own and OWN not in inner.filename
-        if elsewhere and not issubclass(part.exc_type or Exception, SyntaxError):  # that tells its place itself
+        tells_itself = issubclass(part.exc_type or Exception, SyntaxError)
+        if inner is not None and inner not in own and OWN not in inner.filename and not tells_itself:
             part.stack.append(inner)
         part = part.__cause__ or part.__context__
     text = "".join(report.format())

@@ -7,7 +7,8 @@ import importlib
 import sys
 from typing import Any
 
-from toolwright_guest.wire import Packer, Unpacker
+from toolwright_guest.packing import Packer
+from toolwright_guest.unpacking import Unpacker
 
 
 def make_class(about: dict[str, Any], bases: tuple[Any, ...]) -> Any:
@@ -71,7 +72,8 @@ def pack(error: BaseException, packer: Packer) -> Any:
     for arg in error.args:
         args.append(arg if isinstance(arg, (str, int, float, bool, type(None))) else str(type(arg).__name__))
     names = [k.__name__ for k in type(error).__mro__ if k.__module__ == "builtins"]
-    return {"E": [number if number is not None else names[0], packer.pack(args), type(error).__name__, packer.pack(text)]}
+    kind = number if number is not None else names[0]
+    return {"E": [kind, packer.pack(args), type(error).__name__, packer.pack(text)]}
 
 
 def rebuilt(self: BaseException, *args: Any) -> None:

@@ -7,14 +7,16 @@ import io
 import sys
 from typing import Any
 
-from toolwright_guest.wire import Packer, Unpacker
+from toolwright_guest.packing import Packer
+from toolwright_guest.unpacking import Unpacker
+from toolwright_guest.wire import type_of
 
 KINDS = "biufcmM?"  # numpy kinds whose buffer says everything
 
 
 def pack(value: Any, packer: Packer) -> Any:
     """The frame as a tree, or None when `value` is no frame."""
-    kind = type(value)
+    kind = type_of(value)
     top = kind.__module__.partition(".")[0]
     if top == "polars" and kind.__name__ in ("DataFrame", "Series") and "polars" in sys.modules:
         return {"a": [f"polars.{kind.__name__}", packer.blob(_polars_bytes(value))]}

@@ -10,7 +10,7 @@ import struct
 import sys
 from typing import Any
 
-from toolwright_guest.wire import Bounds, WireError
+from toolwright_guest.wire import Bounds, WireError, type_of
 
 DIGITS = 4300
 _encode = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":")).encode
@@ -73,7 +73,7 @@ def parse(header: bytes, blob_bytes: Any, bounds: Bounds) -> tuple[list[Any], li
         message, sizes = _loads(text)
     except (ValueError, TypeError, RecursionError):
         raise WireError("a frame that is not a message") from None
-    if type(message) is not list or not message or type(sizes) is not list or len(sizes) > bounds.blobs:
+    if type_of(message) is not list or not message or type_of(sizes) is not list or len(sizes) > bounds.blobs:
         raise WireError("a frame that is not a message")
     blobs: list[Any] = []
     at = 0

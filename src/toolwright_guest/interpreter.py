@@ -7,8 +7,8 @@ import faulthandler
 import mmap
 import socket
 import sys
-from _sitebuiltins import _Helper  # pyright: ignore[reportPrivateUsage, reportMissingModuleSource]
-from typing import Any, NoReturn
+from _sitebuiltins import _Helper  # pyright: ignore[reportPrivateUsage]  what `site` puts at `help`
+from typing import Any, NoReturn, TextIO
 
 from toolwright_guest import cells, loop, refusals
 from toolwright_guest.door import Door
@@ -61,11 +61,14 @@ def rehearse() -> None:
 
 def _open_output() -> None:
     # One line at a time, so that prints stream; what C code writes to descriptor 1 goes the same way.
-    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
-    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    sys.stdout, sys.stderr = _writer(1), _writer(2)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  it stays open
     builtins.help, builtins.exit, builtins.quit = _Helper(), _leave, _leave  # what -S leaves out of a session
     sys.__stdout__, sys.__stderr__, sys.__stdin__ = sys.stdout, sys.stderr, sys.stdin
+
+
+def _writer(fd: int) -> TextIO:
+    return open(fd, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
 
 
 def _leave(code: object = None) -> NoReturn:

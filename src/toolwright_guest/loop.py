@@ -1,7 +1,7 @@
 """The guest's event loop: asyncio's own, with the door in the place of the network.
 
-It admits one message at a time and runs everything that woke before it looks for the next, so the order in which answers
-arrive is the only thing that decides the order in which code runs.
+It admits one message at a time and runs everything that woke before it looks for the next, so the order in which
+answers arrive is the only thing that decides the order in which code runs.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import selectors
 import threading
 from asyncio import events
+from collections.abc import Callable
 from typing import Any
 
 from toolwright_guest.door import Door, Mailbox
@@ -17,14 +18,20 @@ from toolwright_guest.door import Door, Mailbox
 # Code that spins on `sleep(0)` until an answer comes must still get it.
 SPINS = 64
 
+# takes a message, and the loop that it came to
+Deliver = Callable[[Any, "GuestLoop | None"], None]
+
 _asyncio_run = asyncio.run
-_threads: dict[int, Any] = threading._active  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+_threads: dict[int, Any] = vars(threading)["_active"]  # `threading.active_count` would take a lock each time
 
 
 class DoorSelector(selectors.PollSelector):
     """A selector that waits for the door as well as for its own descriptors."""
 
-    def __init__(self, door: Door, deliver: Any, before_waiting: Any) -> None:
+    _selector: Any  # CPython's own two, which typeshed leaves out
+    _fd_to_key: dict[int, selectors.SelectorKey]
+
+    def __init__(self, door: Door, deliver: Callable[[Any], None], before_waiting: Callable[[], None]) -> None:
         super().__init__()
         self._door = door
         self._deliver = deliver
@@ -49,7 +56,7 @@ class DoorSelector(selectors.PollSelector):
         return self._found
 
     def _poll(self, timeout: float | None) -> bool:
-        poller: Any = self._selector  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+        poller = self._selector
         if self._fd < 0:
             self._fd = self._door.conn.fileno()
             poller.register(self._fd, 1)
@@ -59,7 +66,7 @@ class DoorSelector(selectors.PollSelector):
             if fd == self._fd:
                 door = True
                 continue
-            key = self._fd_to_key.get(fd)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+            key = self._fd_to_key.get(fd)
             if key:
                 mask = (event & ~1 and selectors.EVENT_WRITE) | (event & ~4 and selectors.EVENT_READ)
                 self._found.append((key, mask & key.events))
@@ -69,7 +76,9 @@ class DoorSelector(selectors.PollSelector):
 class GuestLoop(asyncio.SelectorEventLoop):
     """asyncio's loop on a `DoorSelector`. May run inside another, as code written for a plain script expects."""
 
-    def __init__(self, door: Door, deliver: Any) -> None:
+    _ready: Any  # CPython's own, which typeshed leaves out
+
+    def __init__(self, door: Door, deliver: Deliver) -> None:
         self._door = door
         self.selector = DoorSelector(door, lambda message: deliver(message, self), self._open_self_pipe)
         super().__init__(self.selector)
@@ -82,11 +91,11 @@ class GuestLoop(asyncio.SelectorEventLoop):
 
     def _open_self_pipe(self) -> None:
         if self._ssock is None:
-            super()._make_self_pipe()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+            super()._make_self_pipe()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]  not in typeshed
 
     def _close_self_pipe(self) -> None:
         if self._ssock is not None:
-            super()._close_self_pipe()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+            super()._close_self_pipe()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]  not in typeshed
 
     def add_signal_handler(self, sig: int, callback: Any, *args: Any) -> None:
         self._open_self_pipe()
@@ -97,22 +106,22 @@ class GuestLoop(asyncio.SelectorEventLoop):
             raise RuntimeError("This event loop is already running")
 
     def run_forever(self) -> None:
-        outer = events._get_running_loop()  # pyright: ignore[reportPrivateUsage]
-        events._set_running_loop(None)  # pyright: ignore[reportPrivateUsage]
+        outer = events._get_running_loop()
+        events._set_running_loop(None)
         self._door.enter(self.selector.mailbox)
         try:
             super().run_forever()
         finally:
             self._door.leave(self.selector.mailbox)
-            events._set_running_loop(outer)  # pyright: ignore[reportPrivateUsage]
+            events._set_running_loop(outer)
 
     def run_within(self, program: Any, names: dict[str, Any]) -> Any:
         """Run code that does not await, with this loop there for the tasks that it starts: each gets its first turn."""
-        events._set_running_loop(self)  # pyright: ignore[reportPrivateUsage]
+        events._set_running_loop(self)
         try:
             value = eval(program, names)
         finally:
-            events._set_running_loop(None)  # pyright: ignore[reportPrivateUsage]
+            events._set_running_loop(None)
         if self._ready:
             self.call_soon(self.stop)
             self.run_forever()
@@ -127,7 +136,7 @@ class GuestLoop(asyncio.SelectorEventLoop):
 class GuestPolicy(asyncio.DefaultEventLoopPolicy):
     """New loops are guest loops, also those that `asyncio.run` makes."""
 
-    def __init__(self, door: Door, deliver: Any) -> None:
+    def __init__(self, door: Door, deliver: Deliver) -> None:
         super().__init__()
         self._make = lambda: GuestLoop(door, deliver)
 
@@ -137,17 +146,17 @@ class GuestPolicy(asyncio.DefaultEventLoopPolicy):
 
 def run(main: Any, **options: Any) -> Any:
     """`asyncio.run`, allowed inside a cell although a loop is running there."""
-    outer = events._get_running_loop()  # pyright: ignore[reportPrivateUsage]
-    events._set_running_loop(None)  # pyright: ignore[reportPrivateUsage]
+    outer = events._get_running_loop()
+    events._set_running_loop(None)
     try:
         return _asyncio_run(main, **options)
     finally:
-        events._set_running_loop(outer)  # pyright: ignore[reportPrivateUsage]
+        events._set_running_loop(outer)
 
 
-def install(door: Door, deliver: Any) -> GuestLoop:
+def install(door: Door, deliver: Deliver) -> GuestLoop:
     """Make ours the loop of this process; gives the one that runs the cells."""
-    asyncio.set_event_loop_policy(GuestPolicy(door, deliver))
+    asyncio.set_event_loop_policy(GuestPolicy(door, deliver))  # pyright: ignore[reportDeprecated]  there is no other way
     asyncio.run = run
     loop = GuestLoop(door, deliver)
     asyncio.set_event_loop(loop)

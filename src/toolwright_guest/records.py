@@ -7,11 +7,14 @@ import collections
 import dataclasses
 import enum
 import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from toolwright_guest.wire import Packer, Unpacker
+from toolwright_guest.packing import Packer
+from toolwright_guest.unpacking import Unpacker
+from toolwright_guest.wire import type_of
 
-# types that are themselves on both sides: `astype(float)` means the host's float. None of these can make much of little.
+# types that are themselves on both sides: `astype(float)` means the host's float. None of them can make much of little
 TYPES: dict[str, type] = {kind.__name__: kind for kind in (bool, int, float, complex, str, object)}
 
 
@@ -19,7 +22,8 @@ def refuse_subclass(bases: tuple[type, ...]) -> None:
     """What the host made has its behaviour there; a class derived from it here would have none of it."""
     for base in bases:
         if class_id(base) is not None:
-            raise TypeError(f"no class can be derived from {base.__name__}, which lives on the host; hold one and call it")
+            name = base.__name__
+            raise TypeError(f"no class can be derived from {name}, which lives on the host; hold one and call it")
 
 
 def class_id(value: Any) -> int | None:
@@ -44,7 +48,7 @@ class RecordClass(type):
 
     def __instancecheck__(cls, instance: Any) -> bool:
         # one that holds an object of the host is no copy but a proxy
-        return type.__instancecheck__(cls, instance) or cls.__subclasscheck__(type(instance))
+        return type.__instancecheck__(cls, instance) or cls.__subclasscheck__(type_of(instance))
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         return class_id(cls) in getattr(subclass, "_toolwright_bases", ()) or type.__subclasscheck__(cls, subclass)
@@ -59,7 +63,7 @@ def make_record(world: Any, number: int, about: dict[str, Any]) -> Any:
     """A class with the fields of the host's dataclass or model."""
     names: list[str] = about["fields"]
     namespace: dict[str, Any] = {
-        "__annotations__": {name: Any for name in names},
+        "__annotations__": dict.fromkeys(names, Any),
         "__doc__": about["doc"],
         "__module__": about["module"],
         "_toolwright_class": number,
@@ -69,7 +73,7 @@ def make_record(world: Any, number: int, about: dict[str, Any]) -> Any:
     }
     if about["kind"] == "model":
         namespace |= {"model_dump": _dump, "model_dump_json": _dump_json, "model_copy": _copy, "__iter__": _pairs}
-        namespace["model_fields"] = {n: None for n in names}
+        namespace["model_fields"] = dict.fromkeys(names)
     cls: Any = RecordClass(about["name"], (), namespace)
     options = {"eq": about["eq"], "order": about["order"], "frozen": about["frozen"], "unsafe_hash": about["hash"]}
     cls = dataclasses.dataclass(cls, init=False, **options)
@@ -78,7 +82,8 @@ def make_record(world: Any, number: int, about: dict[str, Any]) -> Any:
 
 
 def make_namedtuple(world: Any, number: int, about: dict[str, Any]) -> Any:
-    cls: Any = collections.namedtuple(about["name"], about["fields"], module=about["module"])  # noqa: PYI024
+    make: Callable[..., Any] = collections.namedtuple  # its fields are known when the host tells them, not before
+    cls = make(about["name"], about["fields"], module=about["module"])
 
     def new(_: Any, /, *args: Any, **kwargs: Any) -> Any:
         return world.call("new", number, "", *args, **kwargs)
@@ -105,8 +110,8 @@ def member(cls: Any, name: str | int) -> Any:
 
 def build(cls: Any, values: list[Any]) -> Any:
     """A copy of a host record."""
-    if issubclass(cls, tuple):
-        return tuple.__new__(cls, values)
+    if tuple in cls.__mro__:
+        return tuple.__new__(cls, values)  # pyright: ignore[reportUnknownMemberType]  a tuple of anything
     record = object.__new__(cls)
     record.__dict__.update(zip(cls.__match_args__, values, strict=True))
     return record
@@ -115,27 +120,33 @@ def build(cls: Any, values: list[Any]) -> Any:
 def pack(number: int, value: Any, packer: Packer) -> Any:
     """A record or an enum member on its way to the host, which checks every field."""
     if isinstance(value, enum.Enum):
-        alone = value.name in type(value).__members__
+        alone = value.name in type_of(value).__members__
         return {"e": [number, value.name if alone else value.value]}
-    if isinstance(value, tuple):
+    if issubclass(type_of(value), tuple):
         return {"o": [number, [packer.pack(v) for v in value]]}
-    return {"o": [number, [packer.pack(value.__dict__.get(name)) for name in type(value).__match_args__]]}
+    return {"o": [number, [packer.pack(value.__dict__.get(name)) for name in type_of(value).__match_args__]]}
 
 
-def _dump(self: Any, *, mode: str = "python", include: Any = None, exclude: Any = (), exclude_none: bool = False) -> Any:
+def _dump(
+    self: Any, *, mode: str = "python", include: Any = None, exclude: Any = (), exclude_none: bool = False
+) -> Any:
     if mode == "json":
         return json.loads(_dump_json(self, include=include, exclude=exclude, exclude_none=exclude_none))
-    names = (n for n in type(self).__match_args__ if n not in exclude and (include is None or n in include))
+    names = (n for n in type_of(self).__match_args__ if n not in exclude and (include is None or n in include))
     found = {name: _dumped(getattr(self, name), exclude_none) for name in names}
     return {k: v for k, v in found.items() if v is not None} if exclude_none else found
 
 
+_SEQUENCES: tuple[type[Any], ...] = (list, tuple, set, frozenset)
+
+
 def _dumped(value: Any, exclude_none: bool) -> Any:
-    if type(value) in (list, tuple, set, frozenset):
-        return type(value)(_dumped(v, exclude_none) for v in value)
-    if isinstance(value, dict):
+    kind = type_of(value)
+    if kind in _SEQUENCES:
+        return kind(_dumped(v, exclude_none) for v in value)
+    if issubclass(kind, dict):
         return {k: _dumped(v, exclude_none) for k, v in value.items()}
-    return _dump(value, exclude_none=exclude_none) if "model_dump" in vars(type(value)) else value
+    return _dump(value, exclude_none=exclude_none) if "model_dump" in vars(kind) else value
 
 
 def _dump_json(self: Any, *, indent: int | None = None, **which: Any) -> str:
@@ -144,7 +155,7 @@ def _dump_json(self: Any, *, indent: int | None = None, **which: Any) -> str:
 
 
 def _as_json(value: Any) -> Any:
-    if isinstance(value, (set, frozenset)):
+    if issubclass(type_of(value), (set, frozenset)):
         return list(value)
     if isinstance(value, enum.Enum):
         return value.value
@@ -153,9 +164,9 @@ def _as_json(value: Any) -> Any:
     return value.isoformat().replace("+00:00", "Z") if hasattr(value, "isoformat") else str(value)
 
 
-def _pairs(self: Any) -> Any:
-    return iter(vars(self).items())
+def _pairs(self: Any) -> Iterator[tuple[str, Any]]:
+    return iter(self.__dict__.items())
 
 
 def _copy(self: Any, *, update: dict[str, Any] | None = None) -> Any:
-    return build(type(self), [(update or {}).get(n, getattr(self, n)) for n in type(self).__match_args__])
+    return build(type(self), [(update or {}).get(n, getattr(self, n)) for n in type_of(self).__match_args__])

@@ -31,7 +31,9 @@ def refuse_processes() -> None:
 
 
 def _input(prompt: object = "", /) -> str:
-    raise NotSupported("input() is refused: nobody is at this terminal; pass the value in the code, or ask in your reply")
+    raise NotSupported(
+        "input() is refused: nobody is at this terminal; pass the value in the code, or ask in your reply"
+    )
 
 
 _NO_PROCESSES = (

@@ -12,11 +12,14 @@ import inspect
 import types
 import weakref
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
-from toolwright_guest import faults, frames, proxies, records
+from toolwright_guest import classes, faults, frames, methods, proxies, records
 from toolwright_guest.door import FROM_HOST, TO_HOST, Door, Mailbox
-from toolwright_guest.wire import Packed, Packer, Unpacker
+from toolwright_guest.packing import Packer
+from toolwright_guest.unpacking import Unpacker
+from toolwright_guest.wire import Packed, type_of
 
 
 class Grip:
@@ -91,8 +94,8 @@ class World:
         if plain is not value:
             return packer.pack(plain)
         raise _NoData(
-            f"a {type(value).__name__} of yours cannot cross to the host; pass plain data (dict, list, str, …), a function, "
-            "or an object that came from the host"
+            f"a {type(value).__name__} of yours cannot cross to the host; pass plain data (dict, list, str, …), "
+            "a function, or an object that came from the host"
         )
 
     def _unpack_other(self, tag: str, body: Any, unpacker: Unpacker) -> Any:
@@ -102,9 +105,10 @@ class World:
                 return self._proxy(handle, lambda grip: proxies.instance(self._class(number, about, unpacker), grip))
             case "f":
                 handle, about = body
-                return self._proxy(handle, lambda grip: proxies.function(self, grip, about))
+                return self._proxy(handle, lambda grip: methods.function(self, grip, about))
             case "c":
-                return self._class(*body, unpacker)
+                number, about = body
+                return self._class(number, about, unpacker)
             case "T":
                 return records.TYPES[body]
             case "o":
@@ -124,7 +128,7 @@ class World:
             case _:
                 raise ValueError(f"the host sent a {tag!r}, which this guest does not know")
 
-    def _proxy(self, handle: int, make: Any) -> Any:
+    def _proxy(self, handle: int, make: Callable[[Grip], Any]) -> Any:
         proxy = self._proxies.get(handle)
         if proxy is None:
             grip = Grip(handle, self.door.drops)
@@ -139,7 +143,7 @@ class World:
         if known is None:
             if about is None:  # its description travels with an answer that is not here yet
                 about = self.call("about", number)
-            known = self.classes[number] = proxies.make_class(self, number, about, unpacker)
+            known = self.classes[number] = classes.make_class(self, number, about, unpacker)
         elif about is not None and hasattr(known, "_toolwright_bound"):
             proxies.tell_again(known, about)
         return known
@@ -230,7 +234,7 @@ class World:
             result = target(*args, **kwargs) if callable(target) else _advance(target)
             if inspect.isawaitable(result):
                 if loop is not None:
-                    task = loop.create_task(_awaited(result))
+                    task: asyncio.Task[Any] = loop.create_task(_awaited(result))
                     task.add_done_callback(lambda done: self._reply_of(number, done))
                     return
                 nested: Any = asyncio.new_event_loop()
@@ -271,20 +275,22 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]
 
 def _as_plain(value: Any) -> Any:
     """Standard containers that stand for plain data, as that data."""
-    kind = type(value)
-    if kind in _VIEWS or isinstance(value, (memoryview, deque)):
-        return bytes(value) if isinstance(value, memoryview) else list(value)
+    kind = type_of(value)
+    if kind is memoryview:
+        return bytes(value)
+    if kind in _VIEWS or issubclass(kind, deque):
+        return list(value)
     if kind is types.MappingProxyType:
         return dict(value)
     if isinstance(value, enum.Enum):
         return value.value
-    for plain in (dict, list, tuple, set, frozenset, str, bytes, int, float):
+    for plain in _PLAIN:
         if isinstance(value, plain):
             return plain(value)
     if isinstance(value, dt.datetime):  # pandas has its own; what is no moment, such as its NaT, does not go
         parts = (value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond)
-        return dt.datetime(*parts, value.tzinfo, fold=value.fold) if value == value else value  # noqa: PLR0124
-    if isinstance(value, dt.timedelta) and value == value:  # noqa: PLR0124
+        return dt.datetime(*parts, value.tzinfo, fold=value.fold) if value == value else value
+    if isinstance(value, dt.timedelta) and value == value:
         return dt.timedelta(value.days, value.seconds, value.microseconds)
     scalar = getattr(value, "item", None)
     if scalar is not None and getattr(value, "shape", None) == () and kind.__module__ == "numpy":
@@ -292,7 +298,9 @@ def _as_plain(value: Any) -> Any:
     return value
 
 
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_PLAIN: tuple[type[Any], ...] = (dict, list, tuple, set, frozenset, str, bytes, int, float)
+_NOTHING: dict[Any, Any] = {}
+_VIEWS = (type_of(_NOTHING.keys()), type_of(_NOTHING.values()), type_of(_NOTHING.items()))
 
 
 def _advance(iterator: Any) -> Any:

@@ -29,8 +29,8 @@ Names in an attack's scope:
     toolbox   bound module: double(x), LIMIT; holds os, sys, subprocess, SETTING, _SECRET, not_listed
     Note      dataclass(title, text, stars)     Colour    enum RED, BLUE     Refused    exception class
     places    a dict of what may be aimed at: closed_file (0600), open_file (0644), canary_dir, neighbour_workspace,
-              unix_socket, abstract_socket, tcp_port, udp_port (all of the host), host_pid, and marker: put it into the
-              name of a file, and the harness looks for that name where a guest must not be able to write
+              unix_socket, abstract_socket, tcp_port, udp_port (all of the host), host_pid, host_is_root, and marker:
+              put it into the name of a file, and the harness looks for it where a guest must not be able to write
 
 While the attack runs, the host reads `inbox/report.txt`, writes `inbox/order.txt`, lists everything and deletes
 `inbox/old` in the attack's workspace, again and again: swap these for links. What it read is the attack's output too.
@@ -255,7 +255,15 @@ class Arena:
             runtime = self._neighbours[programs] = await self.runtime(vault, limits, workspace=workspace).__aenter__()
             made = await runtime.execute("mine = vault.read('mine'); open('diary.txt', 'w').write(mine)")
             made.unwrap()
+            await witnesses.settled()
         return self._neighbours[programs]
+
+    async def _dismiss(self, programs: bool) -> None:
+        """A neighbour that was harmed makes room for a new one, so that one escape fails one test."""
+        neighbour = self._neighbours.pop(programs, None)
+        if neighbour is not None:
+            await neighbour.close()
+            shutil.rmtree(self._directory / f"neighbour-{programs:d}", ignore_errors=True)
 
     def places(self) -> Places:
         return Places(
@@ -268,12 +276,23 @@ class Arena:
             tcp_port=self.listeners.tcp_port,
             udp_port=self.listeners.udp_port,
             host_pid=os.getpid(),
+            host_is_root=os.geteuid() == 0,
             marker=f"marker-{os.urandom(8).hex()}",
         )
 
     async def run(self, attack: Attack) -> Evidence:
         """The control, then the attack under watch. Raises AssertionError when the control does not hold."""
         limits = Limits(**attack.limits)  # pyright: ignore[reportArgumentType] -- the numbers are checked by Limits
+        unharmed = False
+        try:
+            evidence = await self._run(attack, limits)
+            unharmed = not evidence.neighbour
+        finally:
+            if not unharmed:
+                await self._dismiss(limits.processes > 0)
+        return evidence
+
+    async def _run(self, attack: Attack, limits: Limits) -> Evidence:
         neighbour = await self.neighbour(programs=limits.processes > 0)
         vault, places = Vault(self.canaries, mine="your own"), self.places()
         before = witnesses.snapshot(self._directory)

@@ -216,6 +216,7 @@ class Places:
     tcp_port: int
     udp_port: int
     host_pid: int
+    host_is_root: bool
     marker: str
 
     def as_data(self) -> dict[str, Any]:

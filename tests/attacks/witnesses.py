@@ -27,6 +27,16 @@ async def until(true: Callable[[], bool], wait_s: float = WAIT_S) -> bool:
     return True
 
 
+async def settled(wait_s: float = WAIT_S) -> None:
+    """Until no process has come or gone for a while: a zygote forks its next child a moment after it was asked."""
+    end = time.monotonic() + wait_s
+    count, same = len(descendants()), 0
+    while same < 10 and time.monotonic() < end:
+        await asyncio.sleep(0.005)
+        now = len(descendants())
+        count, same = now, same + 1 if now == count else 0
+
+
 def descendants(root: int | None = None) -> dict[int, int]:
     """The processes below `root` (this one when left out), each with its parent."""
     parents: dict[int, int] = {}

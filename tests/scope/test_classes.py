@@ -278,8 +278,8 @@ class Release(Version):
 
 async def test_records_follow_the_hosts_bases_and_order() -> None:
     code = """
-    [isinstance(release, Version), isinstance(release, Release), isinstance(version, Release), issubclass(Release, Version),
-     sorted([Version(2), version, Version(1, 5)])[0].minor, version < Version(3)]
+    [isinstance(release, Version), isinstance(release, Release), isinstance(version, Release),
+     issubclass(Release, Version), sorted([Version(2), version, Version(1, 5)])[0].minor, version < Version(3)]
     """
     names = {"Version": Version, "Release": Release, "release": Release(1), "version": Version(1)}
     assert await value(code, **names) == [True, True, False, True, 0, True]

@@ -357,6 +357,10 @@ async def test_an_object_that_answers_any_name_is_asked_for_the_name() -> None:
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):
                 raise AttributeError(name)
-            return lambda *args: (name, args)  # pyright: ignore[reportUnknownLambdaType]
+
+            def answer(*args: Any) -> Any:
+                return name, args
+
+            return answer
 
     assert await value("remote.anything(1, 2)", remote=Remote()) == ("anything", (1, 2))

@@ -18,7 +18,9 @@ from toolwright.scope.classes import Classes, is_builtin
 from toolwright.scope.presets import CREDENTIALS, hides
 from toolwright.scope.rules import Place
 from toolwright.scope.signatures import without_addresses
-from toolwright_guest.wire import Packer, Unpacker, WireError
+from toolwright_guest.packing import Packer
+from toolwright_guest.unpacking import Unpacker
+from toolwright_guest.wire import WireError
 
 TEXT_LIMIT = 10_000
 _ATTRIBUTE_TYPES = (type(None), bool, int, float, str)

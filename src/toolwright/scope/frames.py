@@ -13,7 +13,9 @@ from typing import Any
 
 from toolwright.errors import CannotCross
 from toolwright_guest import frames as same
-from toolwright_guest.wire import Packer, Unpacker, WireError
+from toolwright_guest.packing import Packer
+from toolwright_guest.unpacking import Unpacker
+from toolwright_guest.wire import WireError
 
 LIBRARIES = ("numpy", "pandas", "polars", "pyarrow")
 _NEEDS = {"pandas": {"pandas", "pyarrow"}, "polars": {"polars"}, "pyarrow": {"pyarrow"}, "numpy": {"numpy"}}

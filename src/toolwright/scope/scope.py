@@ -12,7 +12,7 @@ from toolwright.errors import UsageError
 from toolwright.scope.classes import kind_of
 from toolwright.scope.members import FUNCTIONS, members
 from toolwright.scope.rules import Rules
-from toolwright_guest import wire
+from toolwright_guest import packing
 
 
 class Scope:
@@ -80,7 +80,7 @@ class Scope:
     def by_handle(self, value: Any) -> bool:
         """Whether a bound value goes by handle, and so can be held under its name."""
         try:
-            wire.Packer(wire.plain).pack(value)
+            packing.Packer(packing.plain).pack(value)
         except TypeError:
             return not isinstance(value, list | tuple | dict | set | frozenset) and kind_of(type(value)) == "handle"
         return False

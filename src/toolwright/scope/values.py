@@ -24,7 +24,9 @@ from toolwright.scope.presets import NEVER
 from toolwright.scope.rules import Place
 from toolwright.scope.signatures import doc, packed_signature
 from toolwright_guest.records import TYPES
-from toolwright_guest.wire import Bounds, Packed, Packer, Unpacker, WireError
+from toolwright_guest.packing import Packer
+from toolwright_guest.unpacking import Unpacker
+from toolwright_guest.wire import Bounds, Packed, WireError
 
 PATH_PARTS = 6
 _PLAIN = (str, int, float, bytes)

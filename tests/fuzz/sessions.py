@@ -1,0 +1,201 @@
+"""A session of the real host with nobody in it: frames go in as if a guest had sent them."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import os
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from toolwright import Limits, Outcome, Scope
+from toolwright.doors import Call
+from toolwright.errors import Crashed, ToolwrightError
+from toolwright.sandboxes.base import Opening
+from toolwright.sandboxes.child import Child
+from toolwright.sandboxes.interpreter import ProcessInterpreter
+from toolwright.sandboxes.workspace import Workspace
+from toolwright.scope import ScopeHost
+from toolwright_guest.framing import FrameReader, frame, parse
+from toolwright_guest.wire import Bounds, Packed, WireError
+
+KILLED = 9
+LIMITS = Limits(wall_s=3600, cpu_s=36000, host_calls=10_000)
+
+
+@dataclass
+class Note:
+    title: str
+    rows: list[list[str]]
+    stars: int = 0
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Shop:
+    """Has one of everything."""
+
+    def __init__(self) -> None:
+        self.name = "shop"
+        self.api_key = self._secret = "SECRET"
+
+    def echo(self, *args: Any, **kwargs: Any) -> Any:
+        return [args, kwargs]
+
+    def call(self, f: Callable[..., Any], *args: Any) -> Any:
+        return f(*args)
+
+    async def later(self, seconds: Any) -> Any:
+        await asyncio.sleep(0)
+        return seconds
+
+    def note(self, note: Note) -> Note:
+        return note
+
+    def notes(self, notes: list[Note], more: bool = False) -> list[Note]:
+        return notes
+
+    def paint(self, colour: Colour) -> Colour:
+        return colour
+
+    def each(self, count: int) -> Iterator[int]:
+        yield from range(count)
+
+    def fail(self, text: str) -> None:
+        raise LookupError(text, self)
+
+    def hidden(self) -> str:
+        return self._secret
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, i: Any) -> Any:
+        return [1, 2, 3][i]
+
+    def __add__(self, other: int) -> int:
+        return 3 + other
+
+
+def scope() -> Scope:
+    made = Scope({"shop": Shop(), "double": lambda x: x * 2, "Note": Note, "Colour": Colour})  # pyright: ignore[reportUnknownLambdaType]
+    made.declare("shop.*", hide=["hidden"])
+    return made
+
+
+class Sink:
+    """In the place of a line: what the host says must be a frame, and goes nowhere."""
+
+    def __init__(self) -> None:
+        self.said: list[bytes] = []
+
+    def send(self, message: list[Any], blobs: list[Any]) -> None:
+        self.said.append(b"".join(frame(message, blobs)))
+        del self.said[:-100]
+
+    def drain(self) -> None:
+        return None
+
+    def close(self) -> None:
+        return None
+
+
+class Session:
+    """One interpreter after another, each until a frame ends it."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.host = ScopeHost(scope())
+        self.ended = 0
+        self.heard = 0
+        self.sink = Sink()
+        self._workspace = workspace
+        self._reader = FrameReader(Bounds())
+        self._open()
+
+    def _open(self) -> None:
+        self._conn, self._peer = socket.socketpair()
+        printed, self._out = os.pipe()
+        child = Child(1, lambda _: child.tell({"exit": KILLED}))
+        child.tell({"pid": os.getpid()})
+        opening = Opening(host=self.host, limits=LIMITS, workspace=self._workspace)
+        self.interpreter: Any = ProcessInterpreter(child, self._conn, printed, opening, frozenset(("numpy",)), None)
+        self.interpreter._line.close()
+        self.interpreter._line = self.sink
+        self._child = child
+        self._reader = FrameReader(Bounds())
+        self.run: asyncio.Task[Outcome] = asyncio.create_task(self.interpreter.run(1, "a cell that nobody runs"))
+
+    async def feed(self, data: bytes, piece: int) -> None:
+        """Bytes of a guest, in pieces, as `Line` takes them."""
+        if self.interpreter._cell is None:
+            await asyncio.sleep(0)  # the cell begins
+        try:
+            for at in range(0, len(data), piece):
+                for header, blobs in self._reader.feed(data[at : at + piece]):
+                    self.interpreter._hear(*parse(header, blobs, Bounds()), len(data))
+                    self.heard += 1
+        except WireError as error:
+            self.interpreter._hung_up(f"protocol: {error}")
+        await asyncio.sleep(0)
+        if self.run.done() or not self.interpreter.alive or len(self.interpreter._tasks) > 40:
+            await self.reopen()
+
+    async def settle(self) -> None:
+        """Until every call is answered, save those that wait for a guest function."""
+        tasks = list(self.interpreter._tasks.values())
+        if tasks:
+            await asyncio.wait(tasks, timeout=0.02)
+
+    async def reopen(self) -> None:
+        reason = self.interpreter.reason
+        assert reason is None or isinstance(reason, ToolwrightError), reason
+        assert not isinstance(reason, Crashed), f"the host failed: {reason}"
+        await asyncio.wait_for(self.interpreter.close(), 10)
+        outcome = await asyncio.wait_for(self.run, 10)
+        assert "SECRET" not in repr(outcome)
+        assert not any(b"SECRET" in said for said in self.sink.said)
+        self._peer.close()
+        os.close(self._out)
+        self.ended += 1
+        self._open()
+        await asyncio.sleep(0)  # the cell begins
+
+    async def close(self) -> None:
+        await self.reopen()
+        await self.interpreter.close()
+        await asyncio.wait_for(self.run, 10)
+        self._peer.close()
+        os.close(self._out)
+        self.host.close()
+
+
+class Bystander:
+    """Another session's host, which must answer all the while."""
+
+    def __init__(self) -> None:
+        self._host = ScopeHost(scope())
+        self._host.open(_Nobody(), frozenset())
+        self._number = 0
+
+    async def asks(self) -> None:
+        self._number += 1
+        tree = {"t": [self._number]}
+        call = Call(id=self._number, cell=1, verb="call", target=1, name="echo", arguments=Packed(tree, []))
+        answer = await asyncio.wait_for(self._host.call(call), 10)
+        assert not answer.failed
+        assert answer.value.tree == [{"t": [self._number]}, {"m": {}}]
+
+    def close(self) -> None:
+        self._host.close()
+
+
+class _Nobody:
+    def invoke(self, lent: int, parent: int, arguments: Packed) -> Any:
+        raise AssertionError("nothing was lent")
+
+    def give_back(self, lent: int, count: int) -> None:
+        return None
