@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from importlib.metadata import version
 from types import ModuleType, UnionType
 from typing import Any, get_args
 
@@ -16,13 +17,14 @@ PUBLIC = {
     "CallRecord",
     "CallStarted",
     "Event",
+    "GuestFunction",
+    "GuestValue",
     "Limits",
     "Operation",
     "Outcome",
     "Printed",
     "Runtime",
     "Scope",
-    "errors",
     "operation",
     "run",
 }
@@ -50,6 +52,10 @@ def test_a_public_name_can_be_imported_and_has_a_docstring(name: str) -> None:
 
 def test_a_public_name_shows_in_dir() -> None:
     assert set(dir(toolwright)) >= PUBLIC
+
+
+def test_the_version_is_the_one_of_the_installed_package() -> None:
+    assert toolwright.__version__ == version("toolwright")
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from toolwright.sandboxes import CallRecord, GuestValue, Limits, Outcome
     from toolwright.scope import GuestFunction, Operation, Scope, operation
 
-__version__ = "0.1.0"
+    __version__: str
 
 _HOME = {
     "CallFinished": "events",
@@ -52,6 +52,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("toolwright")
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'toolwright' has no attribute {name!r}")
@@ -59,4 +61,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted([*globals(), *__all__, "__version__"])

@@ -50,9 +50,10 @@ class Host(Protocol):
     """Answers the calls of one session.
 
     `call` never raises for what the object behind it did: an exception there is a failed `Answer`. It may be awaited
-    many times at once. Cancelling it cancels the work behind it, as far as that can be cancelled. `refusal` is the answer
-    to a call that is not to be made. `title` names a call for people. `open` begins a guest's life: it gives the names that the guest starts with. `value` reads what a cell
-    came to. `drop` says that the guest let go of an object. What no honest guest sends raises `WireError`.
+    many times at once. Cancelling it cancels the work behind it, as far as that can be cancelled. `refusal` is the
+    answer to a call that is not to be made. `title` names a call for people. `open` begins a guest's life: it gives the
+    names that the guest starts with. `value` reads what a cell came to. `drop` says that the guest let go of an object.
+    What no honest guest sends raises `WireError`.
     """
 
     async def call(self, call: Call) -> Answer: ...

@@ -131,7 +131,7 @@ class Session:
 
     async def feed(self, data: bytes, piece: int) -> None:
         """Bytes of a guest, in pieces, as `Line` takes them."""
-        if self.interpreter._cell is None:
+        if self.interpreter._calls.cell is None:
             await asyncio.sleep(0)  # the cell begins
         try:
             for at in range(0, len(data), piece):
@@ -141,12 +141,12 @@ class Session:
         except WireError as error:
             self.interpreter._hung_up(f"protocol: {error}")
         await asyncio.sleep(0)
-        if self.run.done() or not self.interpreter.alive or len(self.interpreter._tasks) > 40:
+        if self.run.done() or not self.interpreter.alive or len(self.interpreter._calls.under_way) > 40:
             await self.reopen()
 
     async def settle(self) -> None:
         """Until every call is answered, save those that wait for a guest function."""
-        tasks = list(self.interpreter._tasks.values())
+        tasks = self.interpreter._calls.under_way
         if tasks:
             await asyncio.wait(tasks, timeout=0.02)
 

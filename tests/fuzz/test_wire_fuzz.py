@@ -103,8 +103,8 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def test_mutated_frames_are_read_or_refused() -> None:
-    fine = read_many(random.Random(1), 2 * SLICE, quiet)
-    assert SLICE // 10 < fine < 2 * SLICE  # both happen, or this tests nothing
+    fine = read_many(random.Random(1), 3 * SLICE, quiet)
+    assert SLICE // 10 < fine < 3 * SLICE  # both happen, or this tests nothing
 
 
 async def test_a_host_that_is_sent_mutated_frames_goes_on(workspace: Workspace) -> None:
@@ -150,7 +150,7 @@ CASES = given(trees(), st.lists(st.binary(max_size=20), max_size=3))
 
 
 @CASES
-@settings(max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_trees_are_unpacked_or_refused(tree: Any, blobs: list[bytes]) -> None:
     unpacked_or_refused(tree, blobs)
 
@@ -176,7 +176,7 @@ DATA = st.recursive(
 
 
 @given(DATA)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_data_comes_back_as_it_was(value: Any) -> None:
     packed = Packer(packing.plain).packed(value)
     buffers = b"".join(frame(["v", packed.tree], packed.blobs))

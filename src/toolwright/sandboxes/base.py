@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
+from toolwright.doors import Host
 from toolwright.errors import GuestError, UsageError
 from toolwright.events import Event
-from toolwright.doors import Host
 from toolwright.sandboxes.workspace import Workspace
 
 OnEvent = Callable[[Event], None]

@@ -18,6 +18,7 @@ from toolwright.errors import (
     WorkspaceLimit,
 )
 from toolwright.sandboxes.base import Limits
+from toolwright_guest.wire import type_of
 
 GONE = "The names of earlier cells are gone; the next cell starts afresh."
 # The first process of a pid namespace cannot end itself by a signal: libc's abort() goes on to a fault.
@@ -27,7 +28,7 @@ _OUT_OF_MEMORY = ("memory allocation of", "MemoryError", "bad_alloc", "Cannot al
 
 def of_report(told: Any, limits: Limits) -> GuestError:
     """The error that a guest reported of its cell. What it says of itself is taken as text only."""
-    fields = told if type(told) is dict else {}
+    fields: dict[str, Any] = told if type_of(told) is dict else {}
     kind, message, text = (str(fields.get(k, ""))[:60_000] for k in ("type", "message", "text"))
     line = fields.get("line")
     code = CodeError(text or f"{kind}: {message}", type=kind, message=message, line=line if type(line) is int else None)
@@ -51,7 +52,8 @@ def _limit(name: Any, limits: Limits) -> tuple[type[LimitExceeded], str] | None:
         case "space":
             return WorkspaceLimit, "no space is left where the cell wrote (/tmp holds 64 MB); delete what is not needed"
         case "threads":
-            return ProcessLimit, f"more than threads={limits.threads} or processes={limits.processes} at once; run fewer"
+            most = f"threads={limits.threads} or processes={limits.processes}"
+            return ProcessLimit, f"more than {most} at once; run fewer"
         case _:
             return None
 

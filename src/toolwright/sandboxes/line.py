@@ -26,10 +26,15 @@ OnMessage = Callable[[list[Any], list[Any], int], None]
 
 
 class Line:
-    """One connection. `on_message` gets each message in order, with its blobs and about how many bytes it takes in memory;
-    `on_end` is called once, with the reason."""
+    """One connection.
 
-    def __init__(self, conn: socket.socket, bounds: Bounds, on_message: OnMessage, on_end: Callable[[str], None]) -> None:
+    `on_message` gets each message in order, with its blobs and about how many bytes it takes in memory. `on_end` is
+    called once, with the reason.
+    """
+
+    def __init__(
+        self, conn: socket.socket, bounds: Bounds, on_message: OnMessage, on_end: Callable[[str], None]
+    ) -> None:
         conn.setblocking(False)
         self._conn = conn
         self._fd = conn.fileno()

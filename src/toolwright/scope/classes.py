@@ -9,6 +9,7 @@ import builtins
 import dataclasses
 import enum
 import threading
+from collections.abc import Callable
 from typing import Any, Literal
 
 from toolwright.errors import StaleHandle
@@ -17,6 +18,7 @@ from toolwright.scope.members import is_async, members, module_members, operator
 from toolwright.scope.rules import Place, Rules
 from toolwright.scope.signatures import doc, packed_signature
 
+MIXINS = (str, int, float, bytes)  # what an enum's members may be besides
 Kind = Literal["handle", "record", "model", "namedtuple", "enum", "error"]
 
 
@@ -78,7 +80,7 @@ class Classes:
                 self._by_key.setdefault((cls, "named"), known)
             return known
 
-    def reference(self, known: Known, pack: Any) -> list[Any]:
+    def reference(self, known: Known, pack: Callable[[Any], Any]) -> list[Any]:
         """The class on its way to the guest: its number, and its description the first time."""
         with self._lock:
             if known.told:
@@ -93,7 +95,7 @@ class Classes:
     def _visible(self, place: Place, name: str, data: bool) -> bool:
         return self._rules.verdict(place, name, data=data).visible
 
-    def _about(self, known: Known, pack: Any) -> dict[str, Any]:
+    def _about(self, known: Known, pack: Callable[[Any], Any]) -> dict[str, Any]:
         cls = known.value
         module = str(getattr(cls, "__module__", "") or "")
         about: dict[str, Any] = {
@@ -115,7 +117,7 @@ class Classes:
                 about["fields"] = list(cls._fields)
             case "enum":
                 about["base"] = enum_base(cls)
-                about["mixin"] = next((k.__name__ for k in (str, int, float, bytes) if issubclass(cls, k)), None)
+                about["mixin"] = next((k.__name__ for k in MIXINS if k in cls.__mro__), None)
                 about["members"] = [[n, pack(m.value)] for n, m in cls.__members__.items()]
             case "error":
                 about |= self._error_bases(cls, pack)
@@ -129,7 +131,7 @@ class Classes:
         found = (self._by_key.get((base, which)) for base in cls.__mro__ for which in ((), "named"))
         return sorted({known.number for known in found if known is not None})
 
-    def _error_bases(self, cls: type, pack: Any) -> dict[str, Any]:
+    def _error_bases(self, cls: type, pack: Callable[[Any], Any]) -> dict[str, Any]:
         bases = [b for b in cls.__bases__ if issubclass(b, BaseException) and not is_builtin(b)]
         names = [b.__name__ for b in cls.__bases__ if is_builtin(b) and b is not object]
         place = Place("", cls)
@@ -184,15 +186,16 @@ def enum_base(cls: Any) -> str:
     return "Enum"
 
 
-def kind_of(cls: Any) -> Kind:
+def kind_of(thing: Any) -> Kind:
     """How instances of a class cross."""
-    if not isinstance(cls, type):
+    if not isinstance(thing, type):
         return "handle"
+    cls: type[Any] = thing
     if issubclass(cls, enum.Enum):
         return "enum"
     if issubclass(cls, BaseException):
         return "error"
-    if issubclass(cls, tuple) and hasattr(cls, "_fields") and not _methods(cls, ("count", "index")):
+    if tuple in cls.__mro__ and hasattr(cls, "_fields") and not _methods(cls, ("count", "index")):
         return "namedtuple"
     if is_model(cls) and not _methods(cls, ()):
         return "model"
@@ -210,7 +213,7 @@ def _methods(cls: Any, inherited: tuple[str, ...]) -> bool:
     for base in cls.__mro__:
         if base is object or base is tuple or base.__module__.startswith("pydantic."):
             continue
-        for name, raw in vars(base).items():
+        for name, raw in base.__dict__.items():
             if not name.startswith("_") and name not in skipped and (callable(raw) or hasattr(raw, "__get__")):
                 return True
     return False

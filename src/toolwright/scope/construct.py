@@ -17,6 +17,9 @@ from toolwright.errors import WrongArguments
 from toolwright.scope.classes import Known, field_names
 from toolwright.scope.signatures import annotation_text, signature, signature_text
 from toolwright.scope.verbs import explain
+from toolwright_guest.wire import type_of
+
+_COUNTABLE: tuple[type[Any], ...] = (Sequence, set, frozenset)
 
 
 def from_fields(known: Known, values: list[Any]) -> Any:
@@ -69,12 +72,12 @@ def refuse_cycles(cls: Any, value: Any) -> None:
         number = id(part)
         if left:
             done.add(number)
-        elif type(part) in (list, tuple, dict) and number not in done:
+        elif (kind := type_of(part)) in (list, tuple, dict) and number not in done:
             if number in begun:
                 raise WrongArguments(f"{cls.__name__} takes no data that holds itself")
             begun.add(number)
             pending.append((part, True))
-            pending.extend((child, False) for child in (part.values() if type(part) is dict else part))
+            pending.extend((child, False) for child in (part.values() if kind is dict else part))
 
 
 def _check(cls: Any, fields: Mapping[str, Any]) -> None:
@@ -150,6 +153,6 @@ def _fits_container(value: Any, origin: Any, args: tuple[Any, ...], known: dict[
         return len(value) == len(args) and all(conforms(v, arg, known) for v, arg in zip(value, args, strict=True))
     if issubclass(origin, Mapping) and len(args) == 2:
         return all(conforms(k, args[0], known) and conforms(v, args[1], known) for k, v in value.items())
-    if isinstance(value, Sequence | set | frozenset) and issubclass(origin, Iterable) and len(args) == 1:
+    if isinstance(value, _COUNTABLE) and issubclass(origin, Iterable) and len(args) == 1:
         return all(conforms(v, args[0], known) for v in value) if not isinstance(value, Iterator) else True
     return True

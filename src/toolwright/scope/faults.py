@@ -1,4 +1,4 @@
-"""Exceptions over the boundary, on the host's side: text and plain attributes, never objects, tracebacks or host paths."""
+"""Exceptions over the boundary, on the host's side: text and plain attributes; no objects, tracebacks or host paths."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from toolwright.scope.rules import Place
 from toolwright.scope.signatures import without_addresses
 from toolwright_guest.packing import Packer
 from toolwright_guest.unpacking import Unpacker
-from toolwright_guest.wire import WireError
+from toolwright_guest.wire import WireError, type_of
 
 TEXT_LIMIT = 10_000
 _ATTRIBUTE_TYPES = (type(None), bool, int, float, str)
 _DATA = (*_ATTRIBUTE_TYPES, bytes, dt.datetime, dt.date, dt.time, dt.timedelta, Decimal, UUID)
+_COLLECTIONS: tuple[type[Any], ...] = (list, tuple, set)
 _URL_LOGIN = re.compile(r"(?<=://)[^/\s@:]*:[^/\s@]*@")  # one way to match: the text may be a guest's, and long
 _BEARER = re.compile(r"(?i)\b(bearer|basic|token|api[_-]?key|password|secret)(\s*[=:]\s*|\s+)(['\"]?)[^\s'\",;]{6,}")
 
@@ -64,17 +65,19 @@ def _attributes(error: BaseException) -> dict[str, Any]:
 
 def _is_plain(value: Any, depth: int = 0) -> bool:
     """Whether an attribute is data alone. A path is data too, and says where things lie on the host."""
-    if type(value) in (list, tuple, set, dict) and depth < 5 and len(value) <= 1000:
-        return all(_is_plain(v, depth + 1) for v in (value.values() if type(value) is dict else value))
-    return type(value) in _DATA
+    kind = type_of(value)
+    if kind in (list, tuple, set, dict) and depth < 5 and len(value) <= 1000:
+        return all(_is_plain(v, depth + 1) for v in (value.values() if kind is dict else value))
+    return kind in _DATA
 
 
 def _cleaned(value: Any) -> Any:
-    if type(value) is str:
+    kind = type_of(value)
+    if kind is str:
         return clean(value[:TEXT_LIMIT])
-    if type(value) is dict:
+    if kind is dict:
         return {k: _cleaned(v) for k, v in value.items() if type(k) in _DATA and str(k).lower() not in CREDENTIALS}
-    return type(value)(map(_cleaned, value)) if type(value) in (list, tuple, set) else value
+    return kind(map(_cleaned, value)) if kind in _COLLECTIONS else value
 
 
 def clean(text: str) -> str:
@@ -94,12 +97,12 @@ def _host_paths() -> re.Pattern[str]:
 
 def build(body: Any, classes: Classes, unpacker: Unpacker) -> BaseException:
     """An exception of the guest, for host code: a builtin, a class in scope, or `CodeError` with its name."""
-    if type(body) is not list or len(body) != 4:
+    if type_of(body) is not list or len(body) != 4:
         raise WireError("an exception without its parts")
     kind, packed_args, name, packed_text = body
     args = unpacker.unpack(packed_args)
     text = unpacker.unpack(packed_text)
-    if type(args) is not list or type(name) is not str or type(text) is not str:
+    if type_of(args) is not list or type(name) is not str or type(text) is not str:
         raise WireError("an exception without its parts")
     if type(kind) is int:
         cls: Any = classes.get(kind).value

@@ -1,4 +1,4 @@
-"""Data frames, Arrow tables and arrays on the host's side: Arrow bytes or a raw buffer, where both sides have the library.
+"""Data frames, Arrow tables and arrays on the host's side: Arrow bytes or a buffer, where both sides have the library.
 
 Bytes of a guest are read by pyarrow alone, and validated in full before anything else sees them. What takes few bytes
 and becomes many (compressed buffers, columns of nothing, views that share one text) does not cross.
@@ -15,7 +15,7 @@ from toolwright.errors import CannotCross
 from toolwright_guest import frames as same
 from toolwright_guest.packing import Packer
 from toolwright_guest.unpacking import Unpacker
-from toolwright_guest.wire import WireError
+from toolwright_guest.wire import WireError, type_of
 
 LIBRARIES = ("numpy", "pandas", "polars", "pyarrow")
 _NEEDS = {"pandas": {"pandas", "pyarrow"}, "polars": {"polars"}, "pyarrow": {"pyarrow"}, "numpy": {"numpy"}}
@@ -25,19 +25,19 @@ CELLS = 100_000_000
 
 def pack(value: Any, packer: Packer, guest_has: frozenset[str]) -> Any:
     """The frame as a tree; None when `value` is no frame, or must go by handle because the guest cannot read it."""
-    kind = type(value)
+    kind = type_of(value)
     top = kind.__module__.partition(".")[0]
     if top not in _NEEDS or kind.__name__ not in _TYPES or not _NEEDS[top] <= guest_has:
         return None
     try:
         return same.pack(value, packer)
-    except Exception:  # pyarrow raises its own kinds for columns that Arrow has no type for: such a frame goes by handle
+    except Exception:  # pyarrow raises its own kinds for a column that Arrow has no type for: that goes by handle
         return None
 
 
 def build(body: Any, unpacker: Unpacker, guest_has: frozenset[str]) -> Any:
     """The frame that a guest sent."""
-    if type(body) is not list or len(body) < 2 or type(body[0]) is not str:
+    if type_of(body) is not list or len(body) < 2 or type(body[0]) is not str:
         raise WireError("a frame without its parts")
     name, number, *more = body
     if not _NEEDS.get(name.partition(".")[0], {""}) <= guest_has:
@@ -126,12 +126,12 @@ def _array(data: Any, more: list[Any]) -> Any:
     if len(more) != 2 or type(more[0]) is not str or len(more[0]) > 20 or more[0][1:2] not in same.KINDS:
         raise WireError("an array without its type")
     shape = more[1]
-    if type(shape) is not list or len(shape) > 32 or not all(type(n) is int and n >= 0 for n in shape):
+    if type_of(shape) is not list or len(shape) > 32 or not all(type(n) is int and n >= 0 for n in shape):
         raise WireError("an array without its shape")
     numpy = _library("numpy")
     try:
         dtype = numpy.dtype(more[0])
-        if dtype.hasobject or dtype.itemsize * math.prod(shape) != len(data):
+        if dtype.hasobject or dtype.kind not in same.KINDS or dtype.itemsize * math.prod(shape) != len(data):
             raise WireError("an array whose bytes do not fit its shape")
         return numpy.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
     except (TypeError, ValueError, OverflowError) as error:

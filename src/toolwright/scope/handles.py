@@ -1,7 +1,7 @@
 """Host objects by the number that the guest knows them by.
 
-Numbers count up from 1 and are good on this connection only: holding a number is no authority, holding the connection is.
-An object stays here until the guest has let go of it as many times as it was sent.
+Numbers count up from 1 and are good on this connection only: holding a number is no authority, holding the connection
+is. An object stays here until the guest has let go of it as many times as it was sent.
 """
 
 from __future__ import annotations

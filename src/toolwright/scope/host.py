@@ -25,7 +25,7 @@ from toolwright.scope.scope import Scope
 from toolwright.scope.values import Values, on_loop
 from toolwright.scope.verbs import Verbs, explain
 from toolwright.scope.worker import Worker
-from toolwright_guest.wire import Bounds, Packed, WireError, is_large
+from toolwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
 
 TITLE = 200
 # descriptors from which the function that reads a member of any object can be had
@@ -67,7 +67,7 @@ class ScopeHost:
         names: dict[str, Any] = {}
         for name, value in self._scope.names():
             if not isinstance(value, type) and self._scope.by_handle(value) and not self._values.is_copied(value):
-                self._handles.hold(value, Place(name, type(value)), bound=True)
+                self._handles.hold(value, Place(name, type_of(value)), bound=True)
             names[name] = value
         return self._values.pack(names, "scope")
 
@@ -78,7 +78,7 @@ class ScopeHost:
 
     def value(self, packed: Packed) -> object:
         tree = packed.tree
-        if type(tree) is dict and "stays" in tree:
+        if type_of(tree) is dict and "stays" in tree:
             return tree
         return self._values.unpack(packed)
 
@@ -142,7 +142,7 @@ class ScopeHost:
 
     async def _call(self, call: Call) -> Answer:
         function, facts = self._function(call)
-        if is_async(function) or is_async(getattr(type(function), "__call__", None)):  # noqa: B004
+        if is_async(function) or is_async(getattr(type_of(function), "__call__", None)):  # noqa: B004
             given = await self._args_beside(call)
             work = self._awaited(call, lambda: self._run(function, call, given))
         elif (facts.thread or ("loop" if self._loop_bound(call, function) else "worker")) == "loop":
@@ -172,12 +172,16 @@ class ScopeHost:
         place = held.place if call.name else Place(owner, held.place.kind)
         facts = self._scope.rules.facts(place, call.name or name, facts_of(function))
         if not call.name and not facts.reads and self._scope.rules.verdict(place, name).read_only:
-            raise NotPublic(f"{held.place.path} is refused: this scope is read-only and does not know that it only reads")
+            why = "this scope is read-only and does not know that it only reads"
+            raise NotPublic(f"{held.place.path} is refused: {why}")
         return function, facts
 
     def _class_attribute(self, known: Known, name: str) -> Any:
-        """What the class itself offers: its class methods, and its plain data. Never a method or a property to be called
-        with an object at will: rules that hide a member of an object would not be asked."""
+        """What the class itself offers: its class methods, and its plain data.
+
+        Never a method or a property to be called with an object at will: rules that hide a member of an object would
+        not be asked.
+        """
         member = members(known.value).get(name) if isinstance(known.value, type) else None
         of_class = member is not None and member.kind in ("class", "static")
         plain = member is not None and member.kind == "property" and not isinstance(member.value, ACCESSORS)
@@ -191,11 +195,10 @@ class ScopeHost:
 
     def _run(self, function: Any, call: Call, given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
         args, kwargs = given
-        if call.target > 0 and call.name:
-            kind = self._handles.get(call.target).place.kind
-            named = refused_argument(kind, call.name, (*args, *kwargs.values()))
-            if named is not None:
-                raise NotPublic(f"{self.title(call)} is refused: it would call {named!r}, which is hidden")
+        owner = getattr(function, "__self__", None)  # asked of the function: the guest may hold it without its object
+        named = refused_argument(type_of(owner), getattr(function, "__name__", ""), (*args, *kwargs.values()))
+        if named is not None:
+            raise NotPublic(f"{self.title(call)} is refused: it would call {named!r}, which is hidden")
         try:
             return function(*args, **kwargs)
         except TypeError as error:
@@ -273,10 +276,10 @@ class ScopeHost:
 
     def _args(self, call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
         value = self._values.unpack(call.arguments)
-        if type(value) is tuple and len(value) == 2 and type(value[0]) is tuple and type(value[1]) is dict:
-            return value
-        if type(value) is not tuple:
+        if type_of(value) is not tuple:
             raise WireError("arguments that are none")
+        if len(value) == 2 and type_of(value[0]) is tuple and type_of(value[1]) is dict:
+            return value
         return value, {}
 
     def _path(self, call: Call) -> str:
@@ -287,7 +290,7 @@ class ScopeHost:
 
 
 def _is_plain_method(held: Held, name: str) -> bool:
-    member = members(type(held.value)).get(name)
+    member = members(type_of(held.value)).get(name)
     return member is not None and member.kind != "property"
 
 

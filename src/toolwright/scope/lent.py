@@ -42,9 +42,9 @@ class Lender:
             if len(self._lent) >= LIVE:
                 raise CallLimit(f"more than {LIVE} guest functions are held by the host at once; lend fewer")
             known = self._lent[number] = made(self, number, kind, name)
-            finalizer = weakref.finalize(known, _give_back, self, number, known._counts)
+            finalizer = weakref.finalize(known, _give_back, self, number, _counts_of(known))
             finalizer.atexit = False
-        known._counts[0] += 1
+        _counts_of(known)[0] += 1
         return known
 
     def number_of(self, lent: Any) -> int | None:
@@ -69,6 +69,10 @@ class Lender:
         if not answer.failed:
             return value
         raise value if isinstance(value, BaseException) else GuestGone("a guest function failed without an exception")
+
+
+def _counts_of(lent: Any) -> list[int]:
+    return lent._counts
 
 
 def _give_back(lender: Lender, number: int, counts: list[int]) -> None:

@@ -75,7 +75,7 @@ def _raw(kind: type) -> Iterator[tuple[str, Any]]:
 
 def _member(name: str, raw: Any) -> Member | None:
     if isinstance(raw, staticmethod | classmethod):
-        function: Any = raw.__func__
+        function = _function(raw)
         how: Kind = "static" if isinstance(raw, staticmethod) else "class"
         return Member(name=name, kind=how, value=function, is_async=is_async(function))
     if isinstance(raw, types.ClassMethodDescriptorType):
@@ -87,6 +87,10 @@ def _member(name: str, raw: Any) -> Member | None:
     if callable(getattr(raw, "__wrapped__", None)) and callable(raw):
         return Member(name=name, kind="method", value=raw, is_async=is_async(raw))
     return Member(name=name, kind="property", value=raw)
+
+
+def _function(method: Any) -> Any:
+    return method.__func__
 
 
 def is_async(function: Any) -> bool:

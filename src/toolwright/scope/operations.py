@@ -1,4 +1,4 @@
-"""What is known of an operation, said once: by `@operation` on a function of yours, or by `scope.declare` on any other."""
+"""What is known of an operation, said once: by `@operation` on a function of yours, by `scope.declare` on any other."""
 
 from __future__ import annotations
 

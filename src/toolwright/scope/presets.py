@@ -15,9 +15,9 @@ from typing import Any, cast
 # attributes (never methods) that carry a credential wherever they are found
 CREDENTIALS = frozenset(
     "api_key apikey api_token access_key access_token auth auth_token authorization aws_access_key_id "
-    "aws_secret_access_key aws_session_token bearer_token client_secret connection_string cookies credential credentials "
-    "id_token passphrase passwd password private_key pwd refresh_token secret secret_key secrets session_token "
-    "signing_key ssh_key token webhook_secret".split()
+    "aws_secret_access_key aws_session_token bearer_token client_secret connection_string cookies credential "
+    "credentials id_token passphrase passwd password private_key pwd refresh_token secret secret_key secrets "
+    "session_token signing_key ssh_key token webhook_secret".split()
 )
 
 _HTTP = "headers auth cookies params cert verify trust_env proxies event_hooks build_request send transport adapters"
@@ -52,8 +52,8 @@ HIDDEN: dict[str, str] = {
     "anthropic.*": "auth_headers default_headers custom_auth with_options copy",
     "paramiko.*": "get_transport",
     "pandas.*": "eval query to_pickle to_csv to_excel to_parquet to_feather to_hdf to_sql to_stata to_orc to_clipboard "
-    "to_html to_latex to_markdown to_xml to_json to_gbq attrs flags pipe",
-    "polars.*": "write_* sink_* serialize sql lazy_sql",
+    "to_html to_latex to_markdown to_xml to_json to_gbq to_string to_iceberg to_typst attrs flags pipe",
+    "polars.*": "write_* sink_* serialize deserialize sql lazy_sql show_graph",
     "pyarrow.*": "to_pandas_dtype",
     "pydantic.*Secret*": "get_secret_value",
     "pathlib.Path": "",
@@ -90,10 +90,14 @@ def refused_argument(kind: type, method: str, arguments: Iterable[Any]) -> str |
     if method not in BY_NAME.get(kind.__module__.partition(".")[0], ()):
         return None
     pending = list(arguments)
+    seen: set[int] = set()  # a guest's list may hold itself
     while pending:
         value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
         if isinstance(value, str) and (value.startswith("_") or hides(kind, value)):
-            return value
+            return value[:100]
         if isinstance(value, dict):
             pending.extend(cast(dict[Any, Any], value).values())
         elif isinstance(value, list | tuple | set):

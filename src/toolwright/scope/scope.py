@@ -6,13 +6,14 @@ import dataclasses
 import keyword
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from toolwright.errors import UsageError
 from toolwright.scope.classes import kind_of
 from toolwright.scope.members import FUNCTIONS, members
 from toolwright.scope.rules import Rules
 from toolwright_guest import packing
+from toolwright_guest.wire import type_of
 
 
 class Scope:
@@ -38,7 +39,8 @@ class Scope:
     def bind(self, name: str, value: Any) -> None:
         """Give guest code `value` under `name`."""
         if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
-            raise UsageError(f"{name!r} cannot be a name in scope: give a Python identifier without a leading underscore")
+            needs = "give a Python identifier without a leading underscore"
+            raise UsageError(f"{name!r} cannot be a name in scope: {needs}")
         self._names[name] = value
 
     def declare(
@@ -50,7 +52,7 @@ class Scope:
         read_only: bool = False,
         **facts: Any,
     ) -> None:
-        """Say what is known of members (by a pattern such as "crm.contacts.*"), or that guest code may build a class."""
+        """Say what is known of members (by a pattern like "crm.contacts.*"), or that guest code may build a class."""
         if isinstance(what, str):
             self.rules.add(what, hide=hide, only=only, read_only=read_only, **facts)
             return
@@ -90,7 +92,7 @@ class Scope:
             if isinstance(value, FUNCTIONS):
                 yield from _records_in(value)
             elif not isinstance(value, type):
-                for member in members(type(value)).values():
+                for member in members(type_of(value)).values():
                     if member.kind != "property":
                         yield from _records_in(member.value)
 
@@ -105,13 +107,13 @@ def _records_in(function: Callable[..., Any]) -> Iterator[type]:
     pending = list(hints.values())
     seen: set[Any] = set()
     while pending:
-        hint = pending.pop()
+        hint: Any = pending.pop()
         if isinstance(hint, type) and hint not in seen and kind_of(hint) in ("record", "model", "enum", "namedtuple"):
             seen.add(hint)
             yield hint
             if dataclasses.is_dataclass(hint):
                 pending.extend(_field_hints(hint))
-            pending.extend(f.annotation for f in getattr(hint, "model_fields", {}).values())
+            pending.extend(f.annotation for f in getattr(cast(Any, hint), "model_fields", {}).values())
         pending.extend(typing.get_args(hint))
 
 

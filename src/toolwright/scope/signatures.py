@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 DOC_LIMIT = 600
+_CONTAINERS: tuple[type[Any], ...] = (list, dict, tuple, set)
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -53,7 +54,7 @@ def default_text(value: Any) -> str:
     if value is None or type(value) in (int, float, str, bool, bytes):
         text = repr(value)
         return text if len(text) <= 60 else "..."
-    if isinstance(value, list | dict | tuple | set) and not value:
+    if isinstance(value, _CONTAINERS) and not value:
         return repr(value)
     return "..."
 

@@ -12,9 +12,11 @@ from toolwright.scope.members import FUNCTIONS, Member, is_async, members, modul
 from toolwright.scope.rules import Place, Rules
 from toolwright.scope.scope import Scope
 from toolwright.scope.signatures import annotation_text, default_text, doc, signature_text
+from toolwright_guest.wire import type_of
 
 DOC_LINES = 12
-_SHOWN_OPERATORS = ("__len__", "__contains__", "__getitem__", "__setitem__", "__iter__", "__call__", "__enter__", "__aenter__")
+_SHOWN_OPERATORS = "__len__ __contains__ __getitem__ __setitem__ __iter__ __call__ __enter__ __aenter__".split()
+_PLAIN: tuple[type[Any], ...] = (bool, int, float, str, bytes, list, tuple, dict, set, frozenset)
 
 
 def stub(scope: Scope, name: str) -> str:
@@ -29,18 +31,18 @@ def stub(scope: Scope, name: str) -> str:
 
 def _step(rules: Rules, value: Any, path: str, part: str) -> Any:
     """The member `part` of a value, read as the guest would get it."""
-    kind = type(value)
+    kind = type_of(value)
     if isinstance(value, types.ModuleType):
         shown = module_members(value)
         if part in shown and rules.verdict(Place(path, kind), part).visible:
             return shown[part]
         raise KeyError(part)
-    owner = value if isinstance(value, type) else kind
+    owner: type[Any] = value if issubclass(kind, type) else kind
     member = members(owner).get(part)
     data = member is None or member.kind == "property"
     if not rules.verdict(Place(path, owner), part, data=data).visible:
         raise KeyError(part)
-    if isinstance(value, dict) and part in value:
+    if issubclass(kind, dict) and part in value:
         return value[part]
     try:
         return getattr(value, part)
@@ -56,9 +58,10 @@ def _stub(rules: Rules, value: Any, path: str) -> str:
         return _module_stub(rules, value, path)
     if isinstance(value, FUNCTIONS) or (callable(value) and hasattr(value, "__name__")):
         return function_stub(value, short)
-    if value is None or isinstance(value, bool | int | float | str | bytes | list | tuple | dict | set | frozenset):
-        return f"{short}: {type(value).__name__}  # {default_text(value) if not isinstance(value, dict) else 'a dict'}\n"
-    return f"{short}: {type(value).__name__}\n\n{class_stub(rules, type(value), path, instance=value)}"
+    kind = type_of(value)
+    if value is None or issubclass(kind, _PLAIN):
+        return f"{short}: {kind.__name__}  # {'a dict' if issubclass(kind, dict) else default_text(value)}\n"
+    return f"{short}: {kind.__name__}\n\n{class_stub(rules, kind, path, instance=value)}"
 
 
 def function_stub(function: Any, name: str, *, bound: bool = False, indent: str = "", first: str = "") -> str:
@@ -90,7 +93,8 @@ def class_stub(rules: Rules, cls: type, path: str, *, instance: Any = None) -> s
     lines += _instance_attributes(rules, place, cls, instance)
     for name in operators(cls):
         if name in _SHOWN_OPERATORS:
-            lines.append(function_stub(getattr(cls, name), name, bound=True, indent="    ", first="self").split("\n")[0])
+            made = function_stub(getattr(cls, name), name, bound=True, indent="    ", first="self")
+            lines.append(made.split("\n")[0])
             lines.append(" ...\n" if not lines[-1].endswith("...") else "\n")
     return "".join(lines) if len([x for x in lines if x]) > 1 else lines[0] + "    ...\n"
 
@@ -115,8 +119,8 @@ def _has_getter(value: Any) -> bool:
 
 
 def _instance_attributes(rules: Rules, place: Place, cls: type, instance: Any) -> list[str]:
-    own = getattr(instance, "__dict__", None)
-    if type(own) is not dict:
+    own: Any = getattr(instance, "__dict__", None)
+    if type_of(own) is not dict:
         return []
     hints = getattr(cls, "__annotations__", {})
     return [

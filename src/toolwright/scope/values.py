@@ -9,7 +9,6 @@ import asyncio
 import collections
 import enum
 import functools
-import operator
 import types
 from typing import Any
 
@@ -23,14 +22,15 @@ from toolwright.scope.members import FUNCTIONS, is_async
 from toolwright.scope.presets import NEVER
 from toolwright.scope.rules import Place
 from toolwright.scope.signatures import doc, packed_signature
-from toolwright_guest.records import TYPES
 from toolwright_guest.packing import Packer
+from toolwright_guest.records import TYPES
 from toolwright_guest.unpacking import Unpacker
-from toolwright_guest.wire import Bounds, Packed, WireError
+from toolwright_guest.wire import Bounds, Packed, WireError, type_of
 
 PATH_PARTS = 6
-_PLAIN = (str, int, float, bytes)
+_PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)
 _DICTS = (collections.OrderedDict, collections.defaultdict, collections.Counter)
+_NEVER = (*NEVER, types.ModuleType)
 ATOMS = (type(None), bool, int, float, str, bytes, complex)
 
 
@@ -77,12 +77,12 @@ class Values:
         by_value = self._by_value(value, path, packer)
         if by_value is not None:
             return by_value
-        if isinstance(value, NEVER) or isinstance(value, types.ModuleType):
+        if isinstance(value, _NEVER):
             raise CannotCross(f"a {type(value).__name__} never crosses; bind what you need of it by name")
-        return self._handle(value, Place(step(path, value), type(value)), packer)
+        return self._handle(value, Place(step(path, value), type_of(value)), packer)
 
     def _by_value(self, value: Any, path: str, packer: Packer) -> Any:
-        kind = type(value)
+        kind = type_of(value)
         framed = frames.pack(value, packer, self.frame_kinds)
         if framed is not None:
             return framed
@@ -122,7 +122,7 @@ class Values:
         held = self.handles.hold(value, place)
         if isinstance(value, (*FUNCTIONS, functools.partial)):
             return {"f": [held.handle, _function_about(value, held)]}
-        cls = value if isinstance(value, types.ModuleType) else type(value)
+        cls: Any = value if isinstance(value, types.ModuleType) else type_of(value)
         number, about = self.classes.reference(self.classes.enter(cls, held.place, by_handle=True), packer.pack)
         return {"h": [held.handle, number, about]}
 
@@ -157,9 +157,8 @@ class Values:
     def _buildable(self, number: object) -> Known:
         known = self.classes.get(number)
         if not known.buildable:
-            raise CannotCross(
-                f"a {known.value.__name__} cannot be built by guest code: bind the class by name, or declare it in the scope"
-            )
+            how = "bind the class by name, or declare it in the scope"
+            raise CannotCross(f"a {known.value.__name__} cannot be built by guest code: {how}")
         return known
 
     def _record(self, number: object) -> Known:
@@ -171,7 +170,9 @@ class Values:
         if known.kind == "enum" and type(name) is str and name in known.value.__members__:
             return known.value.__members__[name]
         if known.kind == "enum" and type(name) is int and issubclass(known.value, enum.Flag):
-            every = functools.reduce(operator.or_, (member.value for member in known.value), 0)
+            every = 0
+            for member in known.value:
+                every |= member.value
             if not name & ~every:  # an enum keeps each combination for good
                 return known.value(name)
         raise WireError("an enum member that is none")
@@ -185,8 +186,8 @@ def step(path: str, value: Any) -> str:
 
 
 def is_by_value(value: Any, depth: int = 0, seen: set[int] | None = None) -> bool:
-    """Whether a record holds only what crosses by value. Each part is looked at once, in however many places it stands."""
-    kind = type(value)
+    """Whether a record holds only what crosses by value. A part is looked at once, in however many places it stands."""
+    kind = type_of(value)
     if kind in ATOMS or depth > 50:
         return depth <= 50
     seen = set() if seen is None else seen
@@ -220,7 +221,7 @@ def _function_about(function: Any, held: Held) -> dict[str, Any]:
 
 
 def _parts(body: Any, count: int) -> list[Any]:
-    if type(body) is not list or len(body) != count:
+    if type_of(body) is not list or len(body) != count:
         raise WireError("a tag with the wrong parts")
     return body
 
@@ -228,7 +229,7 @@ def _parts(body: Any, count: int) -> list[Any]:
 def on_loop(value: Any) -> bool:
     """Whether an object belongs to the event loop, so that only the loop's thread may touch it."""
     top = type(value).__module__.partition(".")[0].lstrip("_")
-    return top == "asyncio" or isinstance(value, asyncio.Future) or isinstance(value, types.AsyncGeneratorType)
+    return top == "asyncio" or isinstance(value, (asyncio.Future, types.AsyncGeneratorType))
 
 
 def is_awaitable_operator(name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from toolwright.errors import NotPublic, WrongArguments
@@ -13,19 +14,54 @@ from toolwright.scope.members import FUNCTIONS, MACHINERY, members, module_membe
 from toolwright.scope.operations import facts_of
 from toolwright.scope.rules import Rules
 from toolwright.scope.signatures import signature, signature_text, without_addresses
-from toolwright_guest.wire import WireError
+from toolwright_guest.wire import WireError, type_of
 
 LOOK_AHEAD = 256
 # iterators over plain containers: reading ahead runs nobody's code
+_NOTHING: dict[Any, Any] = {}
+_SAFE: tuple[Iterable[Any], ...] = ([], (), _NOTHING, set(), "", b"", range(0), bytearray())
 _SAFE_ITERATORS = frozenset(
-    type(iter(c)) for c in ([], (), {}, set(), "", b"", range(0), {}.keys(), {}.values(), {}.items(), bytearray())
+    type_of(iter(c)) for c in (*_SAFE, _NOTHING.keys(), _NOTHING.values(), _NOTHING.items())
 )
 
-_BINARY = {
+
+def _special(name: str) -> Callable[[Any], Any]:
+    return lambda value: getattr(type_of(value), name)(value)
+
+
+def _reflected(name: str) -> Callable[[Any, Any], Any]:
+    return lambda value, other: getattr(type_of(value), name)(value, other)
+
+
+def _repr(value: Any) -> str:
+    return clean(repr(value))
+
+
+def _str(value: Any) -> str:
+    return without_addresses(str(value))
+
+
+def _format(value: Any, spec: Any) -> str:
+    return without_addresses(format(value, str(spec)))
+
+
+def _exit(value: Any, error: Any = None) -> Any:
+    return type_of(value).__exit__(value, *_exc_info(error))
+
+
+def _aexit(value: Any, error: Any = None) -> Any:
+    return type_of(value).__aexit__(value, *_exc_info(error))
+
+
+def _exc_info(error: Any) -> tuple[Any, Any, Any]:
+    return (type(error), error, None) if isinstance(error, BaseException) else (None, None, None)
+
+
+_BINARY: dict[str, Callable[..., Any]] = {
     name: getattr(operator, f"__{name}__")
     for name in "add sub mul matmul truediv floordiv mod pow lshift rshift and or xor".split()
 } | {"divmod": divmod}
-_OPERATORS: dict[str, Any] = {
+_OPERATORS: dict[str, Callable[..., Any]] = {
     "__len__": len,
     "__contains__": operator.contains,
     "__getitem__": operator.getitem,
@@ -46,30 +82,27 @@ _OPERATORS: dict[str, Any] = {
     "__bool__": bool,
     "__bytes__": bytes,
     "__hash__": hash,
-    "__repr__": lambda value: clean(repr(value)),
-    "__str__": lambda value: without_addresses(str(value)),
-    "__format__": lambda value, spec: without_addresses(format(value, str(spec))),
-    "__trunc__": lambda value: type(value).__trunc__(value),
-    "__floor__": lambda value: type(value).__floor__(value),
-    "__ceil__": lambda value: type(value).__ceil__(value),
+    "__repr__": _repr,
+    "__str__": _str,
+    "__format__": _format,
+    "__trunc__": _special("__trunc__"),
+    "__floor__": _special("__floor__"),
+    "__ceil__": _special("__ceil__"),
     "__aiter__": aiter,
     "__anext__": anext,
-    "__enter__": lambda value: type(value).__enter__(value),
-    "__exit__": lambda value, error=None: type(value).__exit__(value, *_exc_info(error)),
-    "__aenter__": lambda value: type(value).__aenter__(value),
-    "__aexit__": lambda value, error=None: type(value).__aexit__(value, *_exc_info(error)),
+    "__enter__": _special("__enter__"),
+    "__exit__": _exit,
+    "__aenter__": _special("__aenter__"),
+    "__aexit__": _aexit,
     **{f"__{n}__": getattr(operator, f"__{n}__") for n in ("lt", "le", "gt", "ge", "eq", "ne")},
     **{f"__{n}__": f for n, f in _BINARY.items()},
     # asked for when the guest's own operand had no answer: that one is not tried again (`"%r" % value` would be one)
-    **{f"__r{n}__": (lambda name: lambda value, other: getattr(type(value), name)(value, other))(f"__r{n}__") for n in _BINARY},
+    **{f"__r{n}__": _reflected(f"__r{n}__") for n in _BINARY},
     **{f"__i{n}__": getattr(operator, f"__i{n}__") for n in _BINARY if n != "divmod"},
 }
+_MACHINES: tuple[type[Any], ...] = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _IN_PLACE = frozenset(f"__i{n}__" for n in _BINARY)
 _WRITES = _IN_PLACE | {"__setitem__", "__delitem__"}
-
-
-def _exc_info(error: Any) -> tuple[Any, Any, Any]:
-    return (type(error), error, None) if isinstance(error, BaseException) else (None, None, None)
 
 
 class Verbs:
@@ -86,7 +119,8 @@ class Verbs:
         value = self._attribute(held, name)
         facts = self._rules.facts(held.place, name, facts_of(value))
         if verdict.read_only and not facts.reads:
-            raise NotPublic(f"{held.place.path}.{name} is refused: this scope is read-only and does not know that it only reads")
+            why = "this scope is read-only and does not know that it only reads"
+            raise NotPublic(f"{held.place.path}.{name} is refused: {why}")
         return value
 
     def get(self, held: Held, name: str) -> Any:
@@ -109,17 +143,18 @@ class Verbs:
         if isinstance(held.value, types.ModuleType):
             names = set(module_members(held.value))
         else:
-            own = getattr(held.value, "__dict__", None)
-            names = {*members(type(held.value)), *(own if type(own) is dict else ())}
-        return sorted(
-            n for n in names if isinstance(n, str) and self._rules.verdict(held.place, n, data=self._is_data(held, n)).visible
-        )
+            own: Any = getattr(held.value, "__dict__", None)
+            names = {*members(type_of(held.value)), *(own if type_of(own) is dict else ())}
+        return sorted(n for n in names if isinstance(n, str) and self._shows(held, n))
+
+    def _shows(self, held: Held, name: str) -> bool:
+        return self._rules.verdict(held.place, name, data=self._is_data(held, name)).visible
 
     def operator(self, held: Held, name: str, args: tuple[Any, ...]) -> Any:
         run = _OPERATORS.get(name)
         if run is None:
             raise WireError(f"an operator {name!r:.40} that no guest asks for")
-        if name not in operators(type(held.value)) or isinstance(held.value, FUNCTIONS):
+        if name not in operators(type_of(held.value)) or isinstance(held.value, FUNCTIONS):
             # what Python would do in its place may never end (`in` on an endless iterator), or tell an address (`hash`)
             raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here")
         if name in _WRITES and self._rules.verdict(held.place, name.strip("_")).read_only:
@@ -138,7 +173,7 @@ class Verbs:
         return found, True
 
     def _is_data(self, held: Held, name: str) -> bool:
-        member = members(type(held.value)).get(name)
+        member = members(type_of(held.value)).get(name)
         return member is None or member.kind == "property"
 
     def _writable(self, held: Held, name: str) -> None:
@@ -157,9 +192,7 @@ class Verbs:
             if name not in shown:
                 raise NotPublic(f"module {held.place.path!r} shows no {name!r} here")
             return shown[name]
-        if name.startswith(MACHINERY) and isinstance(
-            held.value, types.GeneratorType | types.CoroutineType | types.AsyncGeneratorType
-        ):
+        if name.startswith(MACHINERY) and isinstance(held.value, _MACHINES):
             raise NotPublic(f"{type(held.value).__name__!r} object has no attribute {name!r} here")
         if self._is_data(held, name):
             self._rules.require(held.place, name, data=True)

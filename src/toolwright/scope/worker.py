@@ -37,14 +37,14 @@ class _Job:
         try:
             result = self.context.run(self.work)
         except BaseException as error:  # handed to the one who waits, whatever it is
-            self._settle(asyncio.Future.set_exception, error)
+            self._settle(self.future.set_exception, error)
         else:
-            self._settle(asyncio.Future.set_result, result)
+            self._settle(self.future.set_result, result)
 
-    def _settle(self, settle: Any, value: Any) -> None:
+    def _settle(self, settle: Callable[[Any], None], value: Any) -> None:
         def set_if_waiting() -> None:
             if not self.future.done():
-                settle(self.future, value)
+                settle(value)
 
         try:
             self.loop.call_soon_threadsafe(set_if_waiting)
@@ -63,7 +63,7 @@ class Worker:
         self._doing = False
 
     async def run(self, work: Callable[[], T]) -> T:
-        """The result of `work`, done on the thread. Cancelled before it began, it never begins; otherwise it goes on to its end."""
+        """The result of `work`, done on the thread. Cancelled, it never begins, or goes on to its end."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         if self._thread is None:

@@ -16,11 +16,12 @@ os.path.isdir("inbox/old")
 import time
 
 end = time.monotonic() + 1.5
-done = 0
+done = tries = 0
 while time.monotonic() < end:
     try:
         os.makedirs("inbox/old/deep/deeper", exist_ok=True)
-        os.rename("inbox/old/deep", f"kept{done}")
+        tries += 1
+        os.rename("inbox/old/deep", f"kept{tries}")
         os.symlink(places["canary_dir"], "inbox/old/deep")
         os.symlink(places["neighbour_workspace"], "inbox/old/next")
         done += 1

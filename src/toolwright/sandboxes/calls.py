@@ -1,0 +1,149 @@
+"""The calls that one guest has under way: counted, bounded, handed to the host, and told to who listens to the cell.
+
+It does not know how a call came or what ends a guest: it gives the answer to `send` and a breach to `kill`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from toolwright.doors import Answer, Call, Host
+from toolwright.errors import CallLimit, Crashed, GuestError, ProtocolError
+from toolwright.events import CallFinished, CallStarted
+from toolwright.sandboxes import exits
+from toolwright.sandboxes.base import CallRecord, Limits, OnEvent
+from toolwright_guest.wire import NOTHING, WireError
+
+IN_FLIGHT = 1000
+IN_FLIGHT_BYTES = 256 << 20
+LENIENCE = 1000  # calls over the limit that are refused one by one, before the guest is ended
+
+Send = Callable[[list[Any], list[Any]], None]
+Kill = Callable[[GuestError], None]
+
+
+class Cell:
+    """The cell that runs now."""
+
+    def __init__(self, number: int, on_event: OnEvent | None) -> None:
+        self.number = number
+        self.on_event = on_event
+        self.calls: list[CallRecord] = []
+        self.began = time.monotonic()
+        self.report: asyncio.Future[tuple[str, Any, list[Any]]] = asyncio.get_running_loop().create_future()
+
+
+class Calls:
+    """`drain` reads what the guest printed before a call, so that it is told before it."""
+
+    def __init__(self, host: Host, limits: Limits, send: Send, drain: Callable[[], None], kill: Kill) -> None:
+        self.cell: Cell | None = None
+        self._host = host
+        self._limits = limits
+        self._send = send
+        self._drain = drain
+        self._kill = kill
+        self._loop = asyncio.get_running_loop()
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._asked = self._cancels = 0  # since the last cell began, by it or by what it left running
+        self._bytes = 0  # of the calls under way
+
+    def begin(self, cell: Cell) -> None:
+        self.cell = cell
+        self._asked = self._cancels = 0
+
+    @property
+    def over_limit(self) -> bool:
+        """Whether the cell has asked for more than it may."""
+        return self._asked > self._limits.host_calls
+
+    @property
+    def under_way(self) -> list[asyncio.Task[None]]:
+        return list(self._tasks.values())
+
+    def ask(self, call: Call, size: int) -> None:
+        """Begin a call whose arguments take about `size` bytes."""
+        if call.id in self._tasks:
+            raise WireError("a call with the number of another")
+        refused = self._refused(size)
+        if refused is not None:
+            call, size = replace(call, arguments=NOTHING), 0
+        title = self._host.title(call)
+        cell = self.cell
+        if cell is not None and cell.on_event is not None:
+            self._drain()
+            cell.on_event(CallStarted(cell=cell.number, call=call.id, name=title))
+        work = self._serve(call, title, cell, refused)
+        task = self._tasks[call.id] = self._loop.create_task(work)
+        self._bytes += size
+        task.add_done_callback(lambda done: self._served(call.id, size, done))
+
+    def cancel(self, number: int) -> None:
+        """The guest no longer waits for this call."""
+        self._cancels += 1
+        if self._cancels > self._asked + IN_FLIGHT:
+            raise WireError("more calls cancelled than made")
+        task = self._tasks.get(number)
+        if task is not None:
+            task.cancel()
+
+    def stop(self) -> None:
+        for task in self._tasks.values():
+            task.cancel()
+
+    async def stopped(self) -> None:
+        """When the last of them has ended."""
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    def _refused(self, size: int) -> str | None:
+        self._asked += 1
+        over = self._asked - self._limits.host_calls
+        if over > LENIENCE:
+            self._kill(CallLimit(f"the cell made more than host_calls={self._limits.host_calls}. {exits.GONE}"))
+        if over > 0:
+            return f"the cell made more than host_calls={self._limits.host_calls}; ask for more at a time"
+        if self._bytes and self._bytes + size > IN_FLIGHT_BYTES:
+            return "the arguments of the calls under way are too large together; await some first"
+        if len(self._tasks) >= IN_FLIGHT:
+            return f"more than {IN_FLIGHT} host calls are under way at once; await some first"
+        return None
+
+    async def _serve(self, call: Call, title: str, cell: Cell | None, refused: str | None) -> None:
+        began = time.monotonic()
+        if refused is not None:
+            answer = self._host.refusal(CallLimit(refused))
+        else:
+            answer = await self._host.call(call)
+        self._send(["a", call.id, 0 if answer.failed else 1, answer.value.tree], answer.value.blobs)
+        if cell is None:
+            return
+        record = CallRecord(name=title, duration_s=time.monotonic() - began, error=_error_text(answer))
+        cell.calls.append(record)
+        if cell.on_event is not None:
+            finished = CallFinished(
+                cell=cell.number, call=call.id, name=title, duration_s=record.duration_s, error=record.error
+            )
+            cell.on_event(finished)
+
+    def _served(self, number: int, size: int, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(number, None)
+        self._bytes -= size
+        if not task.cancelled() and (error := task.exception()) is not None:
+            if isinstance(error, WireError):
+                self._kill(ProtocolError(f"the guest broke the protocol ({error}). {exits.GONE}"))
+            else:
+                self._kill(Crashed(f"the host failed to answer a call ({type(error).__name__}). {exits.GONE}"))
+                self._loop.call_exception_handler({"message": "toolwright: a host call failed", "exception": error})
+
+
+def _error_text(answer: Answer) -> str | None:
+    if not answer.failed:
+        return None
+    about, _, _, text = answer.value.tree["E"]
+    described: dict[str, Any] = {} if type(about) is str else about[1] or {}
+    name = about if type(about) is str else described.get("name", "error")
+    return f"{name}: {text}"[:500]
