@@ -115,8 +115,8 @@ class Timeline:
 
     console: Console
     began: float = field(default_factory=time.perf_counter)
-    open: dict[int, float] = field(default_factory=dict)
-    calls: list[tuple[str, float, float]] = field(default_factory=list)
+    open: dict[int, float] = field(default_factory=dict[int, float])
+    calls: list[tuple[str, float, float]] = field(default_factory=list[tuple[str, float, float]])
     partial: str = ""
 
     def hear(self, event: Event) -> None:

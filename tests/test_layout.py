@@ -24,9 +24,29 @@ ORDER = (
     "memory skills runtime agent plans evals telemetry durable server cli testing"
 ).split()
 
-# Where `except Exception` may stand, and why: "path:function" -> reason. About four, for the whole project.
+# Where `except Exception` may stand, and why: "path:function" -> reason. Each is a place where somebody else's code
+# runs, and where what it raises has one who must hear of it.
 OUTER_EDGES: dict[str, str] = {
+    # the developer's modules
     "toolwright/cli/exec.py:_bound": "importing the developer's own module may raise anything; it is told in one line",
+    "toolwright_guest/zygote.py:_preload": "what a package raises while it is imported is a warning to the operator",
+    # host objects
+    "toolwright/scope/host.py:ScopeHost.call": "whatever a host object raises is the guest's answer",
+    "toolwright/scope/host.py:ScopeHost._on.answer": "the same edge on the worker's side, where the answer is packed",
+    "toolwright/scope/worker.py:_Job.do": "whatever the work raises, on its thread, is raised to the one who awaits it",
+    "toolwright/scope/faults.py:_text": "an exception whose __str__ fails still crosses, with that as its text",
+    "toolwright/scope/frames.py:pack": "pyarrow and polars raise kinds of their own, and are not imported to name them",
+    "toolwright/sandboxes/interpreter.py:ProcessInterpreter._value": "a record's class checks the guest's fields as it "
+    "likes; what it refuses is told and not built",
+    # guest code, caught in the guest
+    "toolwright_guest/interpreter.py:Guest._run": "whatever a cell raises, SystemExit too, is its outcome",
+    "toolwright_guest/interpreter.py:_repr": "a value's __repr__ is guest code; where it fails, that is its text",
+    "toolwright_guest/interpreter.py:_flush": "the cell may have put any object in the place of sys.stdout",
+    "toolwright_guest/cells.py:told": "an exception whose own formatting raises is still the cell's error",
+    "toolwright_guest/cells.py:_text_of": "an exception's __str__ is guest code, and may be hostile",
+    "toolwright_guest/faults.py:pack": "an exception's __str__ is guest code, and may be hostile",
+    "toolwright_guest/world.py:World.serve": "whatever a guest function raises is the answer to the host code",
+    "toolwright_guest/world.py:World._reply": "a result that cannot be packed is the guest function's failure",
 }
 
 # What guest code may import beside the standard library, inside a function and where the guest has it: name -> reason.

@@ -35,7 +35,6 @@ from toolwright.errors import (
     GuestGone,
     MemoryLimit,
     PlatformError,
-    ProtocolError,
     TimeLimit,
     WorkspaceLimit,
 )
@@ -349,7 +348,7 @@ async def test_a_preset_hides_names_and_not_what_other_methods_reach(tmp_path: P
         """Writes a frame wherever it is told to."""
 
         def save(self, frame: pd.DataFrame, path: str) -> None:
-            frame.to_csv(path)
+            frame.to_csv(path)  # pyright: ignore[reportUnknownMemberType]  pandas leaves a callable untyped
 
     frame = pd.DataFrame({"n": [1]})
     target = tmp_path / "out.csv"

@@ -1,4 +1,5 @@
 import toolwright
+from toolwright.errors import CodeError
 
 
 class NoSuchBook(LookupError):
@@ -22,8 +23,10 @@ async def main() -> None:
         print(caught.stdout, end="")
         print(str((await rt.execute("price(name='Emma')")).error).splitlines()[-1])
         failed = await rt.execute("pages = 320\nperday = pages / (len('ab') - 2)")
-        print(type(failed.error).__name__, failed.error.type, failed.error.line)
-        print(failed.error)
+        error = failed.error
+        assert isinstance(error, CodeError)
+        print(type(error).__name__, error.type, error.line)
+        print(error)
 
 
 toolwright.run(main())

@@ -1,29 +1,29 @@
 """Every error Toolwright raises, sorted by who must act.
 
-    ToolwrightError
-    ├── UsageError                the developer: a wrong argument, a wrong order of calls
-    ├── GuestGone                 host code whose guest function has no guest any more
-    ├── PlatformError             the operator: the machine does not give what was asked
-    │   ├── IsolationMissing      a layer that the operator's minimum names
-    │   ├── PackagesFailed        the guest's packages could not be installed
-    │   └── SandboxDied           the zygote ended, or did not start
-    └── GuestError                the agent: the text goes to the model
-        ├── CodeError             the cell raised
-        ├── Crashed               the guest process died: a signal, `os._exit`
-        ├── Cancelled             the host cancelled the cell
-        ├── ProtocolError         the guest sent what no guest sends
-        ├── LimitExceeded
-        │   ├── TimeLimit         wall_s            ├── CpuLimit         cpu_s
-        │   ├── MemoryLimit       memory_mb         ├── ProcessLimit     processes, threads
-        │   ├── OpenFilesLimit    open_files        ├── FileSizeLimit    file_mb
-        │   ├── WorkspaceLimit    workspace_mb      ├── OutputLimit      output_kb
-        │   └── CallLimit         host_calls, calls in flight, live handles
-        ├── NotPublic             also an AttributeError: the name is not there for guest code
-        ├── NotInScope            also a NameError
-        ├── WrongArguments        also a TypeError: names the right parameters
-        ├── CannotCross           also a TypeError: a value that has no way over the boundary
-        ├── NotSupported          also a RuntimeError: Python that this rung refuses
-        └── StaleHandle           also a ReferenceError: a host object that is not held any more
+ToolwrightError
+├── UsageError                the developer: a wrong argument, a wrong order of calls
+├── GuestGone                 host code whose guest function has no guest any more
+├── PlatformError             the operator: the machine does not give what was asked
+│   ├── IsolationMissing      a layer that the operator's minimum names
+│   ├── PackagesFailed        the guest's packages could not be installed
+│   └── SandboxDied           the zygote ended, or did not start
+└── GuestError                the agent: the text goes to the model
+    ├── CodeError             the cell raised
+    ├── Crashed               the guest process died: a signal, `os._exit`
+    ├── Cancelled             the host cancelled the cell
+    ├── ProtocolError         the guest sent what no guest sends
+    ├── LimitExceeded
+    │   ├── TimeLimit         wall_s            ├── CpuLimit         cpu_s
+    │   ├── MemoryLimit       memory_mb         ├── ProcessLimit     processes, threads
+    │   ├── OpenFilesLimit    open_files        ├── FileSizeLimit    file_mb
+    │   ├── WorkspaceLimit    workspace_mb      ├── OutputLimit      output_kb
+    │   └── CallLimit         host_calls, calls in flight, live handles
+    ├── NotPublic             also an AttributeError: the name is not there for guest code
+    ├── NotInScope            also a NameError
+    ├── WrongArguments        also a TypeError: names the right parameters
+    ├── CannotCross           also a TypeError: a value that has no way over the boundary
+    ├── NotSupported          also a RuntimeError: Python that this rung refuses
+    └── StaleHandle           also a ReferenceError: a host object that is not held any more
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ import random
 import struct
 from typing import Any
 
+from toolwright_guest.wire import type_of
+
 TAGS = (
     "m",
     "d",
@@ -155,7 +157,8 @@ def slots(tree: Any) -> list[tuple[Any, Any]]:
     pending: list[Any] = [tree]
     while pending:
         one = pending.pop()
-        for key in range(len(one)) if type(one) is list else list(one) if type(one) is dict else ():
+        kind = type_of(one)
+        for key in range(len(one)) if kind is list else list(one) if kind is dict else ():
             found.append((one, key))
             pending.append(one[key])
     return found
@@ -193,7 +196,7 @@ def mutated(rng: random.Random, *, gentle: bool = False) -> list[Any]:
             case 6:
                 del owner[key]
             case _:
-                if type(owner) is dict:
+                if type_of(owner) is dict:
                     owner[rng.choice(TAGS)] = owner.pop(key)
                 else:
                     owner.insert(key, spice(rng))

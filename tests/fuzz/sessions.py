@@ -75,7 +75,8 @@ class Shop:
         return 3
 
     def __getitem__(self, i: Any) -> Any:
-        return [1, 2, 3][i]
+        numbers: Any = [1, 2, 3]
+        return numbers[i]
 
     def __add__(self, other: int) -> int:
         return 3 + other

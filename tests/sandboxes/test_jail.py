@@ -224,14 +224,19 @@ except OSError: pass
     assert answer == 5  # four, and the one thread unused
 
 
+def open_to_all(path: Path) -> None:
+    """Pytest's own directories are 0700: what stops the guest must be Landlock."""
+    for parent in (path, *path.parents[:4]):
+        if parent.owner() == path.owner() and "pytest" in str(parent):
+            parent.chmod(0o755)
+
+
 async def test_a_jail_without_mount_namespace_leaves_the_workspace_to_landlock(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("of the host's")
     workspace = tmp_path / "workspace"
     workspace.mkdir()
-    for parent in (tmp_path, *tmp_path.parents[:4]):
-        if parent.owner() == tmp_path.owner() and "pytest" in str(parent):
-            parent.chmod(0o755)  # pytest's own are 0700: what stops the guest must be Landlock
+    open_to_all(tmp_path)
     plan = replace(PLAN, without=frozenset({"mount"}), required=frozenset({"landlock"}))
     code = f"open('mine', 'w').write('x'); open({str(secret)!r})"
     assert "PermissionError" in (await told(code, workspace, plan=plan))["error"]

@@ -20,9 +20,7 @@ LOOK_AHEAD = 256
 # iterators over plain containers: reading ahead runs nobody's code
 _NOTHING: dict[Any, Any] = {}
 _SAFE: tuple[Iterable[Any], ...] = ([], (), _NOTHING, set(), "", b"", range(0), bytearray())
-_SAFE_ITERATORS = frozenset(
-    type_of(iter(c)) for c in (*_SAFE, _NOTHING.keys(), _NOTHING.values(), _NOTHING.items())
-)
+_SAFE_ITERATORS = frozenset(type_of(iter(c)) for c in (*_SAFE, _NOTHING.keys(), _NOTHING.values(), _NOTHING.items()))
 
 
 def _special(name: str) -> Callable[[Any], Any]:

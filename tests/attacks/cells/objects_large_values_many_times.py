@@ -10,5 +10,5 @@ len(vault.echo("x" * 1_000_000)) == 1_000_000
 
 # attack
 data = b"x" * 60_000_000
-rounds = [len(vault.echo(data)) for _ in range(15)]
+rounds = [len(vault.echo(data)) for _ in range(8)]
 len(rounds)

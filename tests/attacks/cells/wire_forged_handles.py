@@ -11,7 +11,7 @@ ask("call", VAULT, "read", {"t": ["mine"]}) == (True, "your own")
 
 # attack
 loot = []
-for handle in [*range(1500), *range(10**6, 10**6 + 50), 2**31, 2**32, 2**63, 10**100]:
+for handle in [*range(500), *range(10**6, 10**6 + 50), 2**31, 2**32, 2**63, 10**100]:
     fine, tree = ask("call", handle, "read", {"t": ["mine"]})
     if fine and handle != VAULT:
         loot.append([handle, tree])
