@@ -149,7 +149,7 @@ class Door:
             self._turn.notify_all()
 
     def _read(self) -> list[tuple[list[Any], list[Any]]]:
-        piece = self.conn.recv(1 << 18)
+        piece = self.conn.recv(self._reader.piece)
         if not piece:
             os._exit(0)  # the host is gone, and nobody is left to tell
         return [parse(header, blobs, FROM_HOST) for header, blobs in self._reader.feed(piece)]

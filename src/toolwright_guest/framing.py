@@ -13,6 +13,7 @@ from typing import Any
 from toolwright_guest.wire import Bounds, WireError, type_of
 
 DIGITS = 4300
+PIECE, LARGE_PIECE = 1 << 16, 1 << 18
 _encode = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":")).encode
 _head = struct.Struct("<II")
 
@@ -43,11 +44,20 @@ class FrameReader:
         self._buffer = bytearray()
         self._need = _head.size
 
-    def feed(self, piece: bytes | bytearray | memoryview) -> list[tuple[bytes, list[bytes] | bytes]]:
+    @property
+    def piece(self) -> int:
+        """How much to read at once: a larger buffer is worth its making only in the middle of a large frame."""
+        return PIECE if self._need <= PIECE else LARGE_PIECE
+
+    def feed(self, piece: bytes) -> list[tuple[bytes, bytes]]:
         """The raw frames that are whole now: (header, blob bytes). `parse` makes sense of one."""
         buffer = self._buffer
+        if not buffer and len(piece) >= _head.size:
+            header, blobs = _head.unpack_from(piece)
+            if not blobs and len(piece) == _head.size + header:  # one small frame, as nearly all are
+                return [(piece[_head.size :], b"")]
         buffer += piece
-        frames: list[tuple[bytes, list[bytes] | bytes]] = []
+        frames: list[tuple[bytes, bytes]] = []
         start = 0
         while len(buffer) - start >= self._need:
             header, blobs = _head.unpack_from(buffer, start)

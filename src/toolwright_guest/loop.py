@@ -56,6 +56,8 @@ class DoorSelector(selectors.PollSelector):
         return self._found
 
     def _poll(self, timeout: float | None) -> bool:
+        if timeout is None and not self._fd_to_key and len(_threads) == 1:
+            return True  # nothing else to wait for: the read itself may block
         poller = self._selector
         if self._fd < 0:
             self._fd = self._door.conn.fileno()

@@ -13,7 +13,7 @@ from typing import Any
 
 from toolwright.doors import Answer, Call, Host
 from toolwright.errors import CallLimit, Crashed, GuestError, ProtocolError
-from toolwright.events import CallFinished, CallStarted
+from toolwright.events import CallFinished, CallStarted, Event
 from toolwright.sandboxes import exits
 from toolwright.sandboxes.base import CallRecord, Limits, OnEvent
 from toolwright_guest.wire import NOTHING, WireError
@@ -35,6 +35,16 @@ class Cell:
         self.calls: list[CallRecord] = []
         self.began = time.monotonic()
         self.report: asyncio.Future[tuple[str, Any, list[Any]]] = asyncio.get_running_loop().create_future()
+
+    def tell(self, event: Event) -> None:
+        """Whoever listens must not stop the cell: what a listener raises goes to the loop's handler of exceptions."""
+        if self.on_event is None:
+            return
+        try:
+            self.on_event(event)
+        except Exception as error:
+            context = {"message": "toolwright: on_event failed", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(context)
 
 
 class Calls:
@@ -76,7 +86,7 @@ class Calls:
         cell = self.cell
         if cell is not None and cell.on_event is not None:
             self._drain()
-            cell.on_event(CallStarted(cell=cell.number, call=call.id, name=title))
+            cell.tell(CallStarted(cell=cell.number, call=call.id, name=title))
         work = self._serve(call, title, cell, refused)
         task = self._tasks[call.id] = self._loop.create_task(work)
         self._bytes += size
@@ -118,6 +128,7 @@ class Calls:
             answer = self._host.refusal(CallLimit(refused))
         else:
             answer = await self._host.call(call)
+        self._tasks.pop(call.id, None)  # from here on the guest may use its number again
         self._send(["a", call.id, 0 if answer.failed else 1, answer.value.tree], answer.value.blobs)
         if cell is None:
             return
@@ -127,7 +138,7 @@ class Calls:
             finished = CallFinished(
                 cell=cell.number, call=call.id, name=title, duration_s=record.duration_s, error=record.error
             )
-            cell.on_event(finished)
+            cell.tell(finished)
 
     def _served(self, number: int, size: int, task: asyncio.Task[None]) -> None:
         self._tasks.pop(number, None)

@@ -217,7 +217,7 @@ class ProcessInterpreter:
     def _printed(self, text: str) -> None:
         cell = self._calls.cell
         if cell is not None and cell.on_event is not None:
-            cell.on_event(Printed(cell=cell.number, text=text))
+            cell.tell(Printed(cell=cell.number, text=text))
 
     def _printed_too_much(self) -> None:
         self.kill(OutputLimit(f"the cell printed more than output_kb={self._limits.output_kb}. {exits.GONE}"))

@@ -38,6 +38,7 @@ _DATA = ("/etc/ld.so.cache", "/usr/share/zoneinfo")
 _PROGRAMS = ("/bin", "/sbin", "/lib", "/usr/bin", "/usr/lib", "/usr/libexec", "/usr/share", "/etc/alternatives")
 # No /dev/zero: a shared mapping of it is memory that RLIMIT_DATA does not count.
 _DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
+_MEMINFO = "".join(f"{name}: {1 << 20:>15} kB\n" for name in ("MemTotal", "MemFree", "MemAvailable"))
 _TMP = "size=64m,nr_inodes=4096,mode=1777"
 
 Entry = tuple[str, str, str]  # kind, where in the guest's root, from where
@@ -120,6 +121,9 @@ def _root(plan: Plan, interpreter: Interpreter) -> list[Entry]:
     entries.add("dir", "/tmp")
     entries.add("text", "/etc/passwd", f"guest:x:{INNER_UID}:{INNER_UID}::/workspace:/bin/sh\n")
     entries.add("text", "/etc/group", f"guest:x:{INNER_UID}:\n")
+    # No /proc, but for two files: without them polars cannot tell where its stack ends, and maps a new one for every query
+    entries.add("text", "/proc/meminfo", _MEMINFO)
+    entries.add("stack", "/proc/self/maps")
     for path in _DEVICES:
         entries.add("device", path, path)
     if plan.programs:

@@ -15,7 +15,6 @@ from typing import Any
 from toolwright_guest.framing import FrameReader, frame, parse
 from toolwright_guest.wire import Bounds, WireError
 
-PIECE = 1 << 18
 LARGE = 1 << 18
 BATCH = 64  # messages handed on before the loop serves others
 UNREAD = 256 << 20
@@ -92,7 +91,7 @@ class Line:
 
     def _readable(self) -> None:
         try:
-            piece = self._conn.recv(PIECE)
+            piece = self._conn.recv(self._reader.piece)
         except BlockingIOError:
             return
         except OSError:

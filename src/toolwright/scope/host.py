@@ -142,7 +142,7 @@ class ScopeHost:
 
     async def _call(self, call: Call) -> Answer:
         function, facts = self._function(call)
-        if is_async(function) or is_async(getattr(type_of(function), "__call__", None)):  # noqa: B004  not whether, but how
+        if is_async(function) or is_async(getattr(type_of(function), "__call__", None)):  # noqa: B004  how, not if
             given = await self._args_beside(call)
             work = self._awaited(call, lambda: self._run(function, call, given))
         elif (facts.thread or ("loop" if self._loop_bound(call, function) else "worker")) == "loop":

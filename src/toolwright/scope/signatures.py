@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
+import types
 from functools import lru_cache
 from typing import Any
 
 DOC_LIMIT = 600
+# kept because they live as long as their module; a bound method would keep its object alive
+_KEPT = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, type)
 _CONTAINERS: tuple[type[Any], ...] = (list, dict, tuple, set)
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -18,6 +21,10 @@ def without_addresses(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
+def _kept_signature(function: Any) -> inspect.Signature | None:
+    return _signature(function)
+
+
 def _signature(function: Any) -> inspect.Signature | None:
     try:
         return inspect.signature(function)
@@ -27,13 +34,9 @@ def _signature(function: Any) -> inspect.Signature | None:
 
 def signature(function: Any) -> inspect.Signature | None:
     """The signature, where Python can tell it."""
-    try:
-        return _signature(function)
-    except TypeError:  # an unhashable callable
-        try:
-            return inspect.signature(function)
-        except (ValueError, TypeError):
-            return None
+    if isinstance(function, _KEPT):
+        return _kept_signature(function)
+    return _signature(function)
 
 
 def unbound(found: inspect.Signature) -> inspect.Signature:
