@@ -644,7 +644,8 @@ async def test_the_hash_seed_is_the_same_in_every_session() -> None:
 
 
 async def test_there_is_almost_no_proc_and_no_home() -> None:
-    found = await value("import os\n[sorted(f) for _, _, f in os.walk('/proc')], os.path.exists('/home'), os.path.exists('/sys')")
+    code = "import os\n[sorted(f) for _, _, f in os.walk('/proc')], os.path.exists('/home'), os.path.exists('/sys')"
+    found = await value(code)
     assert found == ([["meminfo"], ["maps"]], False, False)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from toolwright_guest.wire import Bounds, WireError, type_of
 
 DIGITS = 4300
-PIECE, LARGE_PIECE = 1 << 16, 1 << 18
+PIECE, LARGE_PIECE = 1 << 12, 1 << 18
 _encode = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":")).encode
 _head = struct.Struct("<II")
 
@@ -41,16 +41,14 @@ class FrameReader:
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
+        self.piece = PIECE  # how much to read at once
         self._buffer = bytearray()
         self._need = _head.size
 
-    @property
-    def piece(self) -> int:
-        """How much to read at once: a larger buffer is worth its making only in the middle of a large frame."""
-        return PIECE if self._need <= PIECE else LARGE_PIECE
-
     def feed(self, piece: bytes) -> list[tuple[bytes, bytes]]:
         """The raw frames that are whole now: (header, blob bytes). `parse` makes sense of one."""
+        # A buffer costs its size to make: it grows while there is more to read than it holds.
+        self.piece = min(self.piece << 2, LARGE_PIECE) if len(piece) == self.piece else PIECE
         buffer = self._buffer
         if not buffer and len(piece) >= _head.size:
             header, blobs = _head.unpack_from(piece)

@@ -41,6 +41,10 @@ class DoorSelector(selectors.PollSelector):
         self._spins = 0
         self.mailbox = Mailbox()
 
+    @property
+    def busy(self) -> bool:
+        return bool(self._fd_to_key or self.mailbox.queue)
+
     def select(self, timeout: float | None = None) -> list[Any]:
         if timeout is not None and timeout <= 0:
             self._spins += 1
@@ -79,6 +83,7 @@ class GuestLoop(asyncio.SelectorEventLoop):
     """asyncio's loop on a `DoorSelector`. May run inside another, as code written for a plain script expects."""
 
     _ready: Any  # CPython's own, which typeshed leaves out
+    _scheduled: Any
 
     def __init__(self, door: Door, deliver: Deliver) -> None:
         self._door = door
@@ -116,6 +121,10 @@ class GuestLoop(asyncio.SelectorEventLoop):
         finally:
             self._door.leave(self.selector.mailbox)
             events._set_running_loop(outer)
+
+    def has_nothing_else(self) -> bool:
+        """Whether only a message of the host can make anything run here."""
+        return not (self._ready or self._scheduled or self.selector.busy or len(_threads) > 1)
 
     def run_within(self, program: Any, names: dict[str, Any]) -> Any:
         """Run code that does not await, with this loop there for the tasks that it starts: each gets its first turn."""

@@ -181,3 +181,13 @@ _PACKERS: dict[type[Any], _Pack] = {
 def plain(value: Any, packer: Packer) -> Any:
     """The `other` of a packer that takes plain data only."""
     raise TypeError(f"{type(value).__name__} is not plain data")
+
+_SIMPLE = frozenset((type(None), bool, float, int, str))
+
+
+def simple(value: Any) -> bool:
+    """Whether a value is its own tree: most arguments and answers are, and need no packer."""
+    kind = type_of(value)
+    if kind is int:
+        return INT_LOW <= value < INT_HIGH
+    return kind in _SIMPLE and (kind is not str or len(value) <= LONG_STR)

@@ -58,7 +58,8 @@ def _user(sought: Sought) -> Found:
 
 def _mount(sought: Sought) -> Found:
     held, seen = _tried("open a file of the host's", lambda: open(sought["secret"]).close())
-    return held and set(os.listdir("/proc")) <= {"self", "meminfo"}, f"{seen}; the root holds {' '.join(sorted(os.listdir('/')))}"
+    held = held and set(os.listdir("/proc")) <= {"self", "meminfo"}
+    return held, f"{seen}; the root holds {' '.join(sorted(os.listdir('/')))}"
 
 
 def _pid(sought: Sought) -> Found:

@@ -291,3 +291,24 @@ _UNPACKERS: dict[str, Callable[[Unpacker, Any], Any]] = {
 def refuse(tag: str, body: Any, unpacker: Unpacker) -> Any:
     """The `other` of an unpacker that takes plain data only."""
     raise WireError(f"a value of the kind {tag!r} has no place here")
+
+
+_SIMPLE = frozenset((type(None), bool, float, int, str))
+_FEW = 100
+
+
+def simple_arguments(tree: Any) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments in a tree that holds nothing but atoms; None for every other tree."""
+    body = tree.get("t") if type_of(tree) is dict and len(tree) == 1 else None
+    if type_of(body) is not list:
+        return None
+    if _SIMPLE.issuperset(map(type, body)):
+        return tuple(body), {}
+    if len(body) != 2 or type_of(body[0]) is not dict or type_of(body[1]) is not dict:
+        return None
+    args, kwargs = body[0].get("t"), body[1].get("m")
+    if len(body[0]) != 1 or len(body[1]) != 1 or type_of(args) is not list or type_of(kwargs) is not dict:
+        return None
+    if len(kwargs) <= _FEW and _SIMPLE.issuperset(map(type, args)) and _SIMPLE.issuperset(map(type, kwargs.values())):
+        return tuple(args), kwargs
+    return None

@@ -17,7 +17,7 @@ from typing import Any
 
 from toolwright_guest import classes, faults, frames, methods, proxies, records
 from toolwright_guest.door import FROM_HOST, TO_HOST, Door, Mailbox
-from toolwright_guest.packing import Packer
+from toolwright_guest.packing import Packer, simple
 from toolwright_guest.unpacking import Unpacker
 from toolwright_guest.wire import Packed, type_of
 
@@ -152,7 +152,7 @@ class World:
 
     def call(self, verb: str, target: int, name: str = "", /, *args: Any, **kwargs: Any) -> Any:
         """Ask and wait, blocking this thread; calls of the host into the guest are served meanwhile."""
-        packed = self.pack(_arguments(args, kwargs))
+        packed = self._pack_arguments(args, kwargs)
         mailbox = Mailbox()
         door = self.door
         door.enter(mailbox)
@@ -172,8 +172,14 @@ class World:
     async def call_async(self, verb: str, target: int, name: str = "", /, *args: Any, **kwargs: Any) -> Any:
         """Ask and await; others run meanwhile. Cancelling the await cancels the host's side."""
         loop: Any = asyncio.get_running_loop()
-        packed = self.pack(_arguments(args, kwargs))
+        packed = self._pack_arguments(args, kwargs)
         number = self.door.start(loop.selector.mailbox, verb, target, name, packed.tree, packed.blobs)
+        if not self._futures and loop.has_nothing_else():
+            # Nothing can run before a message comes: waiting for it here is what the loop would do, without its detour.
+            message, blobs = self.door.receive(loop.selector.mailbox)
+            if message[0] == "a" and message[1] == number:
+                return self._answer(message, blobs)
+            loop.call_soon(self.deliver, (message, blobs), loop)
         future = self._futures[number] = loop.create_future()
         try:
             message, blobs = await future
@@ -183,9 +189,15 @@ class World:
             raise
         return self._answer(message, blobs)
 
+    def _pack_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Packed:
+        if all(map(simple, args)) and not kwargs:
+            tree = {"t": list(args)}
+            return Packed({"t": [tree, {"m": {}}]} if len(args) == 2 else tree, [])
+        return self.pack(_arguments(args, kwargs))
+
     def _answer(self, message: list[Any], blobs: list[Any]) -> Any:
         _, _, fine, tree = message
-        value = self.unpack(tree, blobs)
+        value = tree if fine and type_of(tree) not in (dict, list) else self.unpack(tree, blobs)
         if fine:
             return value
         raise value

@@ -14,7 +14,7 @@ from typing import Any
 from toolwright.doors import Answer, Call, Host
 from toolwright.errors import CallLimit, Crashed, GuestError, ProtocolError
 from toolwright.events import CallFinished, CallStarted, Event
-from toolwright.sandboxes import exits
+from toolwright.sandboxes import eager, exits
 from toolwright.sandboxes.base import CallRecord, Limits, OnEvent
 from toolwright_guest.wire import NOTHING, WireError
 
@@ -87,10 +87,10 @@ class Calls:
         if cell is not None and cell.on_event is not None:
             self._drain()
             cell.tell(CallStarted(cell=cell.number, call=call.id, name=title))
-        work = self._serve(call, title, cell, refused)
-        task = self._tasks[call.id] = self._loop.create_task(work)
         self._bytes += size
-        task.add_done_callback(lambda done: self._served(call.id, size, done))
+        task = eager.start(self._loop, self._serve(call, title, cell, refused, size))
+        if not task.done():
+            self._tasks[call.id] = task
 
     def cancel(self, number: int) -> None:
         """The guest no longer waits for this call."""
@@ -122,33 +122,32 @@ class Calls:
             return f"more than {IN_FLIGHT} host calls are under way at once; await some first"
         return None
 
-    async def _serve(self, call: Call, title: str, cell: Cell | None, refused: str | None) -> None:
+    async def _serve(self, call: Call, title: str, cell: Cell | None, refused: str | None, size: int) -> None:
         began = time.monotonic()
-        if refused is not None:
-            answer = self._host.refusal(CallLimit(refused))
-        else:
-            answer = await self._host.call(call)
-        self._tasks.pop(call.id, None)  # from here on the guest may use its number again
-        self._send(["a", call.id, 0 if answer.failed else 1, answer.value.tree], answer.value.blobs)
-        if cell is None:
-            return
-        record = CallRecord(name=title, duration_s=time.monotonic() - began, error=_error_text(answer))
-        cell.calls.append(record)
-        if cell.on_event is not None:
-            finished = CallFinished(
-                cell=cell.number, call=call.id, name=title, duration_s=record.duration_s, error=record.error
-            )
-            cell.tell(finished)
-
-    def _served(self, number: int, size: int, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(number, None)
-        self._bytes -= size
-        if not task.cancelled() and (error := task.exception()) is not None:
-            if isinstance(error, WireError):
-                self._kill(ProtocolError(f"the guest broke the protocol ({error}). {exits.GONE}"))
+        try:
+            if refused is not None:
+                answer = self._host.refusal(CallLimit(refused))
             else:
-                self._kill(Crashed(f"the host failed to answer a call ({type(error).__name__}). {exits.GONE}"))
-                self._loop.call_exception_handler({"message": "toolwright: a host call failed", "exception": error})
+                answer = await self._host.call(call)
+        except WireError as error:
+            self._kill(ProtocolError(f"the guest broke the protocol ({error}). {exits.GONE}"))
+            return
+        except Exception as error:  # a door that breaks its promise not to raise costs this session, and is told
+            self._kill(Crashed(f"the host failed to answer a call ({type(error).__name__}). {exits.GONE}"))
+            self._loop.call_exception_handler({"message": "toolwright: a host call failed", "exception": error})
+            return
+        finally:
+            self._bytes -= size
+            self._tasks.pop(call.id, None)  # from here on the guest may use its number again
+        self._send(["a", call.id, 0 if answer.failed else 1, answer.value.tree], answer.value.blobs)
+        if cell is not None:
+            self._record(cell, call, title, time.monotonic() - began, answer)
+
+    def _record(self, cell: Cell, call: Call, title: str, duration_s: float, answer: Answer) -> None:
+        error = _error_text(answer)
+        cell.calls.append(CallRecord(name=title, duration_s=duration_s, error=error))
+        if cell.on_event is not None:
+            cell.tell(CallFinished(cell=cell.number, call=call.id, name=title, duration_s=duration_s, error=error))
 
 
 def _error_text(answer: Answer) -> str | None:

@@ -36,6 +36,7 @@ from toolwright.sandboxes.zygotes import SETUP_FAILED, Child
 from toolwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
 
 NAME = 1000  # characters of the longest name that a guest asks for
+_KINDS_OF_A_CALL = (int, int, str, int, str, list)
 DROPS = 100_000  # as many as it can hold
 TEXT = 60_000
 EXIT_S = 10.0
@@ -178,13 +179,8 @@ class ProcessInterpreter:
             return  # it is being ended: nothing more is done for it
         try:
             match message:
-                case ["c", int(number), int(cell), str(verb), int(target), str(name), drops, tree]:
-                    if len(name) > NAME or len(verb) > NAME:
-                        raise WireError(f"a name of more than {NAME} characters")
-                    self._drop(drops)
-                    given = Packed(tree, blobs)
-                    call = Call(id=number, cell=cell, verb=verb, target=target, name=name, arguments=given)
-                    self._calls.ask(call, size)
+                case ["c", *parts] if len(parts) == 7:
+                    self._ask(parts, blobs, size)
                 case ["d", int(cell), ("value" | "error") as verdict, drops, tree]:
                     self._drop(drops)
                     running = self._calls.cell
@@ -201,6 +197,17 @@ class ProcessInterpreter:
                     raise WireError("a message of no known kind")
         except WireError as error:
             self.kill(ProtocolError(f"the guest broke the protocol ({error}). {exits.GONE}"))
+
+    def _ask(self, parts: list[Any], blobs: list[Any], size: int) -> None:
+        number, cell, verb, target, name, drops, tree = parts
+        if _KINDS_OF_A_CALL != tuple(map(type, parts[:6])):
+            raise WireError("a message of no known kind")
+        if len(name) > NAME or len(verb) > NAME:
+            raise WireError(f"a name of more than {NAME} characters")
+        if drops:
+            self._drop(drops)
+        given = Packed(tree, blobs)
+        self._calls.ask(Call(id=number, cell=cell, verb=verb, target=target, name=name, arguments=given), size)
 
     def _drop(self, drops: Any) -> None:
         if type_of(drops) is not list:

@@ -121,7 +121,7 @@ def _root(plan: Plan, interpreter: Interpreter) -> list[Entry]:
     entries.add("dir", "/tmp")
     entries.add("text", "/etc/passwd", f"guest:x:{INNER_UID}:{INNER_UID}::/workspace:/bin/sh\n")
     entries.add("text", "/etc/group", f"guest:x:{INNER_UID}:\n")
-    # No /proc, but for two files: without them polars cannot tell where its stack ends, and maps a new one for every query
+    # No /proc, but for two files: without them polars cannot tell where its stack ends, and maps one for every query
     entries.add("text", "/proc/meminfo", _MEMINFO)
     entries.add("stack", "/proc/self/maps")
     for path in _DEVICES:

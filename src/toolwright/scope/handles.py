@@ -18,7 +18,7 @@ LIVE = 100_000
 class Held:
     """One host object that the guest may name."""
 
-    __slots__ = ("bound", "handle", "place", "sent", "value")
+    __slots__ = ("bound", "handle", "methods", "place", "sent", "value")
 
     def __init__(self, value: Any, handle: int, place: Place, bound: bool) -> None:
         self.value = value
@@ -26,6 +26,7 @@ class Held:
         self.place = place
         self.bound = bound  # by name in the scope: never dropped, and a class or module may be used
         self.sent = 0
+        self.methods: dict[str, Any] = {}  # what the host found out about those that were called
 
 
 class Handles:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import types
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -25,6 +26,7 @@ from toolwright.scope.scope import Scope
 from toolwright.scope.values import Values, on_loop
 from toolwright.scope.verbs import Verbs, explain
 from toolwright.scope.worker import Worker
+from toolwright_guest.unpacking import simple_arguments
 from toolwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
 
 TITLE = 200
@@ -141,8 +143,13 @@ class ScopeHost:
     # calling functions
 
     async def _call(self, call: Call) -> Answer:
+        method = self._known_method(call)
+        if method is not None:
+            given = simple_arguments(call.arguments.tree) or await self._args_beside(call)
+            return Answer(value=self._values.pack(await self._run(method, call, given), self._path(call)))
         function, facts = self._function(call)
         if is_async(function) or is_async(getattr(type_of(function), "__call__", None)):  # noqa: B004  how, not if
+            self._remember(call, function, facts)
             given = await self._args_beside(call)
             work = self._awaited(call, lambda: self._run(function, call, given))
         elif (facts.thread or ("loop" if self._loop_bound(call, function) else "worker")) == "loop":
@@ -150,7 +157,21 @@ class ScopeHost:
             work = self._on("loop", lambda: self._run(function, call, given), call)
         else:
             work = self._on("worker", lambda: self._run(function, call, self._args(call)), call)
-        return await _within(facts.timeout_s, self.title(call), work)
+        return await _within(facts.timeout_s, call, self.title, work)
+
+    def _known_method(self, call: Call) -> Any:
+        """An async method that has been called before, and to which nothing applies that must be asked each time."""
+        held = self._handles.get(call.target) if call.target > 0 else None
+        known = held.methods.get(call.name) if held is not None else None
+        if held is None or known is None or known[1] != self._scope.rules.version:
+            return None
+        method = getattr(held.value, call.name, None)
+        return method if getattr(method, "__func__", None) is known[0] else None
+
+    def _remember(self, call: Call, function: Any, facts: Operation) -> None:
+        plain = type_of(function) is types.MethodType and inspect.iscoroutinefunction(function)
+        if call.target > 0 and call.name and plain and facts.timeout_s is None:
+            self._handles.get(call.target).methods[call.name] = (function.__func__, self._scope.rules.version)
 
     def _loop_bound(self, call: Call, function: Any) -> bool:
         owner = self._handles.get(call.target).value if call.target > 0 else None
@@ -275,6 +296,9 @@ class ScopeHost:
         return self._args(call)
 
     def _args(self, call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        known = simple_arguments(call.arguments.tree)
+        if known is not None:
+            return known
         value = self._values.unpack(call.arguments)
         if type_of(value) is not tuple:
             raise WireError("arguments that are none")
@@ -294,7 +318,7 @@ def _is_plain_method(held: Held, name: str) -> bool:
     return member is not None and member.kind != "property"
 
 
-async def _within(seconds: float | None, title: str, work: Awaitable[Answer]) -> Answer:
+async def _within(seconds: float | None, call: Call, title: Callable[[Call], str], work: Awaitable[Answer]) -> Answer:
     if seconds is None:
         return await work
     late = asyncio.timeout(seconds)
@@ -303,5 +327,5 @@ async def _within(seconds: float | None, title: str, work: Awaitable[Answer]) ->
             return await work
     except TimeoutError:
         if late.expired():
-            raise TimeoutError(f"{title} took longer than timeout_s={seconds:g}") from None
+            raise TimeoutError(f"{title(call)} took longer than timeout_s={seconds:g}") from None
         raise

@@ -61,6 +61,7 @@ class Rules:
     """All that was declared, in order; a later rule overrides an earlier one."""
 
     def __init__(self) -> None:
+        self.version = 0  # counts what was declared: what was concluded from an older one is not good any more
         self._rules: list[Rule] = []
         self._verdicts: dict[tuple[str, type, str, bool], Verdict] = {}
 
@@ -88,6 +89,7 @@ class Rules:
             )
         )
         self._verdicts.clear()
+        self.version += 1
 
     def verdict(self, place: Place, name: str, *, data: bool = False) -> Verdict:
         """What guest code may do with the member `name`. `data` says that it is an attribute, not a method."""

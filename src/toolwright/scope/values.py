@@ -22,7 +22,7 @@ from toolwright.scope.members import FUNCTIONS, is_async
 from toolwright.scope.presets import NEVER
 from toolwright.scope.rules import Place
 from toolwright.scope.signatures import doc, packed_signature
-from toolwright_guest.packing import Packer
+from toolwright_guest.packing import Packer, simple
 from toolwright_guest.records import TYPES
 from toolwright_guest.unpacking import Unpacker
 from toolwright_guest.wire import Bounds, Packed, WireError, type_of
@@ -48,6 +48,8 @@ class Values:
 
     def pack(self, value: Any, path: str) -> Packed:
         """`value`, reached by `path`, for the guest."""
+        if simple(value):
+            return Packed(value, [])
         packer = Packer(functools.partial(self._pack_other, path))
         try:
             return packer.packed(value)
