@@ -30,6 +30,7 @@ OUTER_EDGES: dict[str, str] = {
     # the developer's modules
     "toolwright/cli/exec.py:_bound": "importing the developer's own module may raise anything; it is told in one line",
     "toolwright_guest/zygote.py:_preload": "what a package raises while it is imported is a warning to the operator",
+    "toolwright/sandboxes/calls.py:Calls._serve": "a door that raises costs its session, and the loop is told",
     "toolwright/sandboxes/calls.py:Cell.tell": "a listener of the developer's must not stop the cell; the loop is told",
     # host objects
     "toolwright/scope/host.py:ScopeHost.call": "whatever a host object raises is the guest's answer",

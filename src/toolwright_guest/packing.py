@@ -182,6 +182,7 @@ def plain(value: Any, packer: Packer) -> Any:
     """The `other` of a packer that takes plain data only."""
     raise TypeError(f"{type(value).__name__} is not plain data")
 
+
 _SIMPLE = frozenset((type(None), bool, float, int, str))
 
 

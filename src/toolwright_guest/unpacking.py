@@ -299,16 +299,24 @@ _FEW = 100
 
 def simple_arguments(tree: Any) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments in a tree that holds nothing but atoms; None for every other tree."""
-    body = tree.get("t") if type_of(tree) is dict and len(tree) == 1 else None
-    if type_of(body) is not list:
+    body = _only(tree, "t", list)
+    if body is None:
         return None
     if _SIMPLE.issuperset(map(type, body)):
         return tuple(body), {}
-    if len(body) != 2 or type_of(body[0]) is not dict or type_of(body[1]) is not dict:
+    if len(body) != 2:
         return None
-    args, kwargs = body[0].get("t"), body[1].get("m")
-    if len(body[0]) != 1 or len(body[1]) != 1 or type_of(args) is not list or type_of(kwargs) is not dict:
+    args, kwargs = _only(body[0], "t", list), _only(body[1], "m", dict)
+    if args is None or kwargs is None or len(kwargs) > _FEW:
         return None
-    if len(kwargs) <= _FEW and _SIMPLE.issuperset(map(type, args)) and _SIMPLE.issuperset(map(type, kwargs.values())):
+    if _SIMPLE.issuperset(map(type, args)) and _SIMPLE.issuperset(map(type, kwargs.values())):
         return tuple(args), kwargs
     return None
+
+
+def _only(tree: Any, tag: str, kind: type) -> Any:
+    """What stands under `tag`, where the tree is that tag and what stands there is of the right kind."""
+    if type_of(tree) is not dict or len(tree) != 1:
+        return None
+    body = tree.get(tag)
+    return body if type_of(body) is kind else None

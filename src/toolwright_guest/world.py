@@ -174,14 +174,14 @@ class World:
         loop: Any = asyncio.get_running_loop()
         packed = self._pack_arguments(args, kwargs)
         number = self.door.start(loop.selector.mailbox, verb, target, name, packed.tree, packed.blobs)
-        if not self._futures and loop.has_nothing_else():
-            # Nothing can run before a message comes: waiting for it here is what the loop would do, without its detour.
-            message, blobs = self.door.receive(loop.selector.mailbox)
-            if message[0] == "a" and message[1] == number:
-                return self._answer(message, blobs)
-            loop.call_soon(self.deliver, (message, blobs), loop)
-        future = self._futures[number] = loop.create_future()
         try:
+            if not self._futures and loop.has_nothing_else():
+                # Nothing can run before a message comes: waiting here is what the loop would do, without its detour.
+                message, blobs = self.door.receive(loop.selector.mailbox)
+                if message[0] == "a" and message[1] == number:
+                    return self._answer(message, blobs)
+                loop.call_soon(self.deliver, (message, blobs), loop)
+            future = self._futures[number] = loop.create_future()
             message, blobs = await future
         except BaseException:
             self._futures.pop(number, None)

@@ -368,7 +368,7 @@ def hostile_tables() -> Iterator[Any]:
     yield pytest.param(arrow(pa.table({"a": pa.array([{}] * 9, pa.struct([]))})), id="structs of nothing")
 
 
-@pytest.mark.parametrize("data", hostile_tables())
+@pytest.mark.parametrize("data", list(hostile_tables()))
 def test_a_table_that_would_grow_is_refused(data: bytes) -> None:
     for name in ("pyarrow.Table", "pandas.DataFrame"):
         with pytest.raises((CannotCross, WireError)):

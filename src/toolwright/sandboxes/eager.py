@@ -1,7 +1,7 @@
 """Tasks that begin at once: the first step of a call runs where the call was read, not a turn of the loop later.
 
-Most host calls end in their first step, so this is a third of a call's price. Python 3.12 has it; for 3.11 it is made here
-from the task that asyncio keeps in plain Python.
+Most host calls end in their first step, and a turn costs as much as the call. Python 3.12 has it; for 3.11 it is made
+here from the task that asyncio keeps in plain Python.
 """
 
 from __future__ import annotations

