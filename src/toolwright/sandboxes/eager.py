@@ -34,8 +34,9 @@ else:
             self._name = "toolwright-call"
             self._coro = work
             self._context = contextvars.copy_context()
-            _register(self)
             self._context.run(self._Task__step)
+            if not self.done():  # one that is done is nobody's concern
+                _register(self)
 
     def start(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """A task whose first step has run when this returns."""

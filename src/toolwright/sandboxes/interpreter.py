@@ -179,8 +179,8 @@ class ProcessInterpreter:
             return  # it is being ended: nothing more is done for it
         try:
             match message:
-                case ["c", *parts] if len(parts) == 7:
-                    self._ask(parts, blobs, size)
+                case ["c", _, _, _, _, _, _, _]:
+                    self._ask(message, blobs, size)
                 case ["d", int(cell), ("value" | "error") as verdict, drops, tree]:
                     self._drop(drops)
                     running = self._calls.cell
@@ -198,9 +198,9 @@ class ProcessInterpreter:
         except WireError as error:
             self.kill(ProtocolError(f"the guest broke the protocol ({error}). {exits.GONE}"))
 
-    def _ask(self, parts: list[Any], blobs: list[Any], size: int) -> None:
-        number, cell, verb, target, name, drops, tree = parts
-        if _KINDS_OF_A_CALL != tuple(map(type, parts[:6])):
+    def _ask(self, message: list[Any], blobs: list[Any], size: int) -> None:
+        _, number, cell, verb, target, name, drops, tree = message
+        if _KINDS_OF_A_CALL != tuple(map(type, message[1:7])):
             raise WireError("a message of no known kind")
         if len(name) > NAME or len(verb) > NAME:
             raise WireError(f"a name of more than {NAME} characters")

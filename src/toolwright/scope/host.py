@@ -26,6 +26,7 @@ from toolwright.scope.scope import Scope
 from toolwright.scope.values import Values, on_loop
 from toolwright.scope.verbs import Verbs, explain
 from toolwright.scope.worker import Worker
+from toolwright_guest.packing import simple
 from toolwright_guest.unpacking import simple_arguments
 from toolwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
 
@@ -95,6 +96,9 @@ class ScopeHost:
             held = self._handles.get(call.target)
         except ReferenceError:
             return f"#{call.target}.{name}"[:TITLE]
+        known = held.methods.get(call.name)
+        if known is not None and call.verb == "call":
+            return known[2]
         owner = held.place.path if held.bound else f"{held.place.kind.__name__}#{held.handle}"
         return ".".join(filter(None, (owner, name if call.verb != "items" else "next")))[:TITLE]
 
@@ -146,7 +150,8 @@ class ScopeHost:
         method = self._known_method(call)
         if method is not None:
             given = simple_arguments(call.arguments.tree) or await self._args_beside(call)
-            return Answer(value=self._values.pack(await self._run(method, call, given), self._path(call)))
+            result = await self._run(method, call, given)
+            return Answer(value=Packed(result, []) if simple(result) else self._values.pack(result, self._path(call)))
         function, facts = self._function(call)
         if is_async(function) or is_async(getattr(type_of(function), "__call__", None)):  # noqa: B004  how, not if
             self._remember(call, function, facts)
@@ -171,7 +176,8 @@ class ScopeHost:
     def _remember(self, call: Call, function: Any, facts: Operation) -> None:
         plain = type_of(function) is types.MethodType and inspect.iscoroutinefunction(function)
         if call.target > 0 and call.name and plain and facts.timeout_s is None:
-            self._handles.get(call.target).methods[call.name] = (function.__func__, self._scope.rules.version)
+            known = (function.__func__, self._scope.rules.version, self.title(call))
+            self._handles.get(call.target).methods[call.name] = known
 
     def _loop_bound(self, call: Call, function: Any) -> bool:
         owner = self._handles.get(call.target).value if call.target > 0 else None
