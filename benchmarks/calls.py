@@ -7,8 +7,9 @@ import socket
 import subprocess
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
+from benchmarks.processes import leaves
 from benchmarks.results import Check
 from benchmarks.run import Run, median
 from toolwright import Limits, Runtime
@@ -45,25 +46,45 @@ class Calculator:
 
 
 async def measure(run: Run) -> list[Check]:
+    """With the two sides on a core each, as on a machine that has nothing else to do, and with both on one.
+
+    Left to itself the scheduler does now this, now that: a figure would say more about its mood than about a call. A message
+    to another core has to wake it, and so the throw itself is some four times dearer there.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    found: list[Check] = []
+    with _echo(await run.python()) as (conn, echo):
+        async with Runtime({"calc": Calculator()}, limits=Limits(host_calls=10 * run.count(400, 50))) as rt:
+            (await rt.execute("1")).unwrap()
+            others = [echo, *leaves(os.getpid())]
+            if len(cores) > 1:
+                with _placed(others, cores[0], cores[1]):
+                    found += await _placement(run, rt, conn, "a core each", (ASYNC_TARGET, SYNC_TARGET))
+            with _placed(others, cores[0], cores[0]):
+                found += await _placement(run, rt, conn, "both on one core", (ASYNC_TARGET, SYNC_TARGET))
+    return found
+
+
+async def _placement(
+    run: Run, rt: Runtime, conn: socket.socket, where: str, targets: tuple[float, float]
+) -> list[Check]:
     block = run.count(400, 50)
     pings: list[float] = []
     waits: list[float] = []
     blocks: list[float] = []
-    with _echo(await run.python()) as conn:
-        async with Runtime({"calc": Calculator()}, limits=Limits(host_calls=10 * block)) as rt:
-            for _ in run.rounds("host calls", 40, 2):
-                pings += _pings(conn, block)
-                waits += (await rt.execute(CELL.format(call="await calc.add_soon(1, 2)", times=block))).unwrap()
-                blocks += (await rt.execute(CELL.format(call="calc.add(1, 2)", times=block))).unwrap()
+    for _ in run.rounds(f"host calls, {where}", 30, 2):
+        pings += _pings(conn, block)
+        waits += (await rt.execute(CELL.format(call="await calc.add_soon(1, 2)", times=block))).unwrap()
+        blocks += (await rt.execute(CELL.format(call="calc.add(1, 2)", times=block))).unwrap()
     lines = (
-        ("`await calc.add(1, 2)`, an async method of a host object", waits, ASYNC_TARGET),
-        ("`calc.add(1, 2)`, a sync method, run in the session's thread", blocks, SYNC_TARGET),
+        (f"`await calc.add(1, 2)`, an async method of a host object; {where}", waits, targets[0]),
+        (f"`calc.add(1, 2)`, a sync method, run in the session's thread; {where}", blocks, targets[1]),
     )
     return [
         Check(
             subject="host calls",
             what=what,
-            against=f"{SIZE} bytes over a socketpair to a Python process and back",
+            against=f"{SIZE} bytes over a socketpair to a Python process and back; {where}",
             ours=median(own),
             theirs=median(pings),
             value=median(own) / median(pings),
@@ -75,14 +96,29 @@ async def measure(run: Run) -> list[Check]:
 
 
 @contextmanager
-def _echo(python: str) -> Generator[socket.socket]:
+def _placed(others: list[int], ours: int, theirs: int) -> Generator[None]:
+    """This process on one core, the others on another; afterwards anywhere again."""
+    anywhere = os.sched_getaffinity(0)
+    own = [int(thread) for thread in os.listdir("/proc/self/task")]
+    try:
+        for pid, core in [*((thread, ours) for thread in own), *((pid, theirs) for pid in others)]:
+            os.sched_setaffinity(pid, {core})
+        yield
+    finally:
+        for pid in [*own, *others]:
+            with suppress(ProcessLookupError):
+                os.sched_setaffinity(pid, anywhere)
+
+
+@contextmanager
+def _echo(python: str) -> Generator[tuple[socket.socket, int]]:
     ours, theirs = socket.socketpair()
     with ours:
         argv = [python, "-I", "-S", "-c", ECHO, str(theirs.fileno())]
         process = subprocess.Popen(argv, pass_fds=[theirs.fileno()])
         theirs.close()
         try:
-            yield ours
+            yield ours, process.pid
         finally:
             ours.shutdown(socket.SHUT_RDWR)
             process.wait()
