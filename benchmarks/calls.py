@@ -48,8 +48,8 @@ class Calculator:
 async def measure(run: Run) -> list[Check]:
     """With the two sides on a core each, as on a machine that has nothing else to do, and with both on one.
 
-    Left to itself the scheduler does now this, now that: a figure would say more about its mood than about a call. A message
-    to another core has to wake it, and so the throw itself is some four times dearer there.
+    Left to itself the scheduler does now this, now that: a figure would say more about its mood than about a call. A
+    message to another core has to wake it, and so the throw itself is some four times dearer there.
     """
     cores = sorted(os.sched_getaffinity(0))
     found: list[Check] = []

@@ -21,7 +21,7 @@ _chunks: Any = getattr(json.encoder, "c_make_encoder", None)
 if _chunks is not None:
     _escape: Any = getattr(json.encoder, "c_encode_basestring_ascii")  # noqa: B009  no public name
     _chunks = _chunks(None, _encoder.default, _escape, None, ":", ",", False, False, True)
-_scan: Any = json.JSONDecoder().scan_once
+_scan: Any = getattr(json.JSONDecoder(), "scan_once")  # noqa: B009  no public name
 
 
 def frame(message: list[Any], blobs: list[Any], bounds: Bounds | None = None) -> list[Any]:
