@@ -68,7 +68,7 @@ class Forks:
                 self._confinement.ahead()
                 pid = forkhooks.fork()
                 if pid == 0:
-                    ours.detach()
+                    os.close(ours.detach())  # else it would keep its own line open, and wait on it for ever
                     self._child(theirs)
             finally:
                 self._confinement.back()

@@ -127,11 +127,13 @@ def landlock_create(attributes: ctypes.Array[ctypes.c_char]) -> int:
 def landlock_allow(ruleset: int, path: bytes, access: int) -> None:
     """Grants `access` on `path` and on all below it; of a file, what a file can have."""
     fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    if not stat.S_ISDIR(os.fstat(fd).st_mode):
-        access &= _LANDLOCK_OF_FILES
-    rule = ctypes.create_string_buffer(struct.pack("=Qi", access, fd), 12)
-    _checked("landlock_add_rule", _syscall5(_LANDLOCK_ADD, ruleset, 1, ctypes.addressof(rule), 0, 0))
-    os.close(fd)
+    try:
+        if not stat.S_ISDIR(os.fstat(fd).st_mode):
+            access &= _LANDLOCK_OF_FILES
+        rule = ctypes.create_string_buffer(struct.pack("=Qi", access, fd), 12)
+        _checked("landlock_add_rule", _syscall5(_LANDLOCK_ADD, ruleset, 1, ctypes.addressof(rule), 0, 0))
+    finally:
+        os.close(fd)
 
 
 def landlock_restrict(ruleset: int) -> None:

@@ -106,7 +106,10 @@ def test_what_is_no_directory_is_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("path", [Path("/"), Path("~")])
-def test_the_root_and_the_home_directory_are_refused(path: Path) -> None:
+def test_the_root_and_the_home_directory_are_refused(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(UsageError, match="a directory of its own"):
         Workspace.at(path)
 

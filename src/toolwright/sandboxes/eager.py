@@ -23,6 +23,8 @@ else:
     _PyTask: Any = getattr(tasks, "_PyTask")  # noqa: B009  no public name
     _PyFuture: Any = getattr(futures, "_PyFuture")  # noqa: B009
     _register: Any = getattr(tasks, "_register_task")  # noqa: B009
+    _enter: Any = getattr(tasks, "_enter_task")  # noqa: B009
+    _leave: Any = getattr(tasks, "_leave_task")  # noqa: B009
 
     class _EagerTask(_PyTask):
         def __init__(self, work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop) -> None:
@@ -40,6 +42,11 @@ else:
 
     def start(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """A task whose first step has run when this returns."""
-        if asyncio.current_task(loop) is not None:  # a step within a step is not to be had in 3.11
-            return loop.create_task(work)
-        return _EagerTask(work, loop)
+        outer = asyncio.current_task(loop)
+        if outer is None:
+            return _EagerTask(work, loop)
+        _leave(loop, outer)  # a step within a step: the outer one stands aside, as in 3.12
+        try:
+            return _EagerTask(work, loop)
+        finally:
+            _enter(loop, outer)

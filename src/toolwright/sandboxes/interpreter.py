@@ -87,7 +87,7 @@ class ProcessInterpreter:
 
     @property
     def alive(self) -> bool:
-        return self._reason is None and not self._ended
+        return self._reason is None and not self._ended and not self._child.exited.done()
 
     @property
     def reason(self) -> GuestError | None:

@@ -87,10 +87,11 @@ def hidden_names(kind: type) -> tuple[str, ...]:
 
 def refused_argument(kind: type, method: str, arguments: Iterable[Any]) -> str | None:
     """A string among the arguments of a by-name method that names a hidden or private member."""
-    if method not in BY_NAME.get(kind.__module__.partition(".")[0], ()):
+    if method not in _by_name(kind):
         return None
     pending = list(arguments)
     seen: set[int] = set()  # a guest's list may hold itself
+    kept: list[Any] = []
     while pending:
         value = pending.pop()
         if id(value) in seen:
@@ -100,9 +101,26 @@ def refused_argument(kind: type, method: str, arguments: Iterable[Any]) -> str |
             return value[:100]
         if isinstance(value, dict):
             pending.extend(cast(dict[Any, Any], value).values())
-        elif isinstance(value, list | tuple | set):
-            pending.extend(cast(list[Any], value))
+        elif isinstance(value, _LISTS):
+            pending.extend(value)
+        elif hasattr(type(value), "tolist") and getattr(value, "shape", None):
+            if getattr(getattr(value, "dtype", None), "kind", "O") not in "biufcmM":  # numbers and times name nothing
+                listed = value.tolist()
+                kept.append(listed)  # an id is only good while its object lives
+                pending.append(listed)
+        elif hasattr(type(value), "__iter__") and not isinstance(value, str | bytes):
+            return f"<what a {type(value).__name__} names>"  # the guest may decide what comes of it
     return None
+
+
+_LISTS: tuple[type[Any], ...] = (list, tuple, set, frozenset)
+
+
+@lru_cache(maxsize=4096)
+def _by_name(kind: type) -> frozenset[str]:
+    """The by-name methods of a type, its own or a base's."""
+    tops = {base.__module__.partition(".")[0] for base in kind.__mro__}
+    return frozenset[str]().union(*(BY_NAME.get(top, ()) for top in tops))
 
 
 def hides(kind: type, name: str) -> bool:
