@@ -115,7 +115,10 @@ class Confinement:
             os.close(self._ruleset)
             self._ruleset = -1
         if "mount" in self._layers.got:
-            kernel.setns(self._own_mounts, kernel.CLONE_NEWNS)
+            try:
+                kernel.setns(self._own_mounts, kernel.CLONE_NEWNS)
+            except OSError:
+                os._exit(1)  # astray in a child's namespace it must not go on; the host starts another
 
     def begin(self) -> None:
         """In the child, before its request."""

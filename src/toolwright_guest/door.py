@@ -82,6 +82,11 @@ class Door:
     def finished(self, number: int) -> None:
         self._waiting.pop(number, None)
 
+    @property
+    def asking(self) -> bool:
+        """Whether an answer of the host is waited for."""
+        return bool(self._waiting)
+
     def take_drops(self) -> list[Any]:
         drops: list[Any] = []
         while self.drops:

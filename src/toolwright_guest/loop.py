@@ -52,8 +52,8 @@ class DoorSelector(selectors.PollSelector):
                 return []
         self._spins = 0
         self._found = []
-        if len(_threads) > 1:
-            self._before_waiting()
+        if len(_threads) > 1 or (timeout is None and not self._door.asking):
+            self._before_waiting()  # with nothing asked, a thread that Python does not know of may be what wakes it
         message = self._door.receive(self.mailbox, self._poll, timeout)
         if message is not None:
             self._deliver(message)
@@ -124,6 +124,8 @@ class GuestLoop(asyncio.SelectorEventLoop):
 
     def has_nothing_else(self) -> bool:
         """Whether only a message of the host can make anything run here."""
+        if self.get_task_factory() is not None:  # it may start tasks eagerly: then the one that made this one waits too
+            return False
         return not (self._ready or self._scheduled or self.selector.busy or len(_threads) > 1)
 
     def run_within(self, program: Any, names: dict[str, Any]) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
+import pandas as pd
 import pydantic
 import pytest
 import sqlalchemy
@@ -424,3 +425,11 @@ async def test_a_pydantic_secret_stays_secret() -> None:
     told = await value(code, config=config)
     assert "sk-secret" not in str(told)
     assert told[3] == "c"
+
+
+async def test_a_method_that_calls_by_name_does_not_find_what_was_hidden() -> None:
+    scope = Scope({"df": pd.DataFrame({"n": [1, 2]})})
+    scope.declare("df.*", hide=["sum"])
+    async with Runtime(scope) as rt:
+        assert "which is hidden" in str((await rt.execute("df.agg('sum')")).error)
+        assert (await rt.execute("df.agg('max').to_dict()")).unwrap() == {"n": 2}

@@ -125,10 +125,12 @@ class Calls:
     async def _serve(self, call: Call, title: str, cell: Cell | None, refused: str | None, size: int) -> None:
         began = time.monotonic()
         try:
-            if refused is not None:
-                answer = self._host.refusal(CallLimit(refused))
-            else:
-                answer = await self._host.call(call)
+            try:
+                answer = self._host.refusal(CallLimit(refused)) if refused else await self._host.call(call)
+            finally:
+                self._bytes -= size
+                self._tasks.pop(call.id, None)  # from here on the guest may use its number again
+            self._send(["a", call.id, 0 if answer.failed else 1, answer.value.tree], answer.value.blobs)
         except WireError as error:
             self._kill(ProtocolError(f"the guest broke the protocol ({error}). {exits.GONE}"))
             return
@@ -136,10 +138,6 @@ class Calls:
             self._kill(Crashed(f"the host failed to answer a call ({type(error).__name__}). {exits.GONE}"))
             self._loop.call_exception_handler({"message": "toolwright: a host call failed", "exception": error})
             return
-        finally:
-            self._bytes -= size
-            self._tasks.pop(call.id, None)  # from here on the guest may use its number again
-        self._send(["a", call.id, 0 if answer.failed else 1, answer.value.tree], answer.value.blobs)
         if cell is not None:
             self._record(cell, call, title, time.monotonic() - began, answer)
 

@@ -20,7 +20,7 @@ from toolwright.scope.handles import Handles, Held
 from toolwright.scope.lent import CURRENT, Lender
 from toolwright.scope.members import is_async, members
 from toolwright.scope.operations import Operation, facts_of
-from toolwright.scope.presets import refused_argument
+from toolwright.scope.presets import looks_up_by_name, refused_argument
 from toolwright.scope.rules import Place
 from toolwright.scope.scope import Scope
 from toolwright.scope.values import Values, on_loop
@@ -152,9 +152,10 @@ class ScopeHost:
             given = simple_arguments(call.arguments.tree) or await self._args_beside(call)
             result = await self._run(method, call, given)
             return Answer(value=Packed(result, []) if simple(result) else self._values.pack(result, self._path(call)))
+        version = self._scope.rules.version  # before they are asked: another thread may declare meanwhile
         function, facts = self._function(call)
         if is_async(function) or is_async(getattr(type_of(function), "__call__", None)):  # noqa: B004  how, not if
-            self._remember(call, function, facts)
+            self._remember(call, function, facts, version)
             given = await self._args_beside(call)
             work = self._awaited(call, lambda: self._run(function, call, given))
         elif (facts.thread or ("loop" if self._loop_bound(call, function) else "worker")) == "loop":
@@ -173,11 +174,12 @@ class ScopeHost:
         method = getattr(held.value, call.name, None)
         return method if getattr(method, "__func__", None) is known[0] else None
 
-    def _remember(self, call: Call, function: Any, facts: Operation) -> None:
+    def _remember(self, call: Call, function: Any, facts: Operation, version: int) -> None:
         plain = type_of(function) is types.MethodType and inspect.iscoroutinefunction(function)
         if call.target > 0 and call.name and plain and facts.timeout_s is None:
-            known = (function.__func__, self._scope.rules.version, self.title(call))
-            self._handles.get(call.target).methods[call.name] = known
+            held = self._handles.get(call.target)
+            if _is_plain_method(held, call.name):  # of the class, so they are few: `__getattr__` may make up any number
+                held.methods[call.name] = (function.__func__, version, self.title(call))
 
     def _loop_bound(self, call: Call, function: Any) -> bool:
         owner = self._handles.get(call.target).value if call.target > 0 else None
@@ -223,9 +225,12 @@ class ScopeHost:
     def _run(self, function: Any, call: Call, given: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
         args, kwargs = given
         owner = getattr(function, "__self__", None)  # asked of the function: the guest may hold it without its object
-        named = refused_argument(type_of(owner), getattr(function, "__name__", ""), (*args, *kwargs.values()))
-        if named is not None:
-            raise NotPublic(f"{self.title(call)} is refused: it would call {named!r}, which is hidden")
+        if looks_up_by_name(type_of(owner), getattr(function, "__name__", "")):
+            held = self._handles.known(owner)
+            place = held.place if held is not None else Place("", type_of(owner))
+            named = refused_argument(lambda name: self._scope.rules.hides(place, name), (*args, *kwargs.values()))
+            if named is not None:
+                raise NotPublic(f"{self.title(call)} is refused: it would call {named!r}, which is hidden")
         try:
             return function(*args, **kwargs)
         except TypeError as error:

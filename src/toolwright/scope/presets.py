@@ -7,10 +7,12 @@ A preset is a row of this table: members of a type, matched by the module and th
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
+
+from toolwright_guest.wire import type_of
 
 # attributes (never methods) that carry a credential wherever they are found
 CREDENTIALS = frozenset(
@@ -66,7 +68,7 @@ HIDDEN: dict[str, str] = {
 _TABLE = [(pattern, frozenset(names.split())) for pattern, names in HIDDEN.items() if names]
 
 # methods that look a member up by the name they are given: they must not find what is hidden
-BY_NAME = {"pandas": frozenset(("agg", "aggregate", "apply", "transform", "map", "applymap", "pipe"))}
+BY_NAME = {"pandas": frozenset(("agg", "aggregate", "apply", "transform", "map", "applymap", "pipe", "pivot_table"))}
 
 # what never crosses, whoever holds it: from each of these the whole host can be walked
 NEVER: tuple[type, ...] = (types.FrameType, types.CodeType, types.TracebackType, types.CellType)
@@ -85,34 +87,39 @@ def hidden_names(kind: type) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def refused_argument(kind: type, method: str, arguments: Iterable[Any]) -> str | None:
+def looks_up_by_name(kind: type, method: object) -> bool:
+    """Whether a method of this type calls members by the names that it is given."""
+    return type_of(method) is str and method in _by_name(kind)
+
+
+def refused_argument(hidden: Callable[[str], bool], arguments: Iterable[Any]) -> str | None:
     """A string among the arguments of a by-name method that names a hidden or private member."""
-    if method not in _by_name(kind):
-        return None
     pending = list(arguments)
     seen: set[int] = set()  # a guest's list may hold itself
-    kept: list[Any] = []
+    kept: list[Any] = []  # an id is only good while its object lives
     while pending:
-        value = pending.pop()
+        value: Any = pending.pop()
         if id(value) in seen:
             continue
         seen.add(id(value))
-        if isinstance(value, str) and (value.startswith("_") or hides(kind, value)):
-            return value[:100]
-        if isinstance(value, dict):
-            pending.extend(cast(dict[Any, Any], value).values())
-        elif isinstance(value, _LISTS):
+        kind_of_value = type_of(value)
+        if issubclass(kind_of_value, str):
+            if value.startswith("_") or hidden(value):
+                return value[:100]
+        elif issubclass(kind_of_value, dict):
+            pending.extend(value.values())
+        elif issubclass(kind_of_value, _LISTS):
             pending.extend(value)
-        elif hasattr(type(value), "tolist") and getattr(value, "shape", None):
-            if getattr(getattr(value, "dtype", None), "kind", "O") not in "biufcmM":  # numbers and times name nothing
-                listed = value.tolist()
-                kept.append(listed)  # an id is only good while its object lives
-                pending.append(listed)
-        elif hasattr(type(value), "__iter__") and not isinstance(value, str | bytes):
-            return f"<what a {type(value).__name__} names>"  # the guest may decide what comes of it
+        elif hasattr(kind_of_value, "tolist") and getattr(value, "shape", None):
+            if getattr(getattr(value, "dtype", None), "kind", "O") not in _NUMBERS:
+                kept.append(value.tolist())
+                pending.append(kept[-1])
+        elif hasattr(kind_of_value, "__iter__") and not issubclass(kind_of_value, bytes):
+            return f"<what a {kind_of_value.__name__} names>"  # the guest may decide what comes of it
     return None
 
 
+_NUMBERS = "biufcmM"  # numpy's kinds of data that names nothing: numbers and times
 _LISTS: tuple[type[Any], ...] = (list, tuple, set, frozenset)
 
 

@@ -123,6 +123,15 @@ class Rules:
                 why = "it is hidden in this scope"
         return Verdict(visible=not why, read_only=read_only, why=why, facts=facts)
 
+    def hides(self, place: Place, name: str) -> bool:
+        """Whether a preset or a `hide=` hides the member. `only=` is not asked: it says what may be named first."""
+        hidden = hides(place.kind, name)
+        titles = place.titles(name)
+        for rule in self._rules:
+            if rule.hide is not None and rule.covers(titles):
+                hidden = (hidden or name in rule.hide) if isinstance(rule.hide, frozenset) else rule.hide
+        return hidden
+
     def facts(self, place: Place, name: str, known: Operation) -> Operation:
         return with_facts(known, self.verdict(place, name).facts)
 
