@@ -1,7 +1,7 @@
 """Executes a program from a memfd, from /tmp, and by the dynamic loader.
 
 Escape: the guest's interpreter is replaced by another program
-Control: the interpreter's own file can be read
+Control: a program's file can be read
 Limits: file_mb=64
 """
 
@@ -22,9 +22,12 @@ def syscall(x86_64, aarch64, *args):
     return libc.syscall(ctypes.c_long(number), *words), errno.errorcode.get(ctypes.get_errno(), "")
 
 
+import glob
 import sys
 
-open(sys.executable, "rb").read(4) == b"\x7fELF"
+# a system's own interpreter is not shown to guests that may start nothing; its loader, a program too, always is
+program = sys.executable if os.path.exists(sys.executable) else glob.glob("/lib*/ld-linux*")[0]
+open(program, "rb").read(4) == b"\x7fELF"
 
 # attack
 import shutil
@@ -32,7 +35,7 @@ import shutil
 loot = []
 fd, why = syscall(319, 279, b"program", 0)
 loot.append(("memfd_create", fd, why))
-shutil.copy(sys.executable, "/tmp/program")
+shutil.copy(program, "/tmp/program")
 os.chmod("/tmp/program", 0o755)
 argv = (ctypes.c_char_p * 4)(b"/tmp/program", b"-c", b"print('ESCAPED')", None)
 none = (ctypes.c_char_p * 1)(None)
