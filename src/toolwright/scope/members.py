@@ -9,18 +9,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-OPERATORS = (
-    "__len__ __contains__ __getitem__ __setitem__ __delitem__ __reversed__ __iter__ __next__ __aiter__ __anext__ "
-    "__enter__ __exit__ __aenter__ __aexit__ __call__ __await__ "
-    "__int__ __float__ __complex__ __index__ __abs__ __neg__ __pos__ __invert__ __round__ __trunc__ __floor__ __ceil__ "
-    "__lt__ __le__ __gt__ __ge__ __eq__ __ne__ __hash__ __bool__ __repr__ __str__ __format__ __bytes__ "
-    "__add__ __sub__ __mul__ __matmul__ __truediv__ __floordiv__ __mod__ __divmod__ __pow__ "
-    "__lshift__ __rshift__ __and__ __or__ __xor__ "
-    "__radd__ __rsub__ __rmul__ __rmatmul__ __rtruediv__ __rfloordiv__ __rmod__ __rdivmod__ __rpow__ "
-    "__rlshift__ __rrshift__ __rand__ __ror__ __rxor__ "
-    "__iadd__ __isub__ __imul__ __imatmul__ __itruediv__ __ifloordiv__ __imod__ __ipow__ "
-    "__ilshift__ __irshift__ __iand__ __ior__ __ixor__"
-).split()
+from toolwright_guest.operators import AWAITED, CALLS
+
+# what the guest can make of a type, in one order for all sessions
+OPERATORS = (*sorted(CALLS | AWAITED), "__iter__", "__aiter__", "__exit__", "__aexit__", "__call__", "__await__")
 
 FUNCTIONS = (
     types.FunctionType,
