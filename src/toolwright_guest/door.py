@@ -79,9 +79,6 @@ class Door:
         if self._waiting.pop(number, None) is not None:
             self.send(["k", number], [])
 
-    def finished(self, number: int) -> None:
-        self._waiting.pop(number, None)
-
     @property
     def asking(self) -> bool:
         """Whether an answer of the host is waited for."""

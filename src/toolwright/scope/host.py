@@ -80,9 +80,6 @@ class ScopeHost:
         self._worker.close()
 
     def value(self, packed: Packed) -> object:
-        tree = packed.tree
-        if type_of(tree) is dict and "stays" in tree:
-            return tree
         return self._values.unpack(packed)
 
     def drop(self, handle: int, count: int) -> None:

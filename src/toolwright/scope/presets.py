@@ -58,14 +58,12 @@ HIDDEN: dict[str, str] = {
     "polars.*": "write_* sink_* serialize deserialize sql lazy_sql show_graph",
     "pyarrow.*": "to_pandas_dtype",
     "pydantic.*Secret*": "get_secret_value",
-    "pathlib.Path": "",
     "logging.Logger": "manager handlers root parent",
     "subprocess.Popen": "args",
     "asyncio.*": "get_loop",
     "functools.partial": "func args keywords",
-    "weakref.*": "",
 }
-_TABLE = [(pattern, frozenset(names.split())) for pattern, names in HIDDEN.items() if names]
+_TABLE = [(pattern, frozenset(names.split())) for pattern, names in HIDDEN.items()]
 
 # methods that look a member up by the name they are given: they must not find what is hidden
 BY_NAME = {"pandas": frozenset(("agg", "aggregate", "apply", "transform", "map", "applymap", "pipe", "pivot_table"))}

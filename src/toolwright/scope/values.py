@@ -232,7 +232,3 @@ def on_loop(value: Any) -> bool:
     """Whether an object belongs to the event loop, so that only the loop's thread may touch it."""
     top = type(value).__module__.partition(".")[0].lstrip("_")
     return top == "asyncio" or isinstance(value, (asyncio.Future, types.AsyncGeneratorType))
-
-
-def is_awaitable_operator(name: str) -> bool:
-    return name in ("__anext__", "__aenter__", "__aexit__")
