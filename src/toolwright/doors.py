@@ -1,6 +1,7 @@
 """The doors: the contracts at which everything meets. A feature is a wrapper round one of them.
 
-    Host.call     code in the sandbox asks for something outside it
+    Host.call        code in the sandbox asks for something outside it
+    Model.request    ask the language model
 
 What passes is packed: plain trees and bytes that can be kept, hashed and compared without running anybody's code.
 A door does not know who asks, which sandbox they sit in, or what stands behind it.
@@ -8,16 +9,44 @@ A door does not know who asks, which sandbox they sit in, or what stands behind 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Literal, Protocol
 
+from toolwright.errors import UsageError
 from toolwright_guest.wire import Packed
+
+BY_GUEST = "the guest no longer waits"
+"""What the `CancelledError` says that ends a call whose guest code was cancelled; other reasons say nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Operation:
+    """Facts about one operation. What is not said is assumed to be the careful answer."""
+
+    reads: bool = False  # changes nothing: allowed under `read_only`, may be run again to revive a handle
+    idempotent: bool = False  # twice is as good as once
+    undo: Callable[..., Any] | None = None
+    revive: Callable[..., Any] | None = None
+    direct: bool = False  # offered to the model as an ordinary function call too
+    timeout_s: float | None = None
+    thread: Literal["worker", "loop"] | None = None  # None: the session's worker, or the loop for asyncio's own objects
+
+    def __post_init__(self) -> None:
+        if self.timeout_s is not None and not self.timeout_s > 0:
+            raise UsageError(f"timeout_s={self.timeout_s!r}: give seconds above zero, or leave it out")
+        if self.thread not in (None, "worker", "loop"):
+            raise UsageError(f'thread={self.thread!r}: give "worker" or "loop"')
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
-    """One request of guest code. `target` is a handle; `name` the attribute or operator that `verb` works on."""
+    """One request of guest code. `target` is a handle; `name` the attribute or operator that `verb` works on.
+
+    `refused` says that it is not to be made: its answer is that exception. `id` is good while the call is under way. `path` is good for ever: the cell, the task in it, the count there. It and
+    the `line` of the cell are told only by guests whose session is journaled.
+    """
 
     id: int
     cell: int
@@ -25,40 +54,156 @@ class Call:
     target: int
     name: str
     arguments: Packed
+    path: str = ""
+    line: int = 0
+    refused: Exception | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Made:
+    """A host object (`number` above zero) or a class (below) that the guest was told of for the first time.
+
+    `path` is where it stands in the scope, `kind` names its class well enough to find it again in another process.
+    """
+
+    number: int
+    path: str
+    kind: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """What the guest gets: a packed value, or a packed exception when `failed`."""
+    """What the guest gets: a packed value, or a packed exception when `failed`.
+
+    `made` is what the guest learns of by it, `kept` the own data of those objects that gave any, by their numbers. `at`
+    and `back` are the journal's: the guest's clock from then on (0: it reads its own), and guest functions that the
+    host let go of since the last answer, each with a count.
+    """
 
     value: Packed
     failed: bool = False
+    made: tuple[Made, ...] = ()
+    kept: Packed | None = None
+    at: float = 0.0
+    back: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Beginning:
+    """What a guest's life begins with: its names; and, where the session is journaled, its clock and its randomness."""
+
+    names: Packed
+    made: tuple[Made, ...] = ()
+    at: float = 0.0
+    seed: bytes = b""
+    more: tuple[tuple[Packed, tuple[str, ...]], ...] = ()  # further sets of names, of each only these
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class About:
+    """What is known of a call before it is made: its name for people, and the facts of its operation."""
+
+    title: str
+    operation: Operation
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origin:
+    """Where a host object came from that did not outlive its process: the call that returned it."""
+
+    call: Call
+    title: str
+    alone: bool  # the answer held no other host object
+    touched: bool  # something was called on the object since that may have changed it
+    kept: Packed | None = None  # of that call's answer
 
 
 class Guest(Protocol):
     """The way back: host code calls a function that the guest lent it. Both methods may be called from any thread.
 
     `invoke` gives the guest's answer in time, or `GuestGone` as its exception. `parent` is the call of the guest during
-    which it happens, 0 for none. `give_back` says that the host keeps `count` references to the function no longer.
+    which it happens, 0 for none; `made` is what the guest learns of by the arguments. `path` and `at` are the
+    journal's, as in `Call` and `Answer`. `give_back` says that the host keeps `count` references to the function no
+    longer.
     """
 
-    def invoke(self, lent: int, parent: int, arguments: Packed) -> Future[Answer]: ...
+    def invoke(
+        self,
+        lent: int,
+        parent: int,
+        arguments: Packed,
+        path: str = "",
+        at: float = 0.0,
+        made: tuple[Made, ...] = (),
+    ) -> Future[Answer]: ...
     def give_back(self, lent: int, count: int) -> None: ...
+
+
+class Lineage(Protocol):
+    """What the journal knows of host objects that are gone."""
+
+    def known(self) -> Sequence[Made]: ...
+    def origin(self, handle: int) -> Origin | None: ...
 
 
 class Host(Protocol):
     """Answers the calls of one session.
 
     `call` never raises for what the object behind it did: an exception there is a failed `Answer`. It may be awaited
-    many times at once. Cancelling it cancels the work behind it, as far as that can be cancelled. `refusal` is the
-    answer to a call that is not to be made. `title` names a call for people. `open` begins a guest's life: it gives the
-    names that the guest starts with. `value` reads what a cell came to. `drop` says that the guest let go of an object.
-    What no honest guest sends raises `WireError`.
+    many times at once. Cancelling it cancels the work behind it, as far as that can be cancelled. `about` says what is known of a call. `open` begins a guest's life; with a
+    `lineage` the guest is one that went on living in a journal, and objects that it knows are revived when it uses
+    them. `value` reads what a cell came to. `drop` says that the guest let go of an object. What no honest guest sends
+    raises `WireError`.
     """
 
     async def call(self, call: Call) -> Answer: ...
-    def refusal(self, error: Exception) -> Answer: ...
-    def title(self, call: Call) -> str: ...
-    def open(self, guest: Guest, libraries: frozenset[str]) -> Packed: ...
+    def about(self, call: Call) -> About: ...
+    def open(self, guest: Guest, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning: ...
     def value(self, packed: Packed) -> object: ...
     def drop(self, handle: int, count: int) -> None: ...
+
+
+class Wrapper:
+    """A host that does what the one inside does. A feature overrides what it is about."""
+
+    def __init__(self, inner: Host) -> None:
+        self.inner = inner
+
+    async def call(self, call: Call) -> Answer:
+        return await self.inner.call(call)
+
+    def about(self, call: Call) -> About:
+        return self.inner.about(call)
+
+    def open(self, guest: Guest, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
+        return self.inner.open(guest, libraries, lineage)
+
+    def value(self, packed: Packed) -> object:
+        return self.inner.value(packed)
+
+    def drop(self, handle: int, count: int) -> None:
+        self.inner.drop(handle, count)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """What a language model is asked: messages and settings, as plain data."""
+
+    messages: tuple[Any, ...]
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """What it said, and what that took, as plain data."""
+
+    message: Any
+    usage: dict[str, Any]
+
+
+class Model(Protocol):
+    """A language model. `request` raises what the provider's failure is; it may be awaited many times at once."""
+
+    async def request(self, request: Request) -> Reply: ...
+
+

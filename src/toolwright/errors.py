@@ -2,11 +2,16 @@
 
 ToolwrightError
 ├── UsageError                the developer: a wrong argument, a wrong order of calls
+│   ├── NoSession             the store has no session of that id
+│   └── RollbackRefused       not everything can be undone, and nobody said yes
 ├── GuestGone                 host code whose guest function has no guest any more
 ├── PlatformError             the operator: the machine does not give what was asked
 │   ├── IsolationMissing      a layer that the operator's minimum names
 │   ├── PackagesFailed        the guest's packages could not be installed
-│   └── SandboxDied           the zygote ended, or did not start
+│   ├── SandboxDied           the zygote ended, or did not start
+│   ├── JournalFailed         the journal could not be written or read
+│   ├── Fenced                another process has taken this session over
+│   └── RollbackFailed        an undo failed: what is undone and what is not
 └── GuestError                the agent: the text goes to the model
     ├── CodeError             the cell raised
     ├── Crashed               the guest process died: a signal, `os._exit`
@@ -22,6 +27,11 @@ ToolwrightError
     ├── NotInScope            also a NameError
     ├── WrongArguments        also a TypeError: names the right parameters
     ├── CannotCross           also a TypeError: a value that has no way over the boundary
+    ├── OutcomeUnknown        a call that had begun when the process died: it may have happened
+    ├── HandleLost            also a ReferenceError: a host object that did not outlive its process
+    ├── Diverged              code that was run again did not ask for the same
+    ├── NotReversible         an operation without an undo, inside a transaction
+    ├── TypeMistake           the type checker refused the cell before it ran
     ├── NotSupported          also a RuntimeError: Python that this rung refuses
     └── StaleHandle           also a ReferenceError: a host object that is not held any more
 """
@@ -55,6 +65,26 @@ class PackagesFailed(PlatformError):
 
 class SandboxDied(PlatformError):
     """The process that makes guests ended, or did not start."""
+
+
+class NoSession(UsageError):
+    """The store has no session of that id."""
+
+
+class RollbackRefused(UsageError):
+    """Not everything can be undone; the message lists what. Say `yes=True` to undo the rest."""
+
+
+class JournalFailed(PlatformError):
+    """The journal could not be written or read. What was written before is there."""
+
+
+class Fenced(PlatformError):
+    """Another process has taken this session over; this one does nothing more for it."""
+
+
+class RollbackFailed(PlatformError):
+    """An undo failed. The message says what is undone, what failed, and what was not tried."""
 
 
 class GuestError(ToolwrightError):
@@ -145,3 +175,23 @@ class NotSupported(GuestError, RuntimeError):
 
 class StaleHandle(GuestError, ReferenceError):
     """A handle to a host object that this session does not hold."""
+
+
+class OutcomeUnknown(GuestError):
+    """A call had begun when the process died, and its answer was not kept. It may have happened."""
+
+
+class HandleLost(GuestError, ReferenceError):
+    """A host object that did not outlive the process which made it. The message names the call that made it."""
+
+
+class Diverged(GuestError):
+    """Code that was run again did not ask for what the journal has. The message says where, what was, and what is."""
+
+
+class NotReversible(GuestError):
+    """An operation that cannot be undone was called inside a transaction, and did not run."""
+
+
+class TypeMistake(GuestError):
+    """The type checker refused the cell. Nothing of it ran."""

@@ -1,23 +1,35 @@
-"""`Runtime`: scope + sandbox + workspace. What the agent, the gateway and the server all stand on."""
+"""`Runtime`: scope + sandbox + workspace + journal. What the agent, the gateway and the server all stand on."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+import uuid
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
-from toolwright.errors import CodeError, Crashed, GuestError, NotInScope, PlatformError, UsageError
+from toolwright.errors import NotInScope, PlatformError, UsageError
+from toolwright.journal import (
+    Continuity,
+    Fork,
+    Journal,
+    Restored,
+    SessionJournal,
+    Story,
+    Trees,
+    check_id,
+    open_journal,
+    workspace_of,
+)
+from toolwright.passing import Passing
 from toolwright.sandboxes import (
     GUEST_UID,
     STANDARD,
     Files,
-    Interpreter,
     Limits,
     OnEvent,
-    Opening,
     Outcome,
     ProcessSandbox,
     Sandbox,
@@ -43,6 +55,8 @@ class Runtime:
     workspace  a directory to share with guest code; a fresh one, removed at the end, when left out
     require    the operator's minimum: layers without which nothing runs
     progress   is told of long work, such as installing packages, line by line
+    store      where sessions are journaled: "sqlite:///agents.db", "memory:", or a `Journal`
+    session    the id of a new session in the store; `Runtime.resume` opens one that is there
     """
 
     def __init__(
@@ -55,23 +69,41 @@ class Runtime:
         workspace: Path | str | None = None,
         require: Iterable[str] = STANDARD,
         progress: Callable[[str], None] | None = None,
+        store: str | Path | Journal | None = None,
+        session: str | None = None,
     ) -> None:
+        if isinstance(sandbox, str) and sandbox not in ("auto", "process"):
+            raise UsageError(f'sandbox={sandbox!r}: give "auto", "process", or a Sandbox')
+        if session is not None and store is None:
+            raise UsageError(f'session={session!r} needs a store to be kept in, as in store="sqlite:///agents.db"')
         self.scope = Scope.of(scope)
         self.limits = limits or Limits()
-        self._host = ScopeHost(self.scope)
+        self.session = None if store is None else check_id(session or uuid.uuid4().hex[:12])
+        self._host = ScopeHost(self.scope, session=self.session or "")
         self._sandbox: Sandbox | None = None if isinstance(sandbox, str) else sandbox
         self._wanted = sandbox
         self._packages = packages
         self._where = Path(workspace) if workspace is not None else None
         self._required = frozenset(require)
         self._progress = progress or _say
+        self._store = store
+        self._beginning: Literal["new", "resume"] | Story = "new"
+        self._tree = ""  # what a fork's workspace begins with
+        self._journal: Journal | None = None
         self._workspace: Workspace | None = None
-        self._interpreter: Interpreter | None = None
-        self._cells = 0
-        self._holds_names = False
+        self._course: Passing | Continuity | None = None
         self._turn = asyncio.Lock()
-        if isinstance(sandbox, str) and sandbox not in ("auto", "process"):
-            raise UsageError(f'sandbox={sandbox!r}: give "auto", "process", or a Sandbox')
+
+    @classmethod
+    def resume(cls, session: str, *, store: str | Path | Journal, **options: Any) -> Runtime:
+        """A session of the store, in this process: its names, its files, its journal. Takes what `Runtime` takes.
+
+        >>> async with Runtime.resume("s1", scope=scope, store="sqlite:///agents.db") as rt:
+        ...     outcome = await rt.outcome()
+        """
+        made = cls(store=store, session=session, **options)
+        made._beginning = "resume"
+        return made
 
     async def __aenter__(self) -> Runtime:
         try:
@@ -88,53 +120,95 @@ class Runtime:
 
     async def _open(self) -> None:
         if self._sandbox is None:
-            if not sys.platform.startswith("linux"):
-                raise PlatformError(f"the process sandbox needs Linux, and this is {sys.platform}; run it on Linux")
-            found = await environment(
-                self._packages, cache=Settings.from_environment().cache_dir, progress=self._progress
-            )
-            self._sandbox = ProcessSandbox(found, required=self._required)
-        if self._where is None:
-            self._workspace = await asyncio.to_thread(Workspace.create, None, GUEST_UID)
-        else:
-            self._workspace = await asyncio.to_thread(Workspace.at, self._where, GUEST_UID)
+            self._sandbox = await self._process_sandbox()
+        if self._store is not None:
+            self._journal = open_journal(self._store) if isinstance(self._store, str | Path) else self._store
+            if self._beginning == "resume":
+                self._journal.facts(self.session or "")  # told before anything is made that would be left over
+        self._workspace = await asyncio.to_thread(self._find_workspace)
+        if self._tree and self._journal is not None:
+            await asyncio.to_thread(Trees(self._journal, self.session or "").restore, self._tree, self._workspace)
         self.files = Files(self._workspace)
-        self._interpreter = await self._start()
+        await self._begin(self._sandbox, self._workspace)
 
-    async def _start(self) -> Interpreter:
-        if self._sandbox is None or self._workspace is None:
-            raise UsageError("this Runtime is not open: use `async with Runtime(…) as rt:`")
-        return await self._sandbox.open(Opening(host=self._host, limits=self.limits, workspace=self._workspace))
+    async def _begin(self, sandbox: Sandbox, workspace: Workspace) -> None:
+        if self._journal is None:
+            self._course = Passing(self._host, sandbox, workspace, self.limits)
+            await self._course.begin()
+            return
+        parent = self._beginning if isinstance(self._beginning, Story) else None
+        fork = Fork(parent=parent.facts.id, cell=parent.last) if parent is not None else None
+        journal = SessionJournal(self._journal, self.session or "", pins=await sandbox.pins(), fork=fork)
+        self._course = Continuity(journal, self._host, sandbox, workspace, self.limits, self._progress)
+        if parent is not None:
+            await self._course.fork(parent)
+        elif self._beginning == "resume":
+            await self._course.resume()
+        else:
+            await self._course.begin()
+
+    async def _process_sandbox(self) -> Sandbox:
+        if not sys.platform.startswith("linux"):
+            raise PlatformError(f"the process sandbox needs Linux, and this is {sys.platform}; run it on Linux")
+        found = await environment(self._packages, cache=Settings.from_environment().cache_dir, progress=self._progress)
+        return ProcessSandbox(found, required=self._required)
+
+    def _find_workspace(self) -> Workspace:
+        if self._where is not None:
+            return Workspace.at(self._where, GUEST_UID)
+        if self._journal is not None:
+            kept = workspace_of(self._journal, self.session or "")
+            if kept is not None:
+                return kept
+        return Workspace.create(None, GUEST_UID)
 
     async def execute(self, code: str, *, on_event: OnEvent | None = None) -> Outcome:
         """Run one cell. Names stay for the next one; what guest code does wrong is in the outcome, never raised.
 
-        After a limit, a crash or a cancelled cell the names are gone, and the next cell starts in a fresh interpreter.
+        After a limit, a crash or a cancelled cell the names of a journaled session are as they were before it. Without
+        a journal they are gone, and the next cell starts in a fresh interpreter.
         """
         async with self._turn:
-            self._cells += 1
-            if self._interpreter is None or not self._interpreter.alive:
-                lost = self._lost_since()
-                self._interpreter = await self._start()
-                if lost is not None:
-                    return Outcome(cell=self._cells, error=lost, rung=self._rung)
-            self._holds_names = False  # and it stays so where the cell is cancelled: whoever does that knows
-            interpreter = self._interpreter  # `close` takes it away, also while a cell runs
-            outcome = await interpreter.run(self._cells, code, on_event)
-            # A guest may end right after its report: only an error that is not the cell's own says that names are gone.
-            self._holds_names = interpreter.alive or outcome.error is None or isinstance(outcome.error, CodeError)
-            return outcome
+            if self._course is None:
+                raise UsageError("this Runtime is not open: use `async with Runtime(…) as rt:`")
+            return await self._course.run(code, on_event)
+
+    async def outcome(self, *, on_event: OnEvent | None = None) -> Outcome:
+        """What came of the session's last cell, carried on to its end if its process died under it."""
+        async with self._turn:
+            return await self._continuity("outcome").outcome(on_event)
 
     @property
-    def _rung(self) -> str:
-        return self._sandbox.rung if self._sandbox is not None else ""
+    def restored(self) -> Restored | None:
+        """How the session's guest was brought back, the last time that it was."""
+        return self._course.restored if isinstance(self._course, Continuity) else None
 
-    def _lost_since(self) -> GuestError | None:
-        """Why names that the last cell left are gone. Told instead of running code that counts on them."""
-        if self._interpreter is None or not self._holds_names:
-            return None
-        self._holds_names = False
-        return self._interpreter.reason or Crashed("the guest ended between two cells; its names are gone. Run again")
+    async def fork(self, *, at: int | None = None, session: str | None = None) -> Runtime:
+        """A new session that begins as this one was after cell `at`, or is now. It is open; close it when done."""
+        async with self._turn:
+            course = self._continuity("fork")
+            story = course.session.story(at)
+            tree = await course.tree_after(story.last if at is None else at)
+        branch = Runtime(
+            self.scope,
+            sandbox=self._wanted,
+            packages=self._packages,
+            limits=self.limits,
+            require=self._required,
+            progress=self._progress,
+            store=self._store if isinstance(self._store, str | Path) and self._store != "memory:" else self._journal,
+            session=session,
+        )
+        branch._beginning, branch._tree = story, tree
+        await branch.__aenter__()
+        return branch
+
+    def _continuity(self, what: str) -> Continuity:
+        if self._course is None:
+            raise UsageError("this Runtime is not open: use `async with Runtime(…) as rt:`")
+        if not isinstance(self._course, Continuity):
+            raise UsageError(f'{what}() needs a journal; open it with store="sqlite:///agents.db"')
+        return self._course
 
     async def show(self, name: str) -> str:
         """The stub of a name in scope: its signatures, annotations and docs, as `.pyi` text."""
@@ -145,10 +219,10 @@ class Runtime:
             raise NotInScope(f"`{name}` is not in scope; in scope: {names}") from None
 
     async def close(self) -> None:
-        """End the guest, remove a workspace that was made here."""
-        interpreter, self._interpreter = self._interpreter, None
-        if interpreter is not None:
-            await interpreter.close()
+        """End the guest, remove a workspace that was made here for no longer."""
+        course, self._course = self._course, None
+        if course is not None:
+            await course.close()
         if self._sandbox is not None and isinstance(self._wanted, str):
             await self._sandbox.close()
             self._sandbox = None
@@ -156,6 +230,9 @@ class Runtime:
         workspace, self._workspace = self._workspace, None
         if workspace is not None:
             await asyncio.to_thread(workspace.remove if workspace.fresh else workspace.close)
+        journal, self._journal = self._journal, None
+        if journal is not None and isinstance(self._store, str | Path):
+            journal.close()
 
 
 def _say(line: str) -> None:

@@ -77,7 +77,7 @@ def run(code: str, cell: int, names: dict[str, Any], loop: GuestLoop) -> Any:
     program, result = compiled(code, cell)
     names.pop(VALUE, None)
     if program.co_flags & inspect.CO_COROUTINE:
-        value = loop.run_until_complete(eval(program, names))
+        value = loop.run_own(eval(program, names))
     else:
         value = loop.run_within(program, names)
     if result is not None:

@@ -46,7 +46,7 @@ class Confinement:
         self._filters = {name: kernel.Filter(base64.b64decode(text)) for name, text in plan["seccomp"].items()}
         self._proc = os.path.join(proc, "self")
         self._proc_self = -1
-        self._own_mounts = os.open(os.path.join(self._proc, "ns", "mnt"), os.O_RDONLY | os.O_CLOEXEC)
+        self._own_mounts = self._open_own_mounts()
         self._zygote = os.pidfd_open(os.getpid())
         self._baseline = 0
         self._mapped = 0
@@ -62,9 +62,11 @@ class Confinement:
             fields = [int(pages) * resource.getpagesize() for pages in statm.read().split()]
         self._mapped, self._baseline = fields[0], fields[5]
 
-    def steps(self, workspace: str, limits: dict[str, int]) -> list[tuple[str, Callable[[], object]]]:
+    def steps(
+        self, workspace: str, limits: dict[str, int], scratch: str = ""
+    ) -> list[tuple[str, Callable[[], object]]]:
         return [
-            ("mount", lambda: mounts.enter(workspace)),
+            ("mount", lambda: self._move_in(workspace, scratch)),
             ("uid", self._become),
             ("user", self._nest),
             ("rlimits", lambda: self._limit(limits)),
@@ -120,6 +122,21 @@ class Confinement:
             except OSError:
                 os._exit(1)  # astray in a child's namespace it must not go on; the host starts another
 
+    def open_mounts(self) -> int:
+        """Between `ahead` and `back`: the mount namespace of the next child, for `reveal`; -1 where it has none."""
+        return self._open_own_mounts() if "mount" in self._layers.got else -1
+
+    def _open_own_mounts(self) -> int:
+        return os.open(os.path.join(self._proc, "ns", "mnt"), os.O_RDONLY | os.O_CLOEXEC)
+
+    def reveal(self, child: int) -> None:
+        """Takes the scratch away from a child, whose mount namespace `child` is. Raises OSError."""
+        kernel.setns(child, kernel.CLONE_NEWNS)
+        try:
+            mounts.uncover()
+        finally:
+            self.back()
+
     def begin(self) -> None:
         """In the child, before its request."""
         self._hold_on()
@@ -128,10 +145,12 @@ class Confinement:
         namespaces.die_with(self._zygote)
         self._proc_self = os.open(self._proc, os.O_PATH | os.O_DIRECTORY)
 
-    def apply(self, workspace: str, limits: dict[str, int]) -> None:
+    def apply(self, workspace: str, limits: dict[str, int], scratch: str = "") -> None:
         """All layers that are in force, in order. Descriptors above 3 are closed. Raises OSError."""
-        steps = self.steps(workspace, limits)
+        steps = self.steps(workspace, limits, scratch)
         got = self._layers.got
+        if scratch and "mount" not in got:
+            raise OSError(errno.ENOTSUP, "a scratch workspace needs the mount layer")
         for name, step in steps[:-1]:
             if name in got:
                 step()
@@ -143,6 +162,14 @@ class Confinement:
         kernel.close_from(4)
         if "seccomp" in got:
             steps[-1][1]()
+
+    def _move_in(self, workspace: str, scratch: str) -> None:
+        mounts.place(workspace)
+        if scratch:
+            if self._ruleset >= 0:
+                self._allow("/workspace", ~_MAKE_SPECIAL)  # now: from here on the name leads to what covers it
+            mounts.place(scratch)
+        mounts.enter()
 
     def _become(self) -> None:
         if self._origin.uid != 0:

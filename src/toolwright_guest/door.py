@@ -2,6 +2,9 @@
 
 Any thread may call. One of those that wait reads the socket for all (the leader); a message goes to the mailbox of the
 thread or loop that waits for it. It knows frames and mailboxes; what a value means is the world's business.
+
+Who takes which message next is decided when it is taken, by the order in which the host sent them and by what the guest
+did up to then: how many of them had been read already makes no difference.
 """
 
 from __future__ import annotations
@@ -13,12 +16,15 @@ import threading
 from collections import deque
 from typing import Any
 
+from toolwright_guest import paths, place
 from toolwright_guest.framing import FrameReader, frame, parse
 from toolwright_guest.wire import Bounds, WireError
 
 # The host is trusted by the guest; these bounds only keep a broken host from looking like a memory leak.
 FROM_HOST = Bounds(header_bytes=1 << 30, blob_bytes=1 << 32 - 1, nodes=1 << 30, keys=1 << 30, depth=400, blobs=1 << 30)
 TO_HOST = Bounds()
+
+Message = tuple[list[Any], list[Any]]
 
 
 class Mailbox:
@@ -27,7 +33,7 @@ class Mailbox:
     __slots__ = ("queue",)
 
     def __init__(self) -> None:
-        self.queue: deque[tuple[list[Any], list[Any]]] = deque()
+        self.queue: deque[tuple[int, Message]] = deque()  # each with its place among all
 
 
 class Door:
@@ -37,16 +43,20 @@ class Door:
 
     def __init__(self) -> None:
         self.cell = 0
+        self.journaled = False
         self.main = Mailbox()
         self.drops: deque[tuple[int, int]] = deque()
         self._main_thread = threading.get_ident()
         self._reader = FrameReader(FROM_HOST)
         self._turn = threading.Condition(threading.Lock())
         self._reading = False
+        self._moved = False
         self._sending = threading.Lock()
         self._waiting: dict[int, Mailbox] = {}
         self._main_stack: list[Mailbox] = [self.main]
+        self._invokes: deque[tuple[int, Message]] = deque()  # calls of the host that nobody has taken yet
         self._ids = itertools.count(1)
+        self._order = itertools.count(1)
 
     # sending
 
@@ -62,13 +72,18 @@ class Door:
         for buffer in buffers:
             self.conn.sendall(buffer)
 
-    def start(self, mailbox: Mailbox, verb: str, target: int, name: str, tree: Any, blobs: list[Any]) -> int:
+    def start(
+        self, mailbox: Mailbox, verb: str, target: int, name: str, tree: Any, blobs: list[Any], path: str = ""
+    ) -> int:
         """Send a call whose answer goes to `mailbox`; gives its number."""
         number = next(self._ids)
         self._waiting[number] = mailbox
         drops = self.take_drops()
+        message = ["c", number, self.cell, verb, target, name, drops, tree]
+        if self.journaled:
+            message += (path, 0) if path else (paths.current().call(), paths.line())
         try:
-            self.send(["c", number, self.cell, verb, target, name, drops, tree], blobs)
+            self.send(message, blobs)
         except WireError:  # too much for one message: nothing was sent
             self._waiting.pop(number, None)
             self.drops.extend(drops)
@@ -76,6 +91,7 @@ class Door:
         return number
 
     def cancel(self, number: int) -> None:
+        """Nobody waits for it any more. The host is told unless the answer was taken; one that comes is not looked at."""
         if self._waiting.pop(number, None) is not None:
             self.send(["k", number], [])
 
@@ -94,42 +110,36 @@ class Door:
 
     def enter(self, mailbox: Mailbox) -> None:
         """From here on calls of the host that belong to no call of ours go to `mailbox` (main thread only)."""
-        if threading.get_ident() != self._main_thread:
-            return
-        with self._turn:
-            outer = self._main_stack[-1].queue
-            self._main_stack.append(mailbox)
-            # what came before this one waited is its to serve: the outer ones do not look before it is done
-            mailbox.queue.extend(message for message in outer if message[0][0] == "i")
-            for message in mailbox.queue:
-                outer.remove(message)
+        if threading.get_ident() == self._main_thread:
+            with self._turn:
+                self._main_stack.append(mailbox)
 
     def leave(self, mailbox: Mailbox) -> None:
-        if threading.get_ident() != self._main_thread:
-            return
-        with self._turn:
-            self._main_stack.remove(mailbox)
-            if mailbox.queue:  # what came too late for it belongs to the next in line
-                self._main_stack[-1].queue.extend(mailbox.queue)
-                mailbox.queue.clear()
+        if threading.get_ident() == self._main_thread:
+            with self._turn:
+                self._main_stack.remove(mailbox)
 
-    def receive(self, mailbox: Mailbox, poll: Any = None, timeout_s: float | None = None) -> Any:
+    def receive(self, mailbox: Mailbox, poll: Any = None, timeout_s: float | None = None, only: int = 0) -> Any:
         """The next message of `mailbox`; None when `timeout_s` passed or `poll` saw something else.
 
-        `poll(timeout_s)` says whether the socket can be read; without it the read just blocks.
+        `poll(timeout_s)` says whether the socket can be read; without it the read just blocks. With `only` it is None
+        as well when the next message is not the answer to that call; it stays the next.
         """
         while True:
             with self._turn:
-                if self._reading and not mailbox.queue and not self._turn.wait(timeout_s):
-                    return None
-                if mailbox.queue:
-                    return mailbox.queue.popleft()
-                if self._reading:
-                    if poll is not None:
-                        return None  # woken by `wake`, or by mail for another: the loop looks again
-                    continue
+                entry = self._next(mailbox)
+                if entry is None and self._reading:
+                    if not self._turn.wait(timeout_s):
+                        return None
+                    entry = self._next(mailbox)
+                    if entry is None and self._reading:
+                        if poll is not None:
+                            return None  # woken by `wake`, or by mail for another: the loop looks again
+                        continue
+                if entry is not None:
+                    return self._take(mailbox, entry, only)
                 self._reading = True
-            messages: list[tuple[list[Any], list[Any]]] = []
+            messages: list[Message] = []
             try:
                 if poll is None or poll(timeout_s):
                     messages = self._read()
@@ -142,6 +152,9 @@ class Door:
                     for message in messages:
                         self._route(message)
                     self._turn.notify_all()
+            if self._moved:
+                self._moved = False
+                self.send(["w"], [])
             if idle:
                 return None
 
@@ -150,20 +163,48 @@ class Door:
         with self._turn:
             self._turn.notify_all()
 
-    def _read(self) -> list[tuple[list[Any], list[Any]]]:
+    def _read(self) -> list[Message]:
         piece = self.conn.recv(self._reader.piece)
         if not piece:
             os._exit(0)  # the host is gone, and nobody is left to tell
         return [parse(header, blobs, FROM_HOST) for header, blobs in self._reader.feed(piece)]
 
-    def _route(self, message: tuple[list[Any], list[Any]]) -> None:
+    def _route(self, message: Message) -> None:
         kind = message[0][0]
+        entry = next(self._order), message
         if kind == "a":
-            mailbox = self._waiting.pop(message[0][1], None)
-            if mailbox is None:
-                return  # answered after we cancelled it
+            mailbox = self._waiting.get(message[0][1])
+            if mailbox is not None:  # else answered after we cancelled it
+                mailbox.queue.append(entry)
         elif kind == "i":
-            mailbox = self._waiting.get(message[0][2]) or self._main_stack[-1]
+            self._invokes.append(entry)
+        elif kind == "w":  # done here, whoever reads: what the host sent after it must find it done
+            place.move()
+            self._moved = True
         else:
-            mailbox = self.main
-        mailbox.queue.append(message)
+            self.main.queue.append(entry)
+
+    def _next(self, mailbox: Mailbox) -> tuple[int, Message] | None:
+        """What `mailbox` would take now."""
+        queue = mailbox.queue
+        while queue and queue[0][1][0][0] == "a" and queue[0][1][0][1] not in self._waiting:
+            queue.popleft()  # cancelled after it was read
+        first = queue[0] if queue else None
+        for entry in self._invokes:
+            # the waiter of the call during which the host calls back, else the innermost of the main thread
+            server = self._waiting.get(entry[1][0][2]) or self._main_stack[-1]
+            if server is mailbox:
+                return entry if first is None or entry[0] < first[0] else first
+        return first
+
+    def _take(self, mailbox: Mailbox, entry: tuple[int, Message], only: int) -> Message | None:
+        body = entry[1][0]
+        if only and (body[0] != "a" or body[1] != only):
+            return None
+        if body[0] == "i":
+            self._invokes.remove(entry)
+        else:
+            mailbox.queue.popleft()
+            if body[0] == "a":
+                del self._waiting[body[1]]
+        return entry[1]

@@ -25,9 +25,10 @@ _SIG_DFL = 0
 class Fork:
     """A child that waits for its request."""
 
-    def __init__(self, pid: int, line: socket.socket, host_pid: int) -> None:
+    def __init__(self, pid: int, line: socket.socket, host_pid: int, mounts: int) -> None:
         self.pid = pid
         self.host_pid = host_pid
+        self.mounts = mounts  # its mount namespace, open: for whoever takes it to keep or to close; -1 for none
         self._line = line
 
     def start(self, request: bytes, fds: list[int]) -> None:
@@ -55,26 +56,37 @@ class Forks:
         fork, self.spare = self.spare or self._fork(), None
         return fork
 
+    def bury_spare(self) -> None:
+        if self.spare is not None and self.spare.mounts >= 0:
+            os.close(self.spare.mounts)
+        self.spare = None
+
     def refill(self) -> None:
         if self.spare is None:
             self.spare = self._fork()
 
     def _fork(self) -> Fork:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        mounts = -1
         with theirs:
             if self._apart:
                 kernel.unshare(kernel.CLONE_NEWPID)
             try:
                 self._confinement.ahead()
+                mounts = self._confinement.open_mounts()
                 pid = forkhooks.fork()
                 if pid == 0:
                     os.close(ours.detach())  # else it would keep its own line open, and wait on it for ever
                     self._child(theirs)
+            except OSError:
+                if mounts >= 0:
+                    os.close(mounts)
+                raise
             finally:
                 self._confinement.back()
                 if self._apart:  # so that the next unshare starts from here
                     kernel.setns(self._own, kernel.CLONE_NEWPID)
-        return Fork(pid, ours, self._host_pid(pid))
+        return Fork(pid, ours, self._host_pid(pid), mounts)
 
     def _host_pid(self, pid: int) -> int:
         """The child's number where the host lives; in this pid namespace it has another."""
@@ -101,7 +113,8 @@ class Forks:
             os.dup2(fds[1], 2)
             os.dup2(fds[0], 3, inheritable=False)
             request = json.loads(message)
-            self._confinement.apply(self._host + request["workspace"], request["limits"])
+            scratch = self._host + request["scratch"] if "scratch" in request else ""
+            self._confinement.apply(self._host + request["workspace"], request["limits"], scratch)
             confined = True
             _run(request)
         finally:  # no way back from here but out: the parent's code must not run twice

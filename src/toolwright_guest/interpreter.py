@@ -10,7 +10,7 @@ import sys
 from _sitebuiltins import _Helper  # pyright: ignore[reportPrivateUsage]  what `site` puts at `help`
 from typing import Any, NoReturn, TextIO
 
-from toolwright_guest import cells, loop, refusals
+from toolwright_guest import cells, chance, clock, loop, paths, refusals
 from toolwright_guest.door import Door
 from toolwright_guest.framing import frame
 from toolwright_guest.wire import Packed, WireError
@@ -22,6 +22,12 @@ REHEARSALS = 16
 CONFINED = frame(["r"], [])[0]  # the first word of a guest: from here on its exit code is guest code's own
 
 _ready: Guest | None = None
+
+
+def watch_inputs() -> None:
+    """In the zygote, before packages are imported: from here on clock and chance can be the session's own."""
+    clock.install()
+    chance.install()
 
 
 def prepare() -> None:
@@ -98,14 +104,33 @@ class Guest:
             message, blobs = self._door.receive(self._door.main)
         match message[0]:
             case "b":
-                self._names.update(self._world.unpack(message[1], blobs))
+                self._bind(message, blobs)
             case "x":
-                self._run(message[1], message[2])
+                self._run(*message[1:])
             case _:
                 self._world.deliver((message, blobs), None)
 
-    def _run(self, cell: int, code: str) -> None:
+    def _bind(self, message: list[Any], blobs: list[Any]) -> None:
+        _, tree, options, only = (*message, None, None)[:4]
+        if options is not None:
+            self._journal(**options)
+        names = self._world.unpack(tree, blobs)
+        self._names.update(names if only is None else {name: names[name] for name in only})
+
+    def _journal(self, seed: str, at: float) -> None:
+        self._door.journaled = True
+        clock.begin(at, lambda seconds: self._world.call("sleep", 0, "", seconds))
+        chance.begin(bytes.fromhex(seed))
+        paths.begin()
+        self._loop.journal()
+
+    def _run(self, cell: int, code: str, at: float = 0.0, seed: str = "") -> None:
         self._door.cell = cell
+        if self._door.journaled:
+            clock.move(at)
+            if seed:
+                chance.vary(bytes.fromhex(seed), cell)
+            paths.enter(cell)
         value: Any = None
         try:
             value = cells.run(code, cell, self._names, self._loop)
@@ -116,6 +141,7 @@ class Guest:
             report = ["d", cell, "error"]
             packed = Packed(cells.told(error), [])
         _flush()
+        self._loop.settle()
         drops = self._door.take_drops()
         try:
             self._door.send([*report, drops, packed.tree], packed.blobs)

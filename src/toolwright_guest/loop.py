@@ -1,22 +1,29 @@
 """The guest's event loop: asyncio's own, with the door in the place of the network.
 
 It admits one message at a time and runs everything that woke before it looks for the next, so the order in which
-answers arrive is the only thing that decides the order in which code runs.
+answers arrive is the only thing that decides the order in which code runs. Where the session is journaled, timers are
+calls to the host as well, and nothing is ever looked for without waiting for it: the machine's time decides nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import selectors
 import threading
 from asyncio import events
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+from toolwright_guest import clock, paths
 from toolwright_guest.door import Door, Mailbox
+from toolwright_guest.waits import Waits
 
 # Code that spins on `sleep(0)` until an answer comes must still get it.
 SPINS = 64
+# In a journaled session it waits then, the longer the longer it spins, for a message or for so many seconds.
+SHORTEST_S, LONGEST_S = 0.001, 0.05
 
 # takes a message, and the loop that it came to
 Deliver = Callable[[Any, "GuestLoop | None"], None]
@@ -40,12 +47,15 @@ class DoorSelector(selectors.PollSelector):
         self._found: list[Any] = []
         self._spins = 0
         self.mailbox = Mailbox()
+        self.waits = Waits(door, self.mailbox)
 
     @property
     def busy(self) -> bool:
-        return bool(self._fd_to_key or self.mailbox.queue)
+        return bool(self._fd_to_key)
 
     def select(self, timeout: float | None = None) -> list[Any]:
+        if self._door.journaled:
+            return self._select_by_messages(timeout)
         if timeout is not None and timeout <= 0:
             self._spins += 1
             if self._spins < SPINS:
@@ -58,6 +68,36 @@ class DoorSelector(selectors.PollSelector):
         if message is not None:
             self._deliver(message)
         return self._found
+
+    def _select_by_messages(self, timeout: float | None) -> list[Any]:
+        if timeout is None or timeout > 0:
+            self._spins = 0
+        else:
+            self._spins += 1
+            if self._spins % SPINS:
+                return []
+            timeout = min(SHORTEST_S * 2 ** (self._spins // SPINS - 1), LONGEST_S)
+        if timeout is not None:
+            self.waits.ask(timeout)
+        self._found = []
+        if len(_threads) > 1 or not self._door.asking:
+            self._before_waiting()
+        message = self._door.receive(self.mailbox, self._poll)
+        if message is not None:
+            if message[0][0] != "a" or message[0][1] not in self.waits:
+                self._spins = 0
+            self._deliver(message)
+        return self._found
+
+    def woken(self) -> None:
+        """By a message that was taken in its place."""
+        self._spins = 0
+
+    def settle(self, waiting: bool) -> None:
+        """A cell is over; `waiting`: timers are left. Else the next begins as it would in a guest that was restored."""
+        self._spins = 0
+        if not waiting:
+            self.waits.give_up()
 
     def _poll(self, timeout: float | None) -> bool:
         if timeout is None and not self._fd_to_key and len(_threads) == 1:
@@ -89,6 +129,65 @@ class GuestLoop(asyncio.SelectorEventLoop):
         self._door = door
         self.selector = DoorSelector(door, lambda message: deliver(message, self), self._open_self_pipe)
         super().__init__(self.selector)
+        self.__dict__["time"] = clock.machine_seconds
+        self._own: Any = None
+        if door.journaled:
+            self.journal()
+
+    def journal(self) -> None:
+        """From here on timers follow the guest's clock, and tasks have paths."""
+        self.__dict__.update(time=clock.seconds, create_task=self._create_task)
+
+    def _create_task(self, coro: Any, **options: Any) -> Any:
+        path = paths.current()
+        if coro is not self._own:
+            path = path.task()
+            if options.get("context") is None:
+                options["context"] = contextvars.copy_context()
+            with suppress(RuntimeError):  # a context that is entered already keeps its path
+                options["context"].run(paths.assign, path)
+        if options.get("name") is None:
+            options["name"] = f"Task-{path.prefix}"
+        return super().create_task(coro, **options)
+
+    def create_own_task(self, coro: Any) -> Any:
+        """A task with the path that is current, and not one below it."""
+        self._own = coro
+        try:
+            return self.create_task(coro)
+        finally:
+            self._own = None
+
+    def run_own(self, coro: Any) -> Any:
+        """The same, run to its end."""
+        self._own = coro
+        try:
+            return self.run_until_complete(coro)
+        finally:
+            self._own = None
+
+    def _asyncgen_finalizer_hook(self, agen: Any) -> None:
+        if self._door.journaled:
+            contextvars.copy_context().run(self._finalize, agen)
+        else:
+            self._close_asyncgen(agen)
+
+    def _finalize(self, agen: Any) -> None:
+        paths.assign(paths.collected())
+        self._close_asyncgen(agen)
+
+    def _close_asyncgen(self, agen: Any) -> None:
+        super()._asyncgen_finalizer_hook(agen)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]  not in typeshed
+
+    def settle(self) -> None:
+        """A cell is over."""
+        if self._door.journaled:
+            self.selector.settle(any(not handle.cancelled() for handle in self._scheduled))
+
+    def close(self) -> None:
+        if not self.is_running():
+            self.selector.waits.give_up()
+        super().close()
 
     # Other threads wake a loop through a pair of sockets. Most guests have no other threads, and a loop that is made in
     # the zygote must not share its sockets with the guests that are forked from it: so it is made when it is needed.

@@ -78,11 +78,20 @@ def begin(tmp_options: bytes) -> None:
     kernel.mount(b"tmp", b"/tmp", b"tmpfs", MS_NOSUID | MS_NODEV, tmp_options)
 
 
-def enter(workspace: str) -> None:
-    """Then its workspace; and the machine's own files are gone."""
+def place(workspace: str) -> None:
+    """Then its workspace, on top of what is in that place already."""
     source = os.fsencode(workspace)
     kept = os.statvfs(source).f_flag & _KEPT
     kernel.mount(source, b"/workspace", None, MS_BIND)
     kernel.mount(b"none", b"/workspace", None, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | kept)
+
+
+def enter() -> None:
+    """The machine's own files are gone."""
     kernel.umount(_HOST, kernel.MNT_DETACH)
     os.chdir("/workspace")
+
+
+def uncover() -> None:
+    """By the zygote, in the mount namespace of a child: what was placed last is gone, and what it covered is seen."""
+    kernel.umount(b"/workspace", kernel.MNT_DETACH | kernel.UMOUNT_NOFOLLOW)

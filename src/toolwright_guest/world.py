@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from toolwright_guest import classes, faults, frames, methods, proxies, records
+from toolwright_guest import classes, clock, faults, frames, methods, paths, proxies, records
 from toolwright_guest.door import FROM_HOST, TO_HOST, Door, Mailbox
 from toolwright_guest.packing import Packer, simple
 from toolwright_guest.unpacking import Unpacker
@@ -46,6 +46,7 @@ class World:
     def __init__(self, door: Door) -> None:
         self.door = door
         self.classes: dict[int, Any] = {}
+        self.abouts: dict[int, Any] = {}  # their descriptions as they came, where the session is journaled
         self._proxies: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._futures: dict[int, asyncio.Future[Any]] = {}
         self._lent: dict[int, Any] = {}
@@ -140,9 +141,11 @@ class World:
 
     def _class(self, number: int, about: Any, unpacker: Unpacker) -> Any:
         known = self.classes.get(number)
+        if known is None and about is None:  # its description travels with an answer that is not here yet
+            about = self.call("about", number)
+        if about is not None and self.door.journaled:
+            self.abouts[number] = about
         if known is None:
-            if about is None:  # its description travels with an answer that is not here yet
-                about = self.call("about", number)
             known = self.classes[number] = classes.make_class(self, number, about, unpacker)
         elif about is not None and hasattr(known, "_toolwright_bound"):
             proxies.tell_again(known, about)
@@ -161,8 +164,9 @@ class World:
             while True:
                 message, blobs = door.receive(mailbox)
                 if message[0] == "a":
+                    self._take_up(message[4:])
                     return self._answer(message, blobs)
-                self.serve(message, blobs, None)
+                self.admit(message, blobs, None)
         except BaseException:
             door.cancel(number)
             raise
@@ -177,10 +181,12 @@ class World:
         try:
             if not self._futures and loop.has_nothing_else():
                 # Nothing can run before a message comes: waiting here is what the loop would do, without its detour.
-                message, blobs = self.door.receive(loop.selector.mailbox)
-                if message[0] == "a" and message[1] == number:
+                received = self.door.receive(loop.selector.mailbox, only=number)
+                if received is not None:
+                    loop.selector.woken()
+                    message, blobs = received
+                    self._take_up(message[4:])
                     return self._answer(message, blobs)
-                loop.call_soon(self.deliver, (message, blobs), loop)
             future = self._futures[number] = loop.create_future()
             message, blobs = await future
         except BaseException:
@@ -196,21 +202,33 @@ class World:
         return self.pack(_arguments(args, kwargs))
 
     def _answer(self, message: list[Any], blobs: list[Any]) -> Any:
-        _, _, fine, tree = message
+        fine, tree = message[2:4]
         value = tree if fine and type_of(tree) not in (dict, list) else self.unpack(tree, blobs)
         if fine:
             return value
         raise value
 
+    def _take_up(self, journaled: list[Any]) -> None:
+        """What a journaled session's message ends with: the time, and functions that the host gives back."""
+        if journaled:
+            at, back = journaled
+            clock.move(at)
+            for number, count in back:
+                self.give_back(number, count)
+
     def deliver(self, message: Any, loop: Any) -> None:
-        """A message for a loop: an answer wakes its task, a call of the host is served."""
+        """A message for a loop: an answer wakes its task or is the end of a wait, a call of the host is served."""
         body, blobs = message
         if body[0] == "a":
+            self._take_up(body[4:])
+            if loop is not None and loop.selector.waits.over(body[1]):
+                self._answer(body, blobs)  # a host that refuses to wait ends the loop, which could not go on
+                return
             future = self._futures.pop(body[1], None)
             if future is not None and not future.done() and not future.get_loop().is_closed():
                 future.set_result((body, blobs))
         elif body[0] == "i":
-            self.serve(body, blobs, loop)
+            self.admit(body, blobs, loop)
         elif body[0] == "u":
             self.give_back(body[1], body[2])
 
@@ -232,26 +250,47 @@ class World:
 
     def give_back(self, number: int, count: int) -> None:
         """The host let go of `count` of the times it was lent this."""
+        if number not in self._lent_counts:
+            return  # of a life before this one
         self._lent_counts[number] -= count
         if self._lent_counts[number] <= 0:
             del self._lent_counts[number]
             self._lent_ids.pop(id(self._lent.pop(number)), None)
 
+    def lent(self) -> tuple[int, dict[int, tuple[Any, int]]]:
+        """What a checkpoint keeps: the next number, and what the host holds, each with a count."""
+        return self._next_lent, {number: (self._lent[number], count) for number, count in self._lent_counts.items()}
+
+    def restore_lent(self, kept: tuple[int, dict[int, tuple[Any, int]]]) -> None:
+        self._next_lent, held = kept
+        self._lent = {number: value for number, (value, _) in held.items()}
+        self._lent_ids = {id(value): number for number, value in self._lent.items()}
+        self._lent_counts = {number: count for number, (_, count) in held.items()}
+
+    def admit(self, message: list[Any], blobs: list[Any], loop: Any) -> None:
+        """A call of the host is served; in a journaled session under the path that it came with."""
+        if len(message) == 5:
+            self.serve(message, blobs, loop)
+            return
+        self._take_up(message[6:])
+        with paths.under(message[5]):
+            self.serve(message, blobs, loop)
+
     def serve(self, message: list[Any], blobs: list[Any], loop: Any) -> None:
         """Run a function that the host calls; the reply goes out when it is done."""
-        _, number, _, lent, tree = message
+        _, number, _, lent, tree, *_ = message
         try:
             target = self._lent[lent]
             args, kwargs = self.unpack(tree, blobs)
             result = target(*args, **kwargs) if callable(target) else _advance(target)
             if inspect.isawaitable(result):
                 if loop is not None:
-                    task: asyncio.Task[Any] = loop.create_task(_awaited(result))
+                    task: asyncio.Task[Any] = loop.create_own_task(_awaited(result))
                     task.add_done_callback(lambda done: self._reply_of(number, done))
                     return
                 nested: Any = asyncio.new_event_loop()
                 try:
-                    result = nested.run_until_complete(_awaited(result))
+                    result = nested.run_own(_awaited(result))
                 finally:
                     nested.close()
         except BaseException as error:

@@ -16,6 +16,7 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any
 
 _HOME = os.path.dirname(os.path.abspath(__file__))
@@ -59,9 +60,11 @@ def _note(number: int, frame: object) -> None:
 class Zygote:
     """One loop over the socket and the deaths of children. It never waits for a child."""
 
-    def __init__(self, control: socket.socket, forks: Forks) -> None:
+    def __init__(self, control: socket.socket, forks: Forks, reveal: Callable[[int], None]) -> None:
         self._control = control
         self._forks = forks
+        self._reveal = reveal
+        self._mounts: dict[int, int] = {}  # request id → mount namespace, of children with a scratch workspace
         self._refill = True
         self._pids: dict[int, int] = {}  # request id → pid
         self._ids: dict[int, int] = {}
@@ -99,9 +102,11 @@ class Zygote:
                 return
             number = self._ids.pop(pid, None)
             if number is None:
-                self._forks.spare = None
+                self._forks.bury_spare()
             else:
                 del self._pids[number]
+                if number in self._mounts:
+                    os.close(self._mounts.pop(number))
                 self._send(id=number, exit=status)
 
     def _answer(self) -> bool:
@@ -115,10 +120,17 @@ class Zygote:
             if pid is not None:
                 os.kill(pid, signal.SIGKILL)
             return True
+        if "reveal" in request:
+            self._uncover(request["reveal"])
+            return True
         number = request["id"]
         try:
             fork = self._forks.take()
             self._pids[number], self._ids[fork.pid] = fork.pid, number
+            if "scratch" in request and fork.mounts >= 0:
+                self._mounts[number] = fork.mounts
+            elif fork.mounts >= 0:
+                os.close(fork.mounts)
             fork.start(message, fds)
         except OSError as error:
             self._send(id=number, error=f"cannot start a guest: {error}")
@@ -129,11 +141,24 @@ class Zygote:
         self._refill = True
         return True
 
+    def _uncover(self, number: int) -> None:
+        """Take the scratch of a child away, once. It is entered by what was opened at its fork, never by its pid."""
+        mounts, refused = self._mounts.pop(number, None), ""
+        if mounts is None:
+            refused = "it has no scratch workspace"
+        else:
+            try:
+                self._reveal(mounts)
+            except OSError as error:
+                refused = str(error)
+            os.close(mounts)
+        self._send(id=number, revealed=refused)
+
     def _send(self, **message: Any) -> None:
         self._control.send(json.dumps(message).encode())
 
 
-def _prepare(plan: dict[str, Any], control: socket.socket) -> Forks:
+def _prepare(plan: dict[str, Any], control: socket.socket) -> Zygote:
     """Namespaces, root, rehearsal, packages; then tells the host what came of it."""
     layers, origin = namespaces.Layers(plan["layers"]), namespaces.Origin()
     namespaces.enter(layers, origin)
@@ -147,6 +172,7 @@ def _prepare(plan: dict[str, Any], control: socket.socket) -> Forks:
     with open(f"{host}/proc/self/oom_score_adj", "w") as score:
         score.write("1000")  # when memory runs out, guests go before the host
     sys.path.extend(plan["site"]["rooted" if "mount" in layers.got else "bare"])
+    interpreter.watch_inputs()
     warnings = _preload(plan["stdlib"]) + _preload(plan["preload"])
     interpreter.prepare()
     answer = {
@@ -163,7 +189,7 @@ def _prepare(plan: dict[str, Any], control: socket.socket) -> Forks:
     gc.collect()
     gc.freeze()
     confinement.measure()
-    return Forks(confinement, control, host, "pid" in layers.got)
+    return Zygote(control, Forks(confinement, control, host, "pid" in layers.got), confinement.reveal)
 
 
 def _main() -> None:
@@ -175,12 +201,12 @@ def _main() -> None:
     if not plan:
         return
     try:
-        ready = _prepare(json.loads(plan), control)
+        zygote = _prepare(json.loads(plan), control)
     except OSError as error:
         control.send(json.dumps({"error": f"the zygote cannot set itself up: {error}"}).encode())
         return
     os.dup2(0, 2)  # errors of the start went to the host; from here on there is nobody to read them
-    Zygote(control, ready).serve()
+    zygote.serve()
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import pytest
 from pydantic import BaseModel
 
 from toolwright import Scope
-from toolwright.doors import Answer, Call
+from toolwright.doors import Answer, Call, Made
 from toolwright.errors import CallLimit, CannotCross, GuestGone
 from toolwright.scope import ScopeHost, frames, lent
 from toolwright.scope.construct import conforms
@@ -42,7 +42,15 @@ class Guest:
         self.tree = tree
         self.given_back: list[int] = []
 
-    def invoke(self, lent: int, parent: int, arguments: Packed) -> Future[Answer]:
+    def invoke(
+        self,
+        lent: int,
+        parent: int,
+        arguments: Packed,
+        path: str = "",
+        at: float = 0.0,
+        made: tuple[Made, ...] = (),
+    ) -> Future[Answer]:
         future: Future[Answer] = Future()
         future.set_result(Answer(value=Packed(self.tree, [])))
         return future
@@ -56,7 +64,7 @@ class Session:
 
     def __init__(self, scope: Scope, guest: Guest | None = None) -> None:
         self.host = ScopeHost(scope)
-        self.names: Any = self.host.open(guest or Guest(), frozenset()).tree["m"]
+        self.names: Any = self.host.open(guest or Guest(), frozenset()).names.tree["m"]
         self._numbers = itertools.count(1)
 
     def handle(self, name: str) -> int:
@@ -418,7 +426,7 @@ async def test_a_library_that_the_guest_does_not_have_is_not_loaded_for_it(sessi
 
 async def test_the_title_of_a_call_is_short_and_plain(session: Session) -> None:
     call = Call(id=1, cell=1, verb="get", target=1, name="\x1b[31m\ud800" + "x" * 900, arguments=Packed(None, []))
-    title = session.host.title(call)
+    title = session.host.about(call).title
     assert len(title) <= 200
     assert title.isascii()
     assert title.isprintable()

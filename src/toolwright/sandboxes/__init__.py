@@ -10,19 +10,24 @@ from toolwright.sandboxes.base import (
     Outcome,
     Sandbox,
 )
+from toolwright.sandboxes.entries import Entry, Listing, Reading
+from toolwright.sandboxes.exits import GONE
 from toolwright.sandboxes.files import FileEntry, Files
 from toolwright.sandboxes.jail import GUEST_UID, LAYERS, STANDARD
 from toolwright.sandboxes.packages import Environment, environment
+from toolwright.sandboxes.placing import place
 from toolwright.sandboxes.probe import Finding, Report
 from toolwright.sandboxes.probe import probe as probe_layers
 from toolwright.sandboxes.process import ProcessSandbox
 from toolwright.sandboxes.workspace import Workspace
 
 __all__ = [
+    "GONE",
     "GUEST_UID",
     "LAYERS",
     "STANDARD",
     "CallRecord",
+    "Entry",
     "Environment",
     "FileEntry",
     "Files",
@@ -30,13 +35,16 @@ __all__ = [
     "GuestValue",
     "Interpreter",
     "Limits",
+    "Listing",
     "OnEvent",
     "Opening",
     "Outcome",
     "ProcessSandbox",
+    "Reading",
     "Report",
     "Sandbox",
     "Workspace",
     "environment",
+    "place",
     "probe_layers",
 ]

@@ -88,33 +88,51 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Opening:
-    """What a sandbox needs to open one interpreter."""
+    """What a sandbox needs to open one interpreter.
+
+    With a `scratch`, guest code sees and writes that in the place of the workspace, until `Interpreter.reveal`. Where a
+    rung cannot give it, `open` raises `PlatformError`.
+    """
 
     host: Host
     limits: Limits = field(default_factory=Limits)
     workspace: Workspace
+    scratch: Workspace | None = None
 
 
 class Interpreter(Protocol):
     """A live Python with its names. One cell at a time.
 
     `run` never raises for what guest code did: a crash, a limit and an exception are outcomes. Cancelling the task that
-    awaits `run` ends the guest at once and cancels its host calls. `alive` turns False when the guest has ended; its
-    names are gone then, `reason` says why if the host ended it, and `run` raises `UsageError`.
+    awaits `run` ends the guest at once and cancels its host calls. Where the session is journaled, `at` is the
+    guest's clock when the cell begins, and `seed` what it draws randomness from, if not from what it began with. `alive` turns False when the guest has ended; its names are gone then, `reason` says why
+    if the host ended it, and `run` raises `UsageError`.
+
+    `reveal` takes the scratch away, between two cells or while a call is under way, and removes it if it was made by
+    `Workspace.create`: from then on the guest is in the live workspace, in the same directory of it where there is one.
+    Files that it has open in the scratch stay open there. A guest that does not survive this is told by `alive`.
+    Without a scratch, and when called again, `reveal` does nothing.
     """
 
     @property
     def alive(self) -> bool: ...
     @property
     def reason(self) -> GuestError | None: ...
-    async def run(self, cell: int, code: str, on_event: OnEvent | None = None) -> Outcome: ...
+    async def run(
+        self, cell: int, code: str, on_event: OnEvent | None = None, *, at: float = 0.0, seed: bytes = b""
+    ) -> Outcome: ...
+    async def reveal(self) -> None: ...
     async def close(self) -> None: ...
 
 
 class Sandbox(Protocol):
-    """A rung. `open` raises `PlatformError` where this machine cannot give it. `close` ends what it opened."""
+    """A rung. `open` raises `PlatformError` where this machine cannot give it. `close` ends what it opened.
+
+    `pins` says what a guest's run depends on besides its code: interpreter, packages, guest version, kind of CPU.
+    """
 
     @property
     def rung(self) -> str: ...
     async def open(self, opening: Opening) -> Interpreter: ...
+    async def pins(self) -> dict[str, str]: ...
     async def close(self) -> None: ...

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from toolwright.doors import Answer, Call, Host
+from toolwright.doors import BY_GUEST, Answer, Call, Host
 from toolwright.errors import CallLimit, Crashed, GuestError, ProtocolError
 from toolwright.events import CallFinished, CallStarted, Event
 from toolwright.sandboxes import eager, exits
@@ -81,14 +81,14 @@ class Calls:
             raise WireError("a call with the number of another")
         refused = self._refused(size)
         if refused is not None:
-            call, size = replace(call, arguments=NOTHING), 0
-        title = self._host.title(call)
+            call, size = replace(call, arguments=NOTHING, refused=CallLimit(refused)), 0
+        title = self._host.about(call).title
         cell = self.cell
         if cell is not None and cell.on_event is not None:
             self._drain()
             cell.tell(CallStarted(cell=cell.number, call=call.id, name=title))
         self._bytes += size
-        task = eager.start(self._loop, self._serve(call, title, cell, refused, size))
+        task = eager.start(self._loop, self._serve(call, title, cell, size))
         if not task.done():
             self._tasks[call.id] = task
 
@@ -99,7 +99,7 @@ class Calls:
             raise WireError("more calls cancelled than made")
         task = self._tasks.get(number)
         if task is not None:
-            task.cancel()
+            task.cancel(BY_GUEST)
 
     def stop(self) -> None:
         for task in self._tasks.values():
@@ -122,15 +122,18 @@ class Calls:
             return f"more than {IN_FLIGHT} host calls are under way at once; await some first"
         return None
 
-    async def _serve(self, call: Call, title: str, cell: Cell | None, refused: str | None, size: int) -> None:
+    async def _serve(self, call: Call, title: str, cell: Cell | None, size: int) -> None:
         began = time.monotonic()
         try:
             try:
-                answer = self._host.refusal(CallLimit(refused)) if refused else await self._host.call(call)
+                answer = await self._host.call(call)
             finally:
                 self._bytes -= size
                 self._tasks.pop(call.id, None)  # from here on the guest may use its number again
-            self._send(["a", call.id, 0 if answer.failed else 1, answer.value.tree], answer.value.blobs)
+            message = ["a", call.id, 0 if answer.failed else 1, answer.value.tree]
+            if answer.at:
+                message += [answer.at, answer.back]
+            self._send(message, answer.value.blobs)
         except WireError as error:
             self._kill(ProtocolError(f"the guest broke the protocol ({error}). {exits.GONE}"))
             return

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from toolwright.doors import Answer, Call
+from toolwright.doors import Answer, Beginning, Call
 from toolwright.errors import (
     CallLimit,
     Cancelled,
@@ -31,6 +31,7 @@ from toolwright.sandboxes.cgroup import Cgroup
 from toolwright.sandboxes.invokes import Invokes
 from toolwright.sandboxes.line import Line
 from toolwright.sandboxes.printed import Printing
+from toolwright.sandboxes.stack import Stack
 from toolwright.sandboxes.watchers import Gauge, Idle, Watchers
 from toolwright.sandboxes.zygotes import SETUP_FAILED, Child
 from toolwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
@@ -58,8 +59,9 @@ class ProcessInterpreter:
         self._child = child
         self._host = opening.host
         self._limits = opening.limits
-        self._gauge = Gauge(opening.workspace, opening.limits)
-        opening.workspace.guests = child.running if group is None else group.pids
+        guests = child.running if group is None else group.pids
+        self._stack = Stack(opening, child, guests, self._send, self.kill)
+        self._gauge = Gauge(self._stack, opening.limits)
         self._idle: Idle | None = None
         self._group = group
         self._loop = asyncio.get_running_loop()
@@ -71,16 +73,22 @@ class ProcessInterpreter:
         self._ended = False
         self._confined = self._out_of_memory = False
         child.exited.add_done_callback(lambda _: self._exited())
-        names = opening.host.open(self._invokes, libraries)
+        beginning = opening.host.open(self._invokes, libraries)
         if group is None:
-            self._send(["b", names.tree], names.blobs)
+            self._begin(beginning)
         else:
-            self._joining = self._loop.create_task(self._join_group(group, names))
+            self._joining = self._loop.create_task(self._join_group(group, beginning))
 
-    async def _join_group(self, group: Cgroup, names: Packed) -> None:
+    async def _join_group(self, group: Cgroup, beginning: Beginning) -> None:
         # The guest reads nothing, and so runs nothing, before it is in its group.
         group.add(await self._child.pid())
-        self._send(["b", names.tree], names.blobs)
+        self._begin(beginning)
+
+    def _begin(self, beginning: Beginning) -> None:
+        journaled = {"seed": beginning.seed.hex(), "at": beginning.at} if beginning.seed else None
+        self._send(["b", beginning.names.tree, journaled], beginning.names.blobs)
+        for names, only in beginning.more:
+            self._send(["b", names.tree, None, only], names.blobs)
 
     def _send(self, message: list[Any], blobs: list[Any]) -> None:
         self._line.send(message, blobs)
@@ -95,7 +103,9 @@ class ProcessInterpreter:
 
     # cells
 
-    async def run(self, cell: int, code: str, on_event: OnEvent | None = None) -> Outcome:
+    async def run(
+        self, cell: int, code: str, on_event: OnEvent | None = None, *, at: float = 0.0, seed: bytes = b""
+    ) -> Outcome:
         if self._calls.cell is not None:
             raise UsageError("a cell is running; await it before the next")
         if not self.alive:
@@ -106,7 +116,7 @@ class ProcessInterpreter:
         self._printing.begin(self._limits.output_kb << 10)
         if self._idle is not None:
             self._idle.stop()
-        self._send_code(cell, code)
+        self._send_code(["x", cell, code, at, seed.hex()])
         watchers = Watchers(self._limits, self._gauge, self._child, self._group, self.kill)
         try:
             verdict, told, blobs = await running.report
@@ -123,12 +133,12 @@ class ProcessInterpreter:
             self._calls.cell = None
             self._invokes.in_cell = False
 
-    def _send_code(self, cell: int, code: str) -> None:
+    def _send_code(self, message: list[Any]) -> None:
         joining: asyncio.Task[None] | None = getattr(self, "_joining", None)
         if joining is None or joining.done():
-            self._send(["x", cell, code], [])
+            self._send(message, [])
         else:
-            joining.add_done_callback(lambda _: self._send(["x", cell, code], []))
+            joining.add_done_callback(lambda _: self._send(message, []))
 
     async def _outcome(self, cell: Cell, verdict: str, told: Any, blobs: list[Any]) -> Outcome:
         error: GuestError | None = None
@@ -172,6 +182,12 @@ class ProcessInterpreter:
         except Exception as refused:  # a record that its class does not accept: the value is told, not built
             return GuestValue(type="refused", text=f"{type(refused).__name__}: {refused}")
 
+    async def reveal(self) -> None:
+        if not self.alive:
+            raise UsageError("this interpreter has ended; open another")
+        await self._stack.reveal()
+        self._gauge.begin_anew()
+
     # what the guest says
 
     def _hear(self, message: list[Any], blobs: list[Any], size: int) -> None:
@@ -179,7 +195,7 @@ class ProcessInterpreter:
             return  # it is being ended: nothing more is done for it
         try:
             match message:
-                case ["c", _, _, _, _, _, _, _]:
+                case ["c", _, _, _, _, _, _, _] | ["c", _, _, _, _, _, _, _, str(), int()]:
                     self._ask(message, blobs, size)
                 case ["d", int(cell), ("value" | "error") as verdict, drops, tree]:
                     self._drop(drops)
@@ -189,6 +205,9 @@ class ProcessInterpreter:
                     running.report.set_result((verdict, tree, blobs))
                 case ["r"]:
                     self._confined = True
+                    self._stack.confined()
+                case ["w"] if self._stack.moved():
+                    pass
                 case ["k", int(number)]:
                     self._calls.cancel(number)
                 case ["v", int(number), (0 | 1) as fine, tree]:
@@ -199,15 +218,19 @@ class ProcessInterpreter:
             self.kill(ProtocolError(f"the guest broke the protocol ({error}). {exits.GONE}"))
 
     def _ask(self, message: list[Any], blobs: list[Any], size: int) -> None:
-        _, number, cell, verb, target, name, drops, tree = message
+        _, number, cell, verb, target, name, drops, tree, *more = message
         if _KINDS_OF_A_CALL != tuple(map(type, message[1:7])):
             raise WireError("a message of no known kind")
-        if len(name) > NAME or len(verb) > NAME:
+        path, line = more or ("", 0)
+        if len(name) > NAME or len(verb) > NAME or len(path) > NAME:
             raise WireError(f"a name of more than {NAME} characters")
         if drops:
             self._drop(drops)
         given = Packed(tree, blobs)
-        self._calls.ask(Call(id=number, cell=cell, verb=verb, target=target, name=name, arguments=given), size)
+        call = Call(
+            id=number, cell=cell, verb=verb, target=target, name=name, arguments=given, path=path, line=line
+        )
+        self._calls.ask(call, size)
 
     def _drop(self, drops: Any) -> None:
         if type_of(drops) is not list:
@@ -287,6 +310,7 @@ class ProcessInterpreter:
         self._settle()
         await self._wait_for_exit()
         await self._calls.stopped()
+        await self._stack.stopped()
 
     def _release(self) -> None:
         self._loop.call_soon(self._printing.close)

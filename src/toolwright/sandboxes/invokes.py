@@ -7,7 +7,7 @@ import threading
 from concurrent.futures import Future
 from typing import Any
 
-from toolwright.doors import Answer
+from toolwright.doors import Answer, Made
 from toolwright.errors import GuestGone, TimeLimit
 from toolwright.sandboxes import exits
 from toolwright.sandboxes.calls import Kill, Send
@@ -28,25 +28,37 @@ class Invokes:
         self._numbers = 0
         self._gone = False
 
-    def invoke(self, lent: int, parent: int, arguments: Packed) -> Future[Answer]:
+    def invoke(
+        self,
+        lent: int,
+        parent: int,
+        arguments: Packed,
+        path: str = "",
+        at: float = 0.0,
+        made: tuple[Made, ...] = (),  # the journal's: the guest has it in the arguments
+    ) -> Future[Answer]:
+        message = ["i", 0, parent, lent, arguments.tree]
+        if path:
+            message += [path, at, []]
         future: Future[Answer] = Future()
         future.set_running_or_notify_cancel()  # who stops waiting for it does not undo the guest's answer
         if threading.get_ident() == self._thread:
-            self._invoke(lent, parent, arguments, future)
+            self._invoke(message, arguments.blobs, future)
         elif not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._invoke, lent, parent, arguments, future)
+            self._loop.call_soon_threadsafe(self._invoke, message, arguments.blobs, future)
         return future
 
-    def _invoke(self, lent: int, parent: int, arguments: Packed, future: Future[Answer]) -> None:
+    def _invoke(self, message: list[Any], blobs: list[Any], future: Future[Answer]) -> None:
         if self._gone:
             future.set_exception(GuestGone("the guest of this function has ended"))
             return
         self._numbers += 1
+        message[1] = self._numbers
         self._waiting[self._numbers] = future
         if not self.in_cell:
             timer = self._loop.call_later(self._wall_s, self._overdue, future)
             future.add_done_callback(lambda _: timer.cancel())
-        self._send(["i", self._numbers, parent, lent, arguments.tree], arguments.blobs)
+        self._send(message, blobs)
 
     def _overdue(self, future: Future[Answer]) -> None:
         if not future.done():

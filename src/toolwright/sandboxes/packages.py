@@ -8,6 +8,7 @@ are read as text, and its base interpreter is asked for its version, in a proces
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import re
@@ -173,6 +174,12 @@ def _ask(python: Path) -> tuple[int, int, str, list[Path]]:
             f"{python} does not answer as Python 3 does ({type(error).__name__}); make the environment again"
         ) from None
     return int(major), int(minor), str(flags), [Path(site) for site in sites]
+
+
+def versions(site: tuple[Path, ...]) -> str:
+    """A short name of what is installed there: the same where the same versions are."""
+    found = sorted(entry.name for path in site for entry in path.glob("*.dist-info"))
+    return hashlib.sha256("\n".join(found).encode()).hexdigest()[:16] if found else "none"
 
 
 def _with_pth(site: Path) -> Iterator[Path]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
+import platform
 import socket
 from dataclasses import replace
+from importlib import metadata
 
 from toolwright.errors import IsolationMissing, UsageError
 from toolwright.sandboxes import cgroup, zygotes
 from toolwright.sandboxes.base import Limits, Opening
 from toolwright.sandboxes.interpreter import ProcessInterpreter
 from toolwright.sandboxes.jail import STANDARD, Plan
-from toolwright.sandboxes.packages import Environment
+from toolwright.sandboxes.packages import Environment, versions
 
 
 class ProcessSandbox:
@@ -32,6 +34,8 @@ class ProcessSandbox:
         if self._closed:
             raise UsageError("this sandbox is closed")
         zygote = await self._zygote(opening.limits)
+        if opening.scratch is not None and "mount" not in zygote.layers:
+            raise IsolationMissing("a scratch workspace needs the layer mount. `toolwright doctor` says how to add it")
         group = None
         if opening.limits.processes or "cgroup" in self._plan.required:
             group = cgroup.create(opening.limits)
@@ -39,11 +43,26 @@ class ProcessSandbox:
                 raise IsolationMissing("this machine does not give: cgroup. `toolwright doctor` says how to add it")
         ours, theirs = socket.socketpair()
         printed, output = os.pipe()
-        child = zygote.spawn(conn=theirs, output=output, workspace=opening.workspace.path, limits=opening.limits)
+        child = zygote.spawn(
+            conn=theirs,
+            output=output,
+            workspace=opening.workspace.path,
+            limits=opening.limits,
+            scratch=opening.scratch.path if opening.scratch is not None else None,
+        )
         interpreter = ProcessInterpreter(child, ours, printed, opening, zygote.modules, group)
         self._open.add(interpreter)
         interpreter.on_end = self._open.discard
         return interpreter
+
+    async def pins(self) -> dict[str, str]:
+        zygote = await self._zygote(Limits())
+        return {
+            "python": zygote.version,
+            "packages": await asyncio.to_thread(versions, self._plan.site),
+            "guest": metadata.version("toolwright"),
+            "cpu": platform.machine(),
+        }
 
     async def _zygote(self, limits: Limits) -> zygotes.Zygote:
         plan = replace(self._plan, programs=limits.processes > 0)

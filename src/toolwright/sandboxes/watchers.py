@@ -11,7 +11,7 @@ from toolwright.sandboxes.base import Limits
 from toolwright.sandboxes.cgroup import Cgroup
 from toolwright.sandboxes.exits import GONE
 from toolwright.sandboxes.tree import Usage
-from toolwright.sandboxes.workspace import Workspace, watch
+from toolwright.sandboxes.workspace import Measured, watch
 from toolwright.sandboxes.zygotes import Child
 
 QUIET_S = 0.05  # a cell shorter than this is measured at its end only
@@ -76,7 +76,7 @@ class Gauge:
     A workspace that is too full already may be cleaned up: then only growing further is refused.
     """
 
-    def __init__(self, workspace: Workspace, limits: Limits) -> None:
+    def __init__(self, workspace: Measured, limits: Limits) -> None:
         self._workspace = workspace
         self._limit_mb = limits.workspace_mb
         self._most = Usage(bytes=limits.workspace_mb << 20, files=FILES)
@@ -85,6 +85,10 @@ class Gauge:
 
     async def watch(self, end: Callable[[GuestError], None]) -> None:
         await watch(self._workspace, self._most.bytes, self._most.files, lambda usage: end(self._error(usage, GONE)))
+
+    def begin_anew(self) -> None:
+        """What is measured has changed: whatever the disk says, the next cell is followed by a count."""
+        self._free, self._cells = self._workspace.free_bytes(), OFTEN
 
     async def after_cell(self) -> WorkspaceLimit | None:
         """The error of a cell that left more than there may be."""

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from toolwright.errors import PlatformError, UsageError
 from toolwright.sandboxes import tree, unlinked
@@ -104,9 +105,17 @@ class Workspace:
 
     def size(self, enough: Usage = tree.ENOUGH) -> Usage:
         """What is in it, in bytes of disk and entries; counting stops where it is more than `enough`."""
+        device = self.device
         usage = tree.measure(self.open(), enough)
-        hidden = unlinked.held_bytes(self.guests(), os.stat(self.path).st_dev)
+        hidden = unlinked.held_bytes(self.guests(), device)
         return replace(usage, bytes=usage.bytes + hidden) if hidden else usage
+
+    @property
+    def device(self) -> int:
+        """The number of the file system that it lies on."""
+        with self._lock:
+            self._check_open()
+            return os.fstat(self._fd).st_dev
 
     def free_bytes(self) -> int:
         """Bytes that the file system has left."""
@@ -142,7 +151,14 @@ class Workspace:
         self.close()
 
 
-async def watch(workspace: Workspace, limit_bytes: int, limit_files: int, on_exceeded: Callable[[Usage], None]) -> None:
+class Measured(Protocol):
+    """What can be watched: a workspace, or several that count as one."""
+
+    def size(self, enough: Usage) -> Usage: ...
+    def free_bytes(self) -> int: ...
+
+
+async def watch(workspace: Measured, limit_bytes: int, limit_files: int, on_exceeded: Callable[[Usage], None]) -> None:
     """Measure the workspace until it is beyond a limit; then call `on_exceeded` once and return. Cancel it to stop.
 
     Between two counts it rests twenty times as long as the count took, within 0.05 and 1 s, or less when the disk
@@ -162,7 +178,7 @@ async def watch(workspace: Workspace, limit_bytes: int, limit_files: int, on_exc
         await _rest(workspace, free - (limit_bytes - usage.bytes), took)
 
 
-async def _rest(workspace: Workspace, least_free: int, took: float) -> None:
+async def _rest(workspace: Measured, least_free: int, took: float) -> None:
     began = time.monotonic()
     pause = min(LONGEST_S, max(SHORTEST_S, RESTS * took))
     early = max(SHORTEST_S, 4 * took)  # others may be filling the disk: count early, but not all the time

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import json
 import os
 import socket
@@ -93,20 +94,21 @@ class Zygote:
         output: int,
         workspace: Path,
         limits: Limits,
+        scratch: Path | None = None,
         entry: str = INTERPRETER,
         **more: Any,
     ) -> Child:
         """Asks for a child and returns at once. Takes over `conn` and `output`, and closes them when they are sent.
 
-        `entry` is a module that the zygote has imported; the child calls its `main` with the connection and the
-        request, which holds `more` too.
+        `scratch` covers the workspace until `Child.reveal`. `entry` is a module that the zygote has imported; the child
+        calls its `main` with the connection and the request, which holds `more` too.
         """
         if limits.processes and not self.plan.programs:
             raise UsageError(f"Limits(processes={limits.processes}) needs a zygote whose plan has programs=True")
         fds = [conn.detach(), output]
         with self._lock:
             self._numbers += 1
-            child = Child(self._numbers, self._kill)
+            child = Child(self._numbers, self._kill, self._reveal)
             if not self.alive:
                 child.tell({"error": "the zygote has ended"})
                 _close(fds)
@@ -115,6 +117,8 @@ class Zygote:
             # Without links: the zygote has another root, where those that start at / lead elsewhere.
             place = os.path.realpath(workspace)
             request = {"id": self._numbers, "entry": entry, "workspace": place, "limits": asdict(limits)}
+            if scratch is not None:
+                request["scratch"] = os.path.realpath(scratch)
             self._waiting.append((child, json.dumps(request | more).encode(), fds))
             self._push()
         return child
@@ -147,6 +151,12 @@ class Zygote:
             except OSError:
                 return  # it died, and its children with it
 
+    def _reveal(self, number: int) -> None:
+        with self._lock:
+            if self.alive and number in self._children:
+                with contextlib.suppress(OSError):  # it died, and its children with it
+                    self._control.send(json.dumps({"reveal": number}).encode())
+
     def _read(self) -> None:
         while True:
             try:
@@ -159,7 +169,7 @@ class Zygote:
             with self._lock:
                 gone = "exit" in answer or "error" in answer
                 child = self._children.pop(answer["id"], None) if gone else self._children.get(answer["id"])
-                if "exit" not in answer:
+                if "pid" in answer or "error" in answer:
                     self._unanswered -= 1
                     self._push()
             if child is not None:

@@ -9,12 +9,14 @@ import builtins
 import dataclasses
 import enum
 import threading
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any, Literal
 
+from toolwright.doors import Made
 from toolwright.errors import StaleHandle
 from toolwright.scope import presets
 from toolwright.scope.members import is_async, members, module_members, operators
+from toolwright.scope.parcels import Parcel, find_type, type_key
 from toolwright.scope.rules import Place, Rules
 from toolwright.scope.signatures import doc, packed_signature
 
@@ -25,29 +27,39 @@ Kind = Literal["handle", "record", "model", "namedtuple", "enum", "error"]
 class Known:
     """One class that the guest can name."""
 
-    __slots__ = ("bound", "buildable", "kind", "number", "place", "told", "value")
+    __slots__ = ("abouts", "bound", "buildable", "key", "kind", "listed", "number", "place", "told", "value")
 
-    def __init__(self, value: Any, number: int, kind: Kind, place: Place) -> None:
+    def __init__(self, value: Any, number: int, kind: Kind, place: Place, key: str) -> None:
         self.value = value
         self.number = number
         self.kind = kind
         self.place = place
+        self.key = key  # names it for other processes
         self.bound = False  # by name in the scope: its class methods and attributes may be used
         self.buildable = False  # the guest may make instances
         self.told = False  # its description has been sent
+        self.listed = False  # some answer, or the opening, said that it was made
+        self.abouts: dict[Any, Any] = {}  # what the host found out about calls on it
 
 
 class Classes:
-    """The table of one session."""
+    """The table of one session. `known` are classes that its guest was told of by an earlier process."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, known: Iterable[Made] = ()) -> None:
         self._rules = rules
         self._lock = threading.RLock()
         self._by_key: dict[Any, Known] = {}
         self._by_number: dict[int, Known] = {}
+        self._waiting = {made.number: made for made in known if made.number < 0}  # not entered here yet
+        self._next = min(self._waiting, default=0) - 1
+
+    def find_number(self, number: int) -> Known | None:
+        return self._by_number.get(number)
 
     def get(self, number: object) -> Known:
         known = self._by_number.get(number) if type(number) is int else None
+        if known is None and type(number) is int and number in self._waiting:
+            known = self._again(self._waiting[number])
         if known is None:
             told = f"{number!r:.40}" if type(number) is int else f"of a {type(number).__name__}"
             raise StaleHandle(f"class {told} is not known to this session")
@@ -71,8 +83,7 @@ class Classes:
         with self._lock:
             known = self._by_key.get(key)
             if known is None:
-                known = Known(cls, -1 - len(self._by_number), kind, place)
-                self._by_key[key] = self._by_number[known.number] = known
+                known = self._by_key[key] = self._entry(cls, kind, place, hidden)
             if bound and not known.bound:
                 known.bound, known.told = True, False  # told again: the guest may use the class itself from now on
             if bound or buildable:
@@ -80,13 +91,40 @@ class Classes:
                 self._by_key.setdefault((cls, "named"), known)
             return known
 
-    def reference(self, known: Known, pack: Callable[[Any], Any]) -> list[Any]:
+    def _entry(self, cls: Any, kind: Kind, place: Place, hidden: tuple[str, ...]) -> Known:
+        named = f"{type_key(cls)}|{kind}" if isinstance(cls, type) else f"{cls.__name__}|module"
+        key = f"{named}|{','.join(hidden)}"
+        number = next((n for n, made in self._waiting.items() if made.kind == key), None)
+        known = Known(cls, self._next if number is None else number, kind, place, key)
+        if number is None:
+            self._next -= 1
+        else:
+            del self._waiting[number]
+            known.listed = True
+        self._by_number[known.number] = known
+        return known
+
+    def _again(self, made: Made) -> Known | None:
+        """A class that the guest uses before this process had a reason to enter it; never one that must be imported."""
+        named, kind, _ = made.kind.split("|") if made.kind.count("|") == 2 else ("", "", "")
+        cls = find_type(named)
+        if cls is None or kind not in (kind_of(cls), "handle"):
+            return None
+        with self._lock:
+            known = self.enter(cls, Place(made.path, cls), by_handle=kind == "handle")
+            known.listed = True
+            self._waiting.pop(made.number, None)
+            return self._by_number.setdefault(made.number, known)  # hides other members now: one more number for it
+
+    def reference(self, known: Known, parcel: Parcel) -> list[Any]:
         """The class on its way to the guest: its number, and its description the first time."""
+        if not known.listed:
+            parcel.made.append(Made(number=known.number, path=known.place.path, kind=known.key))
         with self._lock:
             if known.told:
                 return [known.number, None]
             known.told = True
-        return [known.number, self._about(known, pack)]
+        return [known.number, self._about(known, parcel)]
 
     def _hidden(self, cls: type, place: Place) -> tuple[str, ...]:
         found = members(cls)
@@ -95,7 +133,7 @@ class Classes:
     def _visible(self, place: Place, name: str, data: bool) -> bool:
         return self._rules.verdict(place, name, data=data).visible
 
-    def _about(self, known: Known, pack: Callable[[Any], Any]) -> dict[str, Any]:
+    def _about(self, known: Known, parcel: Parcel) -> dict[str, Any]:
         cls = known.value
         module = str(getattr(cls, "__module__", "") or "")
         about: dict[str, Any] = {
@@ -118,9 +156,9 @@ class Classes:
             case "enum":
                 about["base"] = enum_base(cls)
                 about["mixin"] = next((k.__name__ for k in MIXINS if k in cls.__mro__), None)
-                about["members"] = [[n, pack(m.value)] for n, m in cls.__members__.items()]
+                about["members"] = [[n, parcel.pack(m.value)] for n, m in cls.__members__.items()]
             case "error":
-                about |= self._error_bases(cls, pack)
+                about |= self._error_bases(cls, parcel)
             case _:
                 about |= self._handle_members(known)
         return about
@@ -131,12 +169,12 @@ class Classes:
         found = (self._by_key.get((base, which)) for base in cls.__mro__ for which in ((), "named"))
         return sorted({known.number for known in found if known is not None})
 
-    def _error_bases(self, cls: type, pack: Callable[[Any], Any]) -> dict[str, Any]:
+    def _error_bases(self, cls: type, parcel: Parcel) -> dict[str, Any]:
         bases = [b for b in cls.__bases__ if issubclass(b, BaseException) and not is_builtin(b)]
         names = [b.__name__ for b in cls.__bases__ if is_builtin(b) and b is not object]
         place = Place("", cls)
         return {
-            "bases": [self.reference(self.enter(b, place), pack) for b in bases],
+            "bases": [self.reference(self.enter(b, place), parcel) for b in bases],
             "builtins": names if names or bases else ["Exception"],
         }
 

@@ -15,10 +15,10 @@ from uuid import UUID
 
 from toolwright.errors import CodeError, GuestError
 from toolwright.scope.classes import Classes, is_builtin
+from toolwright.scope.parcels import Parcel
 from toolwright.scope.presets import CREDENTIALS, hides
 from toolwright.scope.rules import Place
 from toolwright.scope.signatures import without_addresses
-from toolwright_guest.packing import Packer
 from toolwright_guest.unpacking import Unpacker
 from toolwright_guest.wire import WireError, type_of
 
@@ -30,7 +30,7 @@ _URL_LOGIN = re.compile(r"(?<=://)[^/\s@:]*:[^/\s@]*@")  # one way to match: the
 _BEARER = re.compile(r"(?i)\b(bearer|basic|token|api[_-]?key|password|secret)(\s*[=:]\s*|\s+)(['\"]?)[^\s'\",;]{6,}")
 
 
-def pack(error: BaseException, classes: Classes, packer: Packer) -> Any:
+def pack(error: BaseException, classes: Classes, packer: Parcel) -> Any:
     """An exception for the guest: its class, its arguments, its plain attributes, its text."""
     kind = type(error)
     text = clean(_text(error))
@@ -42,7 +42,7 @@ def pack(error: BaseException, classes: Classes, packer: Packer) -> Any:
     elif issubclass(kind, BaseExceptionGroup):
         about, args = "RuntimeError", [f"{kind.__name__}: {text}"]
     else:
-        about = classes.reference(classes.enter(kind, Place(kind.__name__, kind)), packer.pack)
+        about = classes.reference(classes.enter(kind, Place(kind.__name__, kind)), packer)
     return {"E": [about, [packer.pack(a) for a in args], packer.pack(_attributes(error)), text]}
 
 

@@ -1,7 +1,8 @@
 """Host objects by the number that the guest knows them by.
 
 Numbers count up from 1 and are good on this connection only: holding a number is no authority, holding the connection
-is. An object stays here until the guest has let go of it as many times as it was sent.
+is. An object stays here until the guest has let go of it as many times as it was sent. A guest that lives on in a
+journal knows numbers of an earlier process: these are given out again only to what they stood for.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import threading
 from typing import Any
 
 from toolwright.errors import CallLimit, StaleHandle
+from toolwright.scope.parcels import type_key
 from toolwright.scope.rules import Place
 
 LIVE = 100_000
@@ -18,26 +20,30 @@ LIVE = 100_000
 class Held:
     """One host object that the guest may name."""
 
-    __slots__ = ("bound", "handle", "methods", "place", "sent", "value")
+    __slots__ = ("abouts", "bound", "handle", "methods", "pinned", "place", "sent", "told", "value")
 
     def __init__(self, value: Any, handle: int, place: Place, bound: bool) -> None:
         self.value = value
         self.handle = handle
         self.place = place
         self.bound = bound  # by name in the scope: never dropped, and a class or module may be used
+        self.pinned = False  # its counts were another process's: never dropped
+        self.told = False  # some answer, or the opening, said that it was made
         self.sent = 0
         self.methods: dict[str, Any] = {}  # what the host found out about those that were called
+        self.abouts: dict[Any, Any] = {}  # and about what guest code did besides
 
 
 class Handles:
     """The table of one session. Safe to use from the loop and from the worker at once."""
 
-    def __init__(self, live: int = LIVE) -> None:
+    def __init__(self, live: int = LIVE, first: int = 1) -> None:
         self._live = live
         self._lock = threading.Lock()
         self._by_number: dict[int, Held] = {}
         self._by_id: dict[int, Held] = {}
-        self._next = 1
+        self.next = first  # the number of the next new object
+        self.waiting: dict[tuple[str, str], list[int]] = {}  # by path and kind: numbers that the guest began with
 
     def __len__(self) -> int:
         return len(self._by_number)
@@ -49,12 +55,33 @@ class Handles:
             if held is None:
                 if len(self._by_number) >= self._live:
                     raise CallLimit(f"more than {self._live} host objects are held at once; let go of some (`del`)")
-                held = Held(value, self._next, place, bound)
-                self._next += 1
-                self._by_number[held.handle] = self._by_id[id(value)] = held
+                held = self._by_id[id(value)] = self._new(value, place, bound)
+                self._by_number[held.handle] = held
             held.bound = held.bound or bound
             held.sent += 1
             return held
+
+    def _new(self, value: Any, place: Place, bound: bool) -> Held:
+        again = self.waiting.get((place.path, type_key(place.kind))) if self.waiting else None
+        if again:
+            held = Held(value, again.pop(0), place, bound)
+            held.pinned = held.told = True
+            return held
+        self.next += 1
+        return Held(value, self.next - 1, place, bound)
+
+    def restore(self, number: int, value: Any, place: Place, *, bound: bool = False) -> Held:
+        """`value` under a number that the guest knows already. It may be held under another one as well."""
+        with self._lock:
+            held = self._by_number.get(number)
+            if held is None:
+                held = self._by_number[number] = Held(value, number, place, bound)
+                held.pinned = held.told = True
+                self._by_id.setdefault(id(value), held)
+            return held
+
+    def find(self, handle: int) -> Held | None:
+        return self._by_number.get(handle)
 
     def known(self, value: Any) -> Held | None:
         return self._by_id.get(id(value))
@@ -70,12 +97,13 @@ class Handles:
         """The guest let go of `count` of the times it was sent this object."""
         with self._lock:
             held = self._by_number.get(handle)
-            if held is None or held.bound:
+            if held is None or held.bound or held.pinned:
                 return
             held.sent -= count
             if held.sent <= 0:
                 del self._by_number[handle]
-                del self._by_id[id(held.value)]
+                if self._by_id.get(id(held.value)) is held:
+                    del self._by_id[id(held.value)]
 
     def clear(self) -> None:
         with self._lock:

@@ -7,16 +7,13 @@ import inspect
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextvars import ContextVar
 from typing import Any
 
-from toolwright.doors import Answer, Guest
+from toolwright.doors import Answer, Guest, Made
 from toolwright.errors import CallLimit, GuestGone, UsageError
+from toolwright.scope.current import CURRENT
 from toolwright.scope.worker import Worker
 from toolwright_guest.wire import Packed, WireError
-
-CURRENT: ContextVar[int] = ContextVar("toolwright_call", default=0)
-"""The number of the guest's call that the running host code serves; 0 outside of one."""
 
 LIVE = 10_000
 KINDS = ("function", "async", "iterator", "async iterator")
@@ -27,8 +24,9 @@ class Lender:
 
     def __init__(self, worker: Worker) -> None:
         self.guest: Guest | None = None
-        self.pack: Callable[[Any], Packed]
+        self.pack: Callable[[Any], tuple[Packed, tuple[Made, ...]]]
         self.unpack: Callable[[Packed], Any]
+        self.revive: Callable[[Packed], Future[None]] | None = None  # what an answer of the guest names
         self._worker = worker
         self._lent: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
@@ -53,13 +51,24 @@ class Lender:
     def invoke(self, number: int, args: Any, kwargs: Any) -> Future[Answer]:
         if self.guest is None:
             raise GuestGone("this guest function belongs to a session that has ended")
-        return self.guest.invoke(number, CURRENT.get(), self.pack((args, kwargs)))
+        serving = CURRENT.get()
+        parent = serving[0].id if serving is not None and serving[1] is self else 0  # else another session's call
+        packed, made = self.pack((args, kwargs))
+        if made:
+            return self.guest.invoke(number, parent, packed, made=made)
+        return self.guest.invoke(number, parent, packed)
 
     def call(self, number: int, args: Any, kwargs: Any) -> Any:
-        return self.settle(self._worker.wait(self.invoke(number, args, kwargs)))
+        answer = self._worker.wait(self.invoke(number, args, kwargs))
+        if self.revive is not None:
+            self._worker.wait(self.revive(answer.value))
+        return self.settle(answer)
 
     async def call_async(self, number: int, args: Any, kwargs: Any) -> Any:
-        return self.settle(await asyncio.wrap_future(self.invoke(number, args, kwargs)))
+        answer = await asyncio.wrap_future(self.invoke(number, args, kwargs))
+        if self.revive is not None:
+            await asyncio.wrap_future(self.revive(answer.value))
+        return self.settle(answer)
 
     def settle(self, answer: Answer) -> Any:
         try:

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import types
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, Literal, TypeVar
 
-from toolwright.errors import UsageError
+from toolwright.doors import Operation
+from toolwright_guest.wire import type_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 MARK = "__toolwright_operation__"
+_UNMARKABLE = frozenset(
+    (
+        types.NoneType,
+        types.BuiltinFunctionType,
+        types.MethodDescriptorType,
+        types.WrapperDescriptorType,
+        types.MethodWrapperType,
+        types.ClassMethodDescriptorType,
+    )
+)
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Operation:
-    """Facts about one operation. What is not said is assumed to be the careful answer."""
-
-    reads: bool = False  # changes nothing: allowed under `read_only`, may be run again to revive a handle
-    idempotent: bool = False  # twice is as good as once
-    undo: Callable[..., Any] | None = None
-    revive: Callable[..., Any] | None = None
-    direct: bool = False  # offered to the model as an ordinary function call too
-    timeout_s: float | None = None
-    thread: Literal["worker", "loop"] | None = None  # None: the session's worker, or the loop for asyncio's own objects
-
-    def __post_init__(self) -> None:
-        if self.timeout_s is not None and not self.timeout_s > 0:
-            raise UsageError(f"timeout_s={self.timeout_s!r}: give seconds above zero, or leave it out")
-        if self.thread not in (None, "worker", "loop"):
-            raise UsageError(f'thread={self.thread!r}: give "worker" or "loop"')
-
-
+CAREFUL = Operation()
 FACTS = frozenset(f.name for f in fields(Operation))
 
 
@@ -57,9 +52,24 @@ def operation(
 
 
 def facts_of(function: Any) -> Operation:
-    """What `@operation` said of a function; the careful default where it said nothing."""
-    known = getattr(getattr(function, "__func__", function), MARK, None)
-    return known if isinstance(known, Operation) else Operation()
+    """What `@operation` said of a function; the careful default where it said nothing. Runs no code of it."""
+    kind = type_of(function)
+    if kind in (types.MethodType, staticmethod, classmethod):
+        return facts_of(function.__func__)
+    if kind in _UNMARKABLE:
+        return CAREFUL
+    if kind is types.FunctionType:
+        known = function.__dict__.get(MARK)
+    elif kind is functools.partial:
+        return facts_of(function.func)
+    elif issubclass(kind, type):
+        known = function.__dict__.get(MARK)  # not that of a base: this one makes other objects
+    else:
+        known = inspect.getattr_static(function, MARK, None)
+        called = inspect.getattr_static(kind, "__call__", None)
+        if known is None and type_of(called) is types.FunctionType:
+            return facts_of(called)
+    return known if isinstance(known, Operation) else CAREFUL
 
 
 def with_facts(known: Operation, facts: dict[str, Any]) -> Operation:

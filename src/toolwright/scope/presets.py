@@ -65,6 +65,9 @@ HIDDEN: dict[str, str] = {
 }
 _TABLE = [(pattern, frozenset(names.split())) for pattern, names in HIDDEN.items()]
 
+# what a `Revivable` has for the journal alone
+JOURNAL = ("to_journal", "from_journal")
+
 # methods that look a member up by the name they are given: they must not find what is hidden
 BY_NAME = {"pandas": frozenset(("agg", "aggregate", "apply", "transform", "map", "applymap", "pipe", "pivot_table"))}
 
@@ -75,7 +78,7 @@ NEVER: tuple[type, ...] = (types.FrameType, types.CodeType, types.TracebackType,
 @lru_cache(maxsize=4096)
 def hidden_names(kind: type) -> tuple[str, ...]:
     """The patterns of member names that presets hide on objects of this type."""
-    found: set[str] = set()
+    found = {*JOURNAL} if all(hasattr(kind, name) for name in JOURNAL) else set[str]()
     for base in kind.__mro__:
         top = base.__module__.partition(".")[0].lstrip("_")
         for pattern, names in _TABLE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import types
 from functools import lru_cache
@@ -54,6 +55,8 @@ def annotation_text(annotation: Any) -> str:
 
 
 def default_text(value: Any) -> str:
+    if type(value) is float and not math.isfinite(value):
+        return "..."
     if value is None or type(value) in (int, float, str, bool, bytes):
         text = repr(value)
         return text if len(text) <= 60 else "..."

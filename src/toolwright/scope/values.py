@@ -10,28 +10,31 @@ import collections
 import enum
 import functools
 import types
+from collections.abc import Iterable
 from typing import Any
 
+from toolwright.doors import Answer, Made
 from toolwright.errors import CannotCross
-from toolwright.scope import faults, frames
+from toolwright.scope import faults, frames, revive
 from toolwright.scope.classes import Classes, Known, field_names, kind_of
 from toolwright.scope.construct import from_fields
+from toolwright.scope.copies import ATOMS, is_by_value
 from toolwright.scope.handles import Handles, Held
 from toolwright.scope.lent import GuestFunction, GuestIterator, Lender
 from toolwright.scope.members import FUNCTIONS, is_async
+from toolwright.scope.parcels import Parcel, type_key
 from toolwright.scope.presets import NEVER
 from toolwright.scope.rules import Place
 from toolwright.scope.signatures import doc, packed_signature
-from toolwright_guest.packing import Packer, simple
+from toolwright_guest.packing import simple
 from toolwright_guest.records import TYPES
-from toolwright_guest.unpacking import Unpacker
+from toolwright_guest.unpacking import Other, Unpacker
 from toolwright_guest.wire import Bounds, Packed, WireError, type_of
 
 PATH_PARTS = 6
 _PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)
 _DICTS = (collections.OrderedDict, collections.defaultdict, collections.Counter)
 _NEVER = (*NEVER, types.ModuleType)
-ATOMS = (type(None), bool, int, float, str, bytes, complex)
 
 
 class Values:
@@ -46,25 +49,70 @@ class Values:
 
     # to the guest
 
-    def pack(self, value: Any, path: str) -> Packed:
-        """`value`, reached by `path`, for the guest."""
+    def answer(self, value: Any, path: str, keeps: bool) -> Answer:
+        """`value`, reached by `path`, for the guest. What it may make known is `confirmed` when it is on its way."""
         if simple(value):
-            return Packed(value, [])
-        packer = Packer(functools.partial(self._pack_other, path))
+            return Answer(value=Packed(value, []))
+        parcel = Parcel(self._pack_other, path, keeps)
+        packed = self._packed(parcel, value)
+        if not parcel.made:
+            return Answer(value=packed)
+        return Answer(value=packed, made=tuple(parcel.made), kept=revive.pack_kept(parcel.kept))
+
+    def arguments(self, value: Any) -> tuple[Packed, tuple[Made, ...]]:
+        """What host code hands to a function of the guest."""
+        parcel = Parcel(self._pack_other, "callback")
+        packed = self._packed(parcel, value)
+        return packed, self.confirmed(parcel.made)
+
+    def names(self, names: dict[str, Any]) -> tuple[Packed, tuple[Made, ...]]:
+        """What a guest begins with. What stands inside a bound value has that name as its path."""
+        parcel = Parcel(self._pack_other, "")
+        parcel.seen(names)
+        tree: dict[str, Any] = {}
+        for name, value in names.items():
+            parcel.path = name
+            tree[name] = parcel.pack(value)
+        return Packed({"m": tree}, parcel.blobs), self.confirmed(parcel.made)
+
+    def failed(self, error: BaseException) -> Answer:
+        parcel = Parcel(self._pack_other, "")
+        packed = Packed(faults.pack(error, self.classes, parcel), parcel.blobs)
+        return Answer(value=packed, failed=True, made=tuple(parcel.made))
+
+    def described(self, number: object) -> Answer:
+        """The description of a class, for a guest that has its number and not that."""
+        known = self.classes.get(number)
+        known.told = False
+        parcel = Parcel(self._pack_other, "")
+        tree = {"about": self.classes.reference(known, parcel)}
+        return Answer(value=Packed(tree, parcel.blobs), made=tuple(parcel.made))
+
+    def confirmed(self, made: Iterable[Made]) -> tuple[Made, ...]:
+        """What of it was made known by nothing else yet. Asked when that happens: packing may have been for nothing."""
+        fresh: list[Made] = []
+        for one in made:
+            held = self.handles.find(one.number)
+            known = self.classes.find_number(one.number)
+            if held is not None and not held.told:
+                held.told = True
+                fresh.append(one)
+            elif known is not None and not known.listed:
+                known.listed = True
+                fresh.append(one)
+        return tuple(fresh)
+
+    def _packed(self, parcel: Parcel, value: Any) -> Packed:
         try:
-            return packer.packed(value)
+            return parcel.packed(value)
         except RecursionError:
             raise CannotCross("the value is nested too deeply to cross") from None
 
-    def pack_error(self, error: BaseException) -> Packed:
-        packer = Packer(functools.partial(self._pack_other, ""))
-        return Packed(faults.pack(error, self.classes, packer), packer.blobs)
-
     def is_copied(self, value: Any) -> bool:
         """Whether an object that is no plain data crosses by value all the same: a frame, a number of numpy's."""
-        return self._by_value(value, "", Packer(functools.partial(self._pack_other, ""))) is not None
+        return self._by_value(value, Parcel(self._pack_other, "")) is not None
 
-    def _pack_other(self, path: str, value: Any, packer: Packer) -> Any:
+    def _pack_other(self, value: Any, packer: Parcel) -> Any:
         known = self.handles.known(value)
         if known is not None:
             return self._handle(known.value, known.place, packer)
@@ -76,14 +124,14 @@ class Values:
             return self._class(value, packer)
         if isinstance(value, BaseException):
             return faults.pack(value, self.classes, packer)
-        by_value = self._by_value(value, path, packer)
+        by_value = self._by_value(value, packer)
         if by_value is not None:
             return by_value
         if isinstance(value, _NEVER):
             raise CannotCross(f"a {type(value).__name__} never crosses; bind what you need of it by name")
-        return self._handle(value, Place(step(path, value), type_of(value)), packer)
+        return self._handle(value, Place(step(packer.path, value), type_of(value)), packer)
 
-    def _by_value(self, value: Any, path: str, packer: Packer) -> Any:
+    def _by_value(self, value: Any, packer: Parcel) -> Any:
         kind = type_of(value)
         framed = frames.pack(value, packer, self.frame_kinds)
         if framed is not None:
@@ -93,7 +141,7 @@ class Values:
             return self._enum(value, packer)
         if how in ("record", "model", "namedtuple") and is_by_value(value):
             number, about = self.classes.reference(
-                self.classes.enter(kind, Place(step(path, value), kind)), packer.pack
+                self.classes.enter(kind, Place(step(packer.path, value), kind)), packer
             )
             values: Any = value if how == "namedtuple" else [getattr(value, n) for n in field_names(kind)]
             return {"o": [number, about, [packer.pack(v) for v in values]]}
@@ -107,33 +155,38 @@ class Values:
             return packer.pack(scalar) if type(scalar) in ATOMS else None
         return None
 
-    def _enum(self, value: enum.Enum, packer: Packer) -> Any:
+    def _enum(self, value: enum.Enum, packer: Parcel) -> Any:
         known = self.classes.enter(type(value), Place(type(value).__name__, type(value)))
         alone = value.name in type(value).__members__  # otherwise a combination of flags, told by its number
-        return {"e": [*self.classes.reference(known, packer.pack), value.name if alone else value.value]}
+        return {"e": [*self.classes.reference(known, packer), value.name if alone else value.value]}
 
-    def _class(self, cls: Any, packer: Packer) -> Any:
+    def _class(self, cls: Any, packer: Parcel) -> Any:
         if TYPES.get(cls.__name__) is cls:
             return {"T": cls.__name__}
         known = self.classes.find(cls)
         if known is None:
             raise CannotCross(f"class {cls.__name__} is not in scope; bind it by name, or declare it")
-        return {"c": self.classes.reference(known, packer.pack)}
+        return {"c": self.classes.reference(known, packer)}
 
-    def _handle(self, value: Any, place: Place, packer: Packer) -> Any:
+    def _handle(self, value: Any, place: Place, packer: Parcel) -> Any:
         held = self.handles.hold(value, place)
+        if not held.told:
+            packer.made.append(Made(number=held.handle, path=held.place.path, kind=type_key(type_of(value))))
+            if packer.keeps and held.handle not in packer.kept and revive.is_revivable(type_of(value)):
+                packer.kept[held.handle] = value.to_journal()
         if isinstance(value, (*FUNCTIONS, functools.partial)):
             return {"f": [held.handle, _function_about(value, held)]}
         cls: Any = value if isinstance(value, types.ModuleType) else type_of(value)
-        number, about = self.classes.reference(self.classes.enter(cls, held.place, by_handle=True), packer.pack)
+        number, about = self.classes.reference(self.classes.enter(cls, held.place, by_handle=True), packer)
         return {"h": [held.handle, number, about]}
 
     # from the guest
 
-    def unpack(self, packed: Packed) -> Any:
-        return Unpacker(packed.blobs, self._unpack_other, self._bounds).unpack(packed.tree)
+    def unpack(self, packed: Packed, other: Other | None = None) -> Any:
+        """A value of the guest. `other` reads what is no plain data, in the place of `unpack_other`."""
+        return Unpacker(packed.blobs, other or self.unpack_other, self._bounds).unpack(packed.tree)
 
-    def _unpack_other(self, tag: str, body: Any, unpacker: Unpacker) -> Any:
+    def unpack_other(self, tag: str, body: Any, unpacker: Unpacker) -> Any:
         match tag:
             case "h":
                 return self.handles.get(body).value
@@ -166,7 +219,8 @@ class Values:
     def _record(self, number: object) -> Known:
         """A data class whose instances this guest was sent: what it got it may hand back, field by field checked."""
         known = self.classes.get(number)
-        return known if known.kind in ("record", "model", "namedtuple") and known.told else self._buildable(number)
+        sent = known.told or known.listed
+        return known if known.kind in ("record", "model", "namedtuple") and sent else self._buildable(number)
 
     def _member(self, known: Known, name: object) -> Any:
         if known.kind == "enum" and type(name) is str and name in known.value.__members__:
@@ -185,31 +239,6 @@ def step(path: str, value: Any) -> str:
     if path.count(".") < PATH_PARTS:
         return path
     return f"{path.partition('.')[0]}.{type(value).__name__}"
-
-
-def is_by_value(value: Any, depth: int = 0, seen: set[int] | None = None) -> bool:
-    """Whether a record holds only what crosses by value. A part is looked at once, in however many places it stands."""
-    kind = type_of(value)
-    if kind in ATOMS or depth > 50:
-        return depth <= 50
-    seen = set() if seen is None else seen
-    if id(value) in seen:
-        return True
-    seen.add(id(value))
-    if kind in (list, tuple, set, frozenset):
-        return all(is_by_value(v, depth + 1, seen) for v in value)
-    if kind is dict:
-        return all(is_by_value(k, depth + 1, seen) and is_by_value(v, depth + 1, seen) for k, v in value.items())
-    how = kind_of(kind)
-    if how in ("record", "model"):
-        # kept until the end: a property may make its value anew, and a number of `seen` is only good while that lives
-        parts = [getattr(value, n, None) for n in field_names(kind)]
-        return all(is_by_value(v, depth + 1, seen) for v in parts)
-    if how == "namedtuple":
-        return all(is_by_value(v, depth + 1, seen) for v in value)
-    if how == "enum":
-        return True
-    return kind.__module__ in ("datetime", "decimal", "uuid", "pathlib") or kind in (range, slice, bytearray)
 
 
 def _function_about(function: Any, held: Held) -> dict[str, Any]:

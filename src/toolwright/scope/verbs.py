@@ -101,6 +101,9 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 _MACHINES: tuple[type[Any], ...] = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _IN_PLACE = frozenset(f"__i{n}__" for n in _BINARY)
 _WRITES = _IN_PLACE | {"__setitem__", "__delitem__"}
+_STEPS = {"__next__", "__anext__", "__enter__", "__exit__", "__aenter__", "__aexit__"}  # change what they work on
+READS = frozenset(_OPERATORS.keys() - _WRITES - _STEPS)
+VERBS = frozenset(("call", "get", "set", "del", "dir", "op", "items", "new", "await", "about", "sleep"))
 
 
 class Verbs:

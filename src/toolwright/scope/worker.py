@@ -36,6 +36,10 @@ class _Job:
             return
         try:
             result = self.context.run(self.work)
+        except StopIteration as error:  # which no future takes, and the one who waits would wait for ever
+            stopped = RuntimeError("host code raised StopIteration")
+            stopped.__cause__ = error
+            self._settle(self.future.set_exception, stopped)
         except BaseException as error:  # handed to the one who waits, whatever it is
             self._settle(self.future.set_exception, error)
         else:

@@ -1,5 +1,6 @@
 """For tests, yours too: fakes that stand at the doors, and checks that any implementation must pass."""
 
+from toolwright.testing.journal import check_journal
 from toolwright.testing.sandbox import check_sandbox
 
-__all__ = ["check_sandbox"]
+__all__ = ["check_journal", "check_sandbox"]

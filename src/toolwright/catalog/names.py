@@ -1,0 +1,83 @@
+"""Which names a cell leaves behind for the next: read from its syntax tree, which is never run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+# code that makes names by text: what is defined then cannot be told from the tree
+_BY_TEXT = frozenset(("globals", "locals", "vars", "exec", "eval"))
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """The names that the cells so far left: each with the module that has it."""
+
+    homes: dict[str, str] = field(default_factory=dict[str, str])
+    starred: tuple[str, ...] = ()  # modules with a `from … import *`
+    by_text: bool = False
+
+    def after(self, tree: ast.Module, home: str) -> Known:
+        """What is known when the cell that is kept as `home` has run."""
+        homes = dict(self.homes)
+        for statement in tree.body:
+            if isinstance(statement, ast.Delete):
+                for target in statement.targets:
+                    homes.pop(target.id if isinstance(target, ast.Name) else "", None)
+            for name in bound(statement):
+                homes[name] = home
+        has_star = any(isinstance(n, ast.ImportFrom) and n.names[0].name == "*" for n in tree.body)
+        return Known(
+            homes=homes,
+            starred=(*self.starred, home) if has_star else self.starred,
+            by_text=self.by_text or makes_names_by_text(tree),
+        )
+
+    def header(self, tree: ast.Module, package: str) -> str:
+        """The line of imports that gives a cell the scope's names, and those of earlier cells that it mentions."""
+        used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+        used |= {name for n in ast.walk(tree) if isinstance(n, ast.Global) for name in n.names}
+        parts = [f"from {package}.scope import *", *(f"from {package}.{home} import *" for home in self.starred)]
+        by_home: dict[str, list[str]] = {}
+        for name in sorted(used & self.homes.keys()):
+            by_home.setdefault(self.homes[name], []).append(name)
+        parts += [f"from {package}.{home} import {', '.join(names)}" for home, names in by_home.items()]
+        return "; ".join(parts) + "\n"
+
+
+def makes_names_by_text(tree: ast.Module) -> bool:
+    return any(isinstance(n, ast.Name) and n.id in _BY_TEXT for n in ast.walk(tree))
+
+
+def bound(node: ast.AST) -> Iterator[str]:
+    """The names that a statement binds in the session: not those inside functions and classes, unless `global`."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield node.name
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Global):
+                    yield from inner.names
+            return
+        case ast.Lambda():
+            return
+        case ast.Import() | ast.ImportFrom():
+            for alias in node.names:
+                if alias.name != "*":
+                    yield alias.asname or alias.name.partition(".")[0]
+            return
+        case ast.Name(ctx=ast.Store()):
+            yield node.id
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+            yield name
+        case _ if isinstance(node, _COMPREHENSIONS):
+            for inner in ast.walk(node):  # its own names stay inside; `:=` binds outside
+                if isinstance(inner, ast.NamedExpr) and isinstance(inner.target, ast.Name):
+                    yield inner.target.id
+            return
+        case _:
+            pass
+    for child in ast.iter_child_nodes(node):
+        yield from bound(child)

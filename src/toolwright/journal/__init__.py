@@ -1,0 +1,57 @@
+"""The journal: what came through the doors, kept so that a session can be run again."""
+
+from toolwright.journal.continuity import Continuity, Restored
+from toolwright.journal.life import Divergence
+from toolwright.journal.memory import MemoryJournal
+from toolwright.journal.offline import Repeated, repeat
+from toolwright.journal.places import workspace_of
+from toolwright.journal.rows import (
+    Blobs,
+    CellRow,
+    CellStatus,
+    Change,
+    Checkpoint,
+    Claim,
+    DoorName,
+    Facts,
+    Journal,
+    Reading,
+    Row,
+    Status,
+    Writing,
+)
+from toolwright.journal.session import Fork, SessionJournal, check_id
+from toolwright.journal.sqlite import SqliteJournal
+from toolwright.journal.story import Story
+from toolwright.journal.trees import Trees
+from toolwright.journal.urls import open_journal
+
+__all__ = [
+    "Blobs",
+    "CellRow",
+    "CellStatus",
+    "Change",
+    "Checkpoint",
+    "Claim",
+    "Continuity",
+    "Divergence",
+    "DoorName",
+    "Facts",
+    "Fork",
+    "Journal",
+    "MemoryJournal",
+    "Reading",
+    "Repeated",
+    "Restored",
+    "Row",
+    "SessionJournal",
+    "SqliteJournal",
+    "Status",
+    "Story",
+    "Trees",
+    "Writing",
+    "check_id",
+    "open_journal",
+    "repeat",
+    "workspace_of",
+]

@@ -1,0 +1,221 @@
+"""One guest's life under a journal: what it is to be told again, in which order, and what it has been told anew.
+
+Deliveries are numbered: answers, and calls of host code into the guest. Recorded ones come first and in their recorded
+order; an answer that is new waits until the last of them is out. It does not know where answers come from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from toolwright.doors import Answer, Call
+from toolwright.journal.keys import key_of
+from toolwright.journal.rows import Row
+from toolwright.journal.writer import Writer
+from toolwright_guest.wire import Packed, WireError
+
+
+class Clock:
+    """The guest's time: the machine's when it began, and from then on without its jumps. Never before `floor`."""
+
+    def __init__(self, floor: float = 0.0) -> None:
+        self._began = max(time.time(), floor)
+        self._monotonic = time.monotonic()
+
+    def now(self) -> float:
+        return self._began + (time.monotonic() - self._monotonic)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Divergence:
+    """Where a run that is repeated went another way: what the journal has, and what was asked instead."""
+
+    cell: int
+    line: int
+    recorded: str
+    asked: str
+
+    def __str__(self) -> str:
+        where = f"cell {self.cell}" + (f", line {self.line}" if self.line else "")
+        return f"{where}: recorded {self.recorded}, now {self.asked}"
+
+
+class Life:
+    """`recorded` are the rows of all that is to be run again; those that were delivered are told again in that order.
+
+    `strict` holds the cells that came to their end: they ask for nothing but what is recorded, or was under way then.
+    """
+
+    def __init__(
+        self,
+        writer: Writer | None,
+        clock: Clock,
+        *,
+        recorded: Iterable[Row] = (),
+        delivered: int = 0,
+        strict: dict[int, frozenset[str]] | None = None,
+    ) -> None:
+        self.writer = writer
+        self.clock = clock
+        self.strict = strict or {}
+        self.host_rows: dict[str, Row] = {}
+        self.guest_rows: dict[str, Row] = {}
+        self.diverged: asyncio.Future[Divergence] = asyncio.get_running_loop().create_future()
+        self.value: Packed | None = None  # what the last cell came to, as it came
+        self.back: deque[tuple[int, int]] = deque()
+        self.under_way: dict[int, Call] = {}
+        self.last_asked = ""
+        self.cell = 0  # the last one that ran
+        self.invoke_again: Callable[[Row], None] = lambda row: None
+        self._keys: dict[str, str] = {}
+        self._delivered = delivered
+        self._loop = asyncio.get_running_loop()
+        self._turns: dict[str, asyncio.Future[None]] = {}
+        self._given_up: set[str] = set()
+        self._live = asyncio.Event()
+        self._prefix = self._read(recorded)
+        self.pump()
+
+    def _read(self, recorded: Iterable[Row]) -> deque[Row]:
+        prefix: list[Row] = []
+        for row in recorded:
+            rows = self.host_rows if row.door == "host" else self.guest_rows
+            rows[row.path] = row
+            if row.delivered is not None:
+                prefix.append(row)
+        return deque(sorted(prefix, key=lambda row: row.delivered or 0))
+
+    @property
+    def live(self) -> bool:
+        """Whether all that is recorded has been told."""
+        return self._live.is_set()
+
+    @property
+    def delivered(self) -> int:
+        return self._delivered
+
+    # asking
+
+    def ask(self, call: Call) -> str:
+        """The guest asks; gives the key. A path is asked once."""
+        if not call.path or call.path in self._keys:
+            raise WireError("a call without a path of its own")
+        key = self._keys[call.path] = key_of(call)
+        self.under_way[call.id] = call
+        self.last_asked = call.path
+        if not self.live:
+            self._loop.call_soon(self.pump)
+        return key
+
+    def asked(self, path: str) -> bool:
+        return path in self._keys
+
+    def key(self, path: str) -> str:
+        return self._keys[path]
+
+    def misfit(self, call: Call, title: str) -> Divergence | None:
+        """Why this call is not the one that was recorded in its place."""
+        row = self.host_rows.get(call.path)
+        if row is None:
+            pending = self.strict.get(call.cell)
+            if pending is None or call.path in pending:
+                return None
+            return Divergence(cell=call.cell, line=call.line, recorded="no call there", asked=shown(title, call))
+        if row.key == self._keys[call.path]:
+            return None
+        was = shown(row.title, Call(id=0, cell=0, verb=row.verb, target=0, name="", arguments=row.arguments))
+        return Divergence(cell=call.cell, line=call.line, recorded=was, asked=shown(title, call))
+
+    def diverge(self, divergence: Divergence) -> None:
+        if not self.diverged.done():
+            self.diverged.set_result(divergence)
+
+    # telling
+
+    async def turn(self, row: Row) -> None:
+        """Until it is this recorded answer's turn. The caller hands it to the guest without waiting for anything."""
+        if not (self._prefix and self._prefix[0] is row):
+            future = self._turns[row.path] = self._loop.create_future()
+            try:
+                await future
+            except asyncio.CancelledError:  # the guest gave it up, as it did then: what came too late is told to nobody
+                self._turns.pop(row.path, None)
+                self._given_up.add(row.path)
+                self._loop.call_soon(self.pump)
+                raise
+        else:
+            self._prefix.popleft()
+        self._loop.call_soon(self.pump)  # after the caller has handed it over
+
+    def pump(self) -> None:
+        """Give the next recorded delivery its turn, if the guest has come that far."""
+        while self._prefix:
+            row = self._prefix[0]
+            if row.door == "guest":
+                if row.after and row.after not in self._keys:
+                    return
+                self._prefix.popleft()
+                self.invoke_again(row)
+            elif row.path in self._given_up:
+                self._prefix.popleft()
+            else:
+                future = self._turns.pop(row.path, None)
+                if future is None or future.done():
+                    if future is not None:
+                        self._prefix.popleft()
+                        continue
+                    return
+                self._prefix.popleft()
+                future.set_result(None)
+                return
+        self._live.set()
+
+    async def caught_up(self) -> None:
+        await self._live.wait()
+
+    def number(self) -> tuple[int, float]:
+        """The number and the moment of a new delivery."""
+        self._delivered += 1
+        return self._delivered, self.clock.now()
+
+    def deliver(self, row: Row, answer: Answer) -> Answer:
+        """A new answer on its way: numbered, written down, and what the host let go of goes along."""
+        number, at = self.number()
+        back: list[tuple[int, int]] = []
+        while self.back:
+            back.append(self.back.popleft())
+        if self.writer is not None:
+            self.writer.soon(replace(row, delivered=number, at=at, back=tuple(back)))
+        return replace(answer, at=at, back=tuple(back))
+
+
+def shown(title: str, call: Call) -> str:
+    """A call for people, with its arguments as far as they are plain and short."""
+    return f"{title}{_arguments(call.arguments)}" if call.verb in ("call", "new", "op") else f"{call.verb} {title}"
+
+
+def _arguments(packed: Packed) -> str:
+    text = repr(_plain(packed.tree, packed.blobs))
+    text = text if text.startswith("(") else f"({text})"
+    return text if len(text) <= 200 else f"{text[:200]}…)"
+
+
+def _plain(tree: object, blobs: list[object]) -> object:
+    """A packed tree as it would print. For people only: what has no plain form stands as its tag."""
+    match tree:
+        case {"t": list(items)}:
+            return tuple(_plain(item, blobs) for item in items)
+        case {"m": dict(items)}:
+            return {key: _plain(value, blobs) for key, value in items.items()}
+        case {"h": handle}:
+            return f"object {handle}"
+        case {"b": int(blob)} if 0 <= blob < len(blobs):
+            return f"{len(blobs[blob])} bytes"  # pyright: ignore[reportArgumentType]  blobs are bytes
+        case list(items):
+            return [_plain(item, blobs) for item in items]
+        case _:
+            return tree

@@ -1,0 +1,58 @@
+"""An `Outcome` as a cell's row keeps it, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolwright import errors
+from toolwright.doors import Host
+from toolwright.errors import CodeError, GuestError
+from toolwright.journal.rows import CellRow
+from toolwright.sandboxes import CallRecord, GuestValue, Outcome
+from toolwright_guest.wire import Packed
+
+
+def packed_value(value: object, packed: Packed | None) -> Packed | None:
+    """What a cell came to: as it was packed, or what is told of a value that stayed in the guest."""
+    if isinstance(value, GuestValue):
+        return Packed({"stays": [value.type, value.text]}, [])
+    return packed
+
+
+def told_error(error: GuestError | None) -> dict[str, object]:
+    if error is None:
+        return {}
+    told: dict[str, object] = {"class": type(error).__name__, "text": str(error)}
+    if isinstance(error, CodeError):
+        told |= {"type": error.type, "message": error.message, "line": error.line}
+    return told
+
+
+def error_of(told: dict[str, Any]) -> GuestError | None:
+    if not told:
+        return None
+    if told["class"] == "CodeError":
+        return CodeError(told["text"], type=told["type"], message=told["message"], line=told["line"])
+    kind: Any = getattr(errors, told["class"], GuestError)
+    return kind(told["text"])
+
+
+def outcome_of(row: CellRow, host: Host) -> Outcome:
+    """What came of a cell, as its row tells it."""
+    return Outcome(
+        cell=row.number,
+        value=None if row.value is None else _value(row.value, host),
+        stdout=row.stdout,
+        error=error_of(row.error),
+        calls=tuple(CallRecord(name=n, duration_s=d, error=e) for n, d, e in row.calls),
+        rung=row.rung,
+        duration_s=row.duration_s,
+    )
+
+
+def _value(packed: Packed, host: Host) -> object:
+    match packed.tree:
+        case {"stays": [str(kind), str(text)]}:
+            return GuestValue(type=kind, text=text)
+        case _:
+            return host.value(packed)

@@ -1,0 +1,113 @@
+"""`Replayed`: the journal's outer side. Answers from the journal what it has, and writes down what goes to the guest.
+
+Nothing that stands outside of it may wait between its answer and the guest: the order of answers is the record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from toolwright.doors import (
+    BY_GUEST,
+    About,
+    Answer,
+    Beginning,
+    Call,
+    Guest,
+    Host,
+    Lineage,
+    Wrapper,
+)
+from toolwright.journal.life import Life
+from toolwright.journal.returning import Returning
+from toolwright.journal.rows import Row
+from toolwright_guest.wire import Packed
+
+Begin = Callable[[Beginning], Beginning]
+
+
+class Replayed(Wrapper):
+    """`begin` turns what the inside has to begin with into what this session began with."""
+
+    def __init__(self, inner: Host, life: Life, begin: Begin, lineage: Lineage | None = None) -> None:
+        super().__init__(inner)
+        self._life = life
+        self._begin = begin
+        self._lineage = lineage
+
+    def open(self, guest: Guest, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
+        returning = Returning(guest, self._life)
+        return self._begin(self.inner.open(returning, libraries, self._lineage or lineage))
+
+    def value(self, packed: Packed) -> object:
+        self._life.value = packed
+        return self.inner.value(packed)
+
+    async def call(self, call: Call) -> Answer:
+        life = self._life
+        key = life.ask(call)
+        about = self.inner.about(call)
+        try:
+            if life.host_rows or life.strict:
+                misfit = life.misfit(call, about.title)
+                if misfit is not None:
+                    life.diverge(misfit)
+                    await _never()
+            row = life.host_rows.get(call.path)
+            if row is not None and row.delivered is not None:
+                await life.turn(row)
+                return _again(row)
+            if row is not None and row.status == "cancelled":
+                await _never()
+            return await self._anew(call, key, about, row)
+        finally:
+            life.under_way.pop(call.id, None)
+
+    async def _anew(self, call: Call, key: str, about: About, row: Row | None) -> Answer:
+        life = self._life
+        if row is not None and row.value is not None:  # it came to its end, and the guest was never told
+            answer = _again(row)
+        else:
+            try:
+                answer = await self.inner.call(call)
+            except asyncio.CancelledError as error:
+                if error.args == (BY_GUEST,) and life.writer is not None:
+                    life.writer.soon(row_of(call, key, about, None))
+                raise
+        row = row_of(call, key, about, answer)
+        if not life.live:
+            if life.writer is not None:
+                life.writer.soon(row)
+            await life.caught_up()
+        return life.deliver(row, answer)
+
+
+def row_of(call: Call, key: str, about: About, answer: Answer | None, started: bool = False) -> Row:
+    """What is written down of a call: that it started, what it came to, or that the guest gave it up."""
+    return Row(
+        cell=call.cell,
+        path=call.path,
+        title=about.title,
+        verb=call.verb,
+        target=call.target,
+        name=call.name,
+        key=key,
+        line=call.line,
+        status="started" if started else "cancelled" if answer is None else "failed" if answer.failed else "done",
+        reads=about.operation.reads,
+        arguments=call.arguments,
+        value=None if answer is None else answer.value,
+        made=() if answer is None else answer.made,
+        kept=None if answer is None else answer.kept,
+    )
+
+
+def _again(row: Row) -> Answer:
+    assert row.value is not None
+    return Answer(value=row.value, failed=row.status == "failed", made=row.made, at=row.at, back=row.back)
+
+
+async def _never() -> None:
+    """Until the guest is ended, or gives the call up."""
+    await asyncio.get_running_loop().create_future()

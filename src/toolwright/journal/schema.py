@@ -1,0 +1,143 @@
+"""A file as a journal: opened, checked, brought to this version; and what SQLite's failures mean for an operator.
+
+The tables of each version, and the steps from one to the next. What rows mean is `encoding`'s business.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from toolwright.errors import JournalFailed, ToolwrightError, UsageError
+
+BUSY_S = 10.0
+APPLICATION_ID = 0x74774A6C  # "twJl", in the file's header: it tells a journal from anybody else's database
+
+# `seq` is the order of first writing; replacing a row leaves it. `session` is `sessions.n`, which is never used twice.
+# `epochs` has one row: claims are counted for the whole file, so that no claim of a session that was forgotten fits one
+# that has its name later.
+FIRST = (
+    "create table epochs (last integer not null)",
+    "insert into epochs values (0)",
+    "create table sessions (n integer primary key autoincrement, epoch integer not null, id not null unique, parent, "
+    "body not null)",
+    "create index forks on sessions (parent)",
+    "create table calls (session integer not null, cell not null, path not null, seq integer not null, body not null, "
+    "primary key (session, cell, path)) without rowid",
+    "create table cells (session integer not null, number not null, body not null, "
+    "primary key (session, number)) without rowid",
+    "create table checkpoints (session integer not null, cell not null, body not null, "
+    "primary key (session, cell)) without rowid",
+    "create table blobs (n integer primary key, digest text not null unique, content blob not null)",
+    "create table uses (session integer not null, digest text not null, primary key (session, digest)) without rowid",
+    "create index users on uses (digest)",
+)
+MIGRATIONS: tuple[Sequence[str], ...] = (FIRST,)  # the statements from version i to i + 1
+
+_WHY = {
+    sqlite3.SQLITE_FULL: "the disk is full; make room, then resume",
+    sqlite3.SQLITE_READONLY: "it may not be written; check the rights of the file and of its directory",
+    sqlite3.SQLITE_PERM: "it may not be opened; check the rights of the file and of its directory",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; check that it is a file, and the rights of its directory",
+    sqlite3.SQLITE_NOTADB: "it is no journal, not even a database; name another file",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; put a copy of it in its place",
+    sqlite3.SQLITE_IOERR: "the disk refused to read or write; check it, and the space on it",
+    sqlite3.SQLITE_TOOBIG: "a value is larger than SQLite takes; hand over less at a time",
+}
+
+
+def failure(path: Path, error: sqlite3.Error) -> ToolwrightError:
+    """One line for the operator. Whatever failed, the file is as the last `write` that returned left it."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        if "closed" in str(error):
+            return UsageError(f"journal {path}: it is closed")
+        return JournalFailed(f"journal {path}: {error}")
+    if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        why = f"another process kept it locked for {BUSY_S:g} s; end that process, or try again"
+    else:
+        why = _WHY.get(code & 0xFF, "SQLite failed")
+    return JournalFailed(f"journal {path}: {why} ({error})")
+
+
+def connect(path: Path, *, power_safe: bool) -> sqlite3.Connection:
+    """The file as a journal of this version, made where there is none. A file that is something else is not touched."""
+    if not path.parent.is_dir():
+        raise UsageError(f"journal {path}: there is no directory {path.parent}; make it, or name another file")
+    try:
+        connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+    except sqlite3.Error as error:
+        raise failure(path, error) from error
+    try:
+        _check(connection, path)
+        _write_ahead(connection, path)
+        connection.execute(f"pragma synchronous = {'full' if power_safe else 'normal'}")
+        _migrate(connection, path)
+    except sqlite3.Error as error:
+        connection.close()
+        raise failure(path, error) from error
+    except ToolwrightError:
+        connection.close()
+        raise
+    return connection
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return _one(connection, "pragma user_version")
+
+
+def _one(connection: sqlite3.Connection, sql: str) -> int:
+    (found,) = connection.execute(sql).fetchone()
+    return found
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    version, application = _version(connection), _one(connection, "pragma application_id")
+    if application != APPLICATION_ID and (version or _one(connection, "select count(*) from sqlite_master")):
+        raise JournalFailed(f"journal {path}: it is a database of something else; name another file")
+    if version > len(MIGRATIONS):
+        raise JournalFailed(
+            f"journal {path}: it has version {version} and this Toolwright knows up to {len(MIGRATIONS)}; "
+            "upgrade Toolwright, or name another file"
+        )
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise JournalFailed(f"journal {path}: {_WHY[sqlite3.SQLITE_READONLY]}")
+
+
+def _write_ahead(connection: sqlite3.Connection, path: Path) -> None:
+    """Change to WAL. SQLite does not wait for its locks here, which processes that open a new file at once need."""
+    until = time.monotonic() + BUSY_S
+    while True:
+        try:
+            (mode,) = connection.execute("pragma journal_mode = wal").fetchone()
+            break
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+    if mode != "wal":
+        raise JournalFailed(
+            f"journal {path}: its file system has no shared memory for SQLite; name a file on a local disk"
+        )
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    if _version(connection) == len(MIGRATIONS):
+        return
+    connection.execute("begin immediate")
+    try:
+        _check(connection, path)  # another process may have been here before the lock was ours
+        for step in MIGRATIONS[_version(connection) :]:
+            for statement in step:
+                connection.execute(statement)
+        connection.execute(f"pragma application_id = {APPLICATION_ID}")
+        connection.execute(f"pragma user_version = {len(MIGRATIONS)}")
+        connection.execute("commit")
+    finally:
+        if connection.in_transaction:
+            with suppress(sqlite3.Error):  # what failed first is the reason
+                connection.execute("rollback")

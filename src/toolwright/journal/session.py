@@ -1,0 +1,176 @@
+"""`SessionJournal`: the journal of one session, for whoever runs its cells. It makes the doors of each guest's life.
+
+It knows cells, rows and deliveries; not how a guest is opened, nor what stands behind the door.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from toolwright.doors import Beginning, Host, Made
+from toolwright.errors import CodeError, GuestError, UsageError
+from toolwright.journal.life import Clock, Life
+from toolwright.journal.outcomes import packed_value, told_error
+from toolwright.journal.recorded import Recorded
+from toolwright.journal.replayed import Replayed
+from toolwright.journal.rows import CellRow, Facts, Journal, Row
+from toolwright.journal.story import NAMES, Story, names_of
+from toolwright.journal.writer import Writer
+from toolwright.sandboxes import Outcome
+from toolwright_guest.wire import Packed
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fork:
+    """Where a session that is a fork begins."""
+
+    parent: str
+    cell: int
+
+
+class SessionJournal:
+    """One session. A new one is made when its first guest begins; one that is there is claimed at once."""
+
+    def __init__(self, journal: Journal, session: str, *, pins: dict[str, str], fork: Fork | None = None) -> None:
+        self.journal = journal
+        self.id = check_id(session)
+        self.life: Life | None = None
+        self.writer: Writer | None = None
+        self.last = 0  # the number of the last cell
+        self._pins = pins
+        self._fork = fork
+        self._clock = Clock()
+        self.seed = b""  # of a fork: see `Story.seed_of`
+
+    def resume(self) -> Story:
+        """Become the one who writes to this session; gives what there is of it. `NoSession` where there is none."""
+        claim = self.journal.claim(self.id)
+        self.writer = Writer(self.journal, claim)
+        story = self.story()
+        self.last = story.last
+        self.seed = story.facts.seed if story.facts.parent else b""
+        self._clock = Clock(story.clock)
+        return story
+
+    def fork(self, parent: Story) -> None:
+        """Make this session as a fork of another; `parent` is read up to where it begins."""
+        assert self._fork is not None
+        facts = self._facts(parent.first.names, parent.first.made)
+        self.writer = Writer(self.journal, self.journal.create(facts))
+        self.last = self._fork.cell
+        self.seed = facts.seed
+        self._clock = Clock(parent.clock)
+
+    def story(self, upto: int | None = None) -> Story:
+        if self.writer is not None:
+            self.writer.now()
+        return Story(self.journal, self.id, upto)
+
+    def _facts(self, names: Packed, made: tuple[Made, ...]) -> Facts:
+        return Facts(
+            id=self.id,
+            created=self._clock.now(),
+            seed=os.urandom(32),
+            pins=self._pins,
+            names=names,
+            made=made,
+            parent=self._fork.parent if self._fork is not None else "",
+            parent_cell=self._fork.cell if self._fork is not None else 0,
+        )
+
+    # the doors of a guest's life
+
+    def first_life(self, inner: Host) -> Host:
+        """The doors of the first guest of a new session."""
+        self.life = life = Life(self.writer, self._clock)
+
+        def begin(beginning: Beginning) -> Beginning:
+            facts = self._facts(beginning.names, beginning.made)
+            self.writer = life.writer = Writer(self.journal, self.journal.create(facts))
+            return replace(beginning, at=facts.created, seed=facts.seed)
+
+        return Replayed(self.guarded(inner, life), life, begin)
+
+    def next_life(self, inner: Host, story: Story, cells: Sequence[CellRow]) -> Host:
+        """The doors of a guest that runs these cells again and then goes on."""
+        self.life = life = Life(
+            self.writer,
+            self._clock,
+            recorded=story.rows_of(cells),
+            delivered=story.delivered,
+            strict={c.number: frozenset(c.pending) for c in cells if c.status != "running"},
+        )
+        return Replayed(self.guarded(inner, life), life, lambda now: self._begin_again(now, story), story)
+
+    def guarded(self, inner: Host, life: Life) -> Host:
+        return Recorded(inner, life)
+
+    def _begin_again(self, now: Beginning, story: Story) -> Beginning:
+        first, *later = story.names()
+        more = list(later)
+        known = {name for _, only in (first, *later) for name in only}
+        new = tuple(name for name in names_of(now.names) if name not in known)
+        if new and self.writer is not None:
+            row = Row(
+                cell=self.last,
+                path=f"{NAMES}#{len(later) + 1}",
+                verb=NAMES,
+                name=",".join(new),
+                status="done",
+                value=now.names,
+                made=now.made,
+            )
+            self.writer.now(row)
+            more.append((now.names, new))
+        return Beginning(names=first[0], at=story.first.created, seed=story.first.seed, more=tuple(more))
+
+    # cells
+
+    def begin(self, code: str, tree: str = "") -> CellRow:
+        """A new cell, written down before it runs."""
+        assert self.writer is not None
+        assert self.life is not None
+        self.last += 1
+        row = CellRow(number=self.last, code=code, at=self._clock.now(), before=self.life.delivered, tree=tree)
+        self.writer.now(row)
+        self.life.cell = self.last
+        return row
+
+    def end(self, row: CellRow, outcome: Outcome, *, alive: bool) -> CellRow:
+        """What came of it. A cell that was ended from outside, and its guest with it, is never run again."""
+        assert self.writer is not None
+        assert self.life is not None
+        failed = isinstance(outcome.error, CodeError) or alive
+        value = packed_value(outcome.value, self.life.value) if outcome.error is None else None
+        self.life.value = None
+        row = replace(
+            row,
+            status="done" if outcome.error is None else "failed" if failed else "ended",
+            after=self.life.delivered,
+            pending=tuple(call.path for call in self.life.under_way.values()),
+            value=value,
+            stdout=outcome.stdout,
+            error=told_error(outcome.error),
+            calls=tuple((c.name, c.duration_s, c.error) for c in outcome.calls),
+            rung=outcome.rung,
+            duration_s=outcome.duration_s,
+        )
+        self.writer.now(row)
+        return row
+
+    def cut(self, row: CellRow, error: GuestError) -> None:
+        """A cell that nobody waits for any more, or that cannot be carried on."""
+        assert self.writer is not None
+        assert self.life is not None
+        self.writer.now(replace(row, status="ended", after=self.life.delivered, error=told_error(error)))
+
+
+def check_id(session: str) -> str:
+    if not _ID.match(session):
+        raise UsageError(f"session={session!r}: give letters, digits, dots, dashes and underscores, at most 64")
+    return session

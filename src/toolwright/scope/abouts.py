@@ -1,0 +1,140 @@
+"""What is known of a call before it is made: its title for people, and the facts of its operation.
+
+Asked for every call, and of objects that must not notice: no code of theirs runs.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from toolwright.doors import About, Call, Made, Operation
+from toolwright.scope.classes import Classes, Known
+from toolwright.scope.handles import Handles, Held
+from toolwright.scope.members import FUNCTIONS, OPERATORS, members
+from toolwright.scope.operations import CAREFUL, facts_of
+from toolwright.scope.parcels import find_type
+from toolwright.scope.revive import named
+from toolwright.scope.rules import Place, Rules
+from toolwright.scope.verbs import READS, VERBS
+
+TITLE = 200
+READING = Operation(reads=True)
+_READING_VERBS = frozenset(("get", "dir", "about"))
+_DATA_KINDS = frozenset(("record", "model", "namedtuple", "enum"))
+_SLEEP = About(title="sleep", operation=READING)
+_NO_OBJECT: Any = None
+
+
+class Abouts:
+    """For one session. `lost` tells of an object that the guest knows from an earlier process."""
+
+    def __init__(self, rules: Rules, handles: Handles, classes: Classes, lost: Callable[[int], Made | None]) -> None:
+        self._rules = rules
+        self._handles = handles
+        self._classes = classes
+        self._lost = lost
+
+    def about(self, call: Call) -> About:
+        """Never raises. What is not known is assumed to be the careful answer."""
+        if call.verb == "sleep":
+            return _SLEEP
+        entry = self._entry(call.target)
+        if entry is None:
+            return About(title=self._bare_title(call), operation=_by_nature(call))
+        key = call.name if call.verb == "call" else (call.verb, call.name)
+        known = entry.abouts.get(key)
+        version = self._rules.version  # before they are asked: another thread may declare meanwhile
+        if known is not None and known[0] == version:
+            return known[1]
+        about = self._of_class(entry, call) if isinstance(entry, Known) else self._of_object(entry, call)
+        if call.verb in VERBS and _is_bounded(entry, call.name):
+            entry.abouts[key] = (version, about)
+        return about
+
+    def title(self, call: Call) -> str:
+        return self.about(call).title
+
+    def _entry(self, target: int) -> Held | Known | None:
+        if target < 0:
+            try:
+                return self._classes.get(target)
+            except ReferenceError:
+                return None
+        held = self._handles.find(target)
+        made = self._lost(target) if held is None else None
+        cls = find_type(made.kind) if made is not None else None
+        if made is None or cls is None:
+            return held
+        return Held(_NO_OBJECT, target, Place(made.path, cls), False)  # its class says what it would have said
+
+    def _bare_title(self, call: Call) -> str:
+        made = self._lost(call.target)
+        return f"{f'#{call.target}' if made is None else named(made)}.{_shown(call.name)}"[:TITLE]
+
+    def _of_class(self, known: Known, call: Call) -> About:
+        cls = known.value
+        title = ".".join(filter(None, (cls.__name__, _shown(call.name))))[:TITLE]
+        if call.verb == "call":
+            member = members(cls).get(call.name) if isinstance(cls, type) else None
+            said = CAREFUL if member is None else facts_of(member.value)
+            return About(title=title, operation=self._rules.facts(known.place, call.name, said))
+        if call.verb == "new":
+            facts = self._own(known.place, facts_of(cls))
+            # data alone comes of it: what its class checks may be checked twice
+            return About(title=title, operation=replace(facts, idempotent=True) if known.kind in _DATA_KINDS else facts)
+        return About(title=title, operation=_by_nature(call))
+
+    def _of_object(self, held: Held, call: Call) -> About:
+        owner = held.place.path if held.bound or _names_itself(held) else f"{held.place.kind.__name__}#{held.handle}"
+        title = ".".join(filter(None, (owner, "next" if call.verb == "items" else _shown(call.name))))[:TITLE]
+        if call.verb == "call":
+            return About(title=title, operation=self._called(held, call.name))
+        if call.verb == "get":
+            return About(title=title, operation=self._rules.facts(held.place, call.name, READING))
+        return About(title=title, operation=_by_nature(call))
+
+    def _called(self, held: Held, name: str) -> Operation:
+        if not name:
+            return self._own(held.place, CAREFUL if held.value is _NO_OBJECT else facts_of(held.value))
+        return self._rules.facts(held.place, name, facts_of(_static(held, name)))
+
+    def _own(self, place: Place, said: Operation) -> Operation:
+        """The facts of a function or class itself, which stands in the scope as a member of what is above it."""
+        owner, _, name = place.path.rpartition(".")
+        return self._rules.facts(Place(owner, place.kind), name, said)
+
+
+def _names_itself(held: Held) -> bool:
+    """Whether it is a function that was read off an object: its path says more than its number."""
+    return isinstance(held.value, FUNCTIONS) and held.place.path.endswith(f".{held.value.__name__}")
+
+
+def _static(held: Held, name: str) -> Any:
+    member = members(held.place.kind).get(name)
+    if member is not None and member.kind != "property":
+        return member.value
+    if isinstance(held.value, types.ModuleType):
+        return vars(held.value).get(name)
+    return None if held.value is _NO_OBJECT else inspect.getattr_static(held.value, name, None)
+
+
+def _by_nature(call: Call) -> Operation:
+    reads = call.verb in _READING_VERBS or (call.verb == "op" and call.name in READS)
+    return READING if reads else CAREFUL
+
+
+def _is_bounded(entry: Held | Known, name: str) -> bool:
+    """Whether there are few such names: an object may answer to any, and what is kept must not grow."""
+    if not name or name in OPERATORS:
+        return True
+    if isinstance(entry.value, types.ModuleType):
+        return name in vars(entry.value)
+    return name in members(entry.value if isinstance(entry, Known) else entry.place.kind)
+
+
+def _shown(name: str) -> str:
+    return name if name.isidentifier() else ascii(name) if name else ""

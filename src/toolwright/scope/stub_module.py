@@ -1,0 +1,222 @@
+"""The whole scope as one `.pyi` module, which a type checker checks cells against.
+
+Every bound name is there, and every class that their signatures lead to. Only bound names are exported. It is made from
+the classes and the objects as they are; no property is read and nothing is called.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import types
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from toolwright.scope.annotations import ALIAS, ANY, Speller, Where, is_standard
+from toolwright.scope.class_text import ClassText, function_lines
+from toolwright.scope.classes import is_builtin, kind_of
+from toolwright.scope.members import FUNCTIONS, members, module_members
+from toolwright.scope.operations import facts_of
+from toolwright.scope.rules import Place
+from toolwright.scope.scope import Scope
+from toolwright_guest.wire import type_of
+
+CLASSES = 400  # what stands further away is Any: a data frame leads to half of its library
+DEPTH = 4
+SAMPLE = 100
+_FUNCTIONS = (*FUNCTIONS, functools.partial)
+# a mutable container that guest code hands over may hold less than it is declared to: `[1, 2]` for `list[float]`
+PRELUDE = """
+_toolwright_item = _typing.TypeVar("_toolwright_item")
+_toolwright_key = _typing.TypeVar("_toolwright_key")
+_list = _typing_extensions.TypeAliasType(
+    "_list",
+    _ty_extensions.Intersection[_builtins.list[_typing.Any], _abc.Sequence[_toolwright_item]],
+    type_params=(_toolwright_item,),
+)
+_set = _typing_extensions.TypeAliasType(
+    "_set",
+    _ty_extensions.Intersection[_builtins.set[_typing.Any], _abc.Set[_toolwright_item]],
+    type_params=(_toolwright_item,),
+)
+_dict = _typing_extensions.TypeAliasType(
+    "_dict",
+    _ty_extensions.Intersection[
+        _builtins.dict[_typing.Any, _typing.Any], _abc.Mapping[_toolwright_key, _toolwright_item]
+    ],
+    type_params=(_toolwright_key, _toolwright_item),
+)
+class _Hidden:
+    \"\"\"What this scope does not show.\"\"\"
+"""
+
+
+def scope_stubs(scope: Scope, names: Mapping[str, str] | None = None) -> str:
+    """One module with a stub for each bound name. `names` adds others: each name with its stub's own lines."""
+    return StubModule(scope, names or {}).text()
+
+
+class StubModule:
+    """Collects classes while their users are written, until nothing new is mentioned."""
+
+    def __init__(self, scope: Scope, extra: Mapping[str, str]) -> None:
+        self.rules = scope.rules
+        self.speller = Speller(self.refer)
+        self.seen: dict[type, list[Any]] = {}
+        self._scope = scope
+        self._extra = extra
+        self.bound = {name for name, _ in scope.names()} | set(extra)
+        self._named: dict[Any, str] = {}
+        self._taken = set(self.bound)
+        self._pending: list[tuple[type, str, str]] = []
+        self._modules: list[str] = []
+
+    def text(self) -> str:
+        for name, value in self._scope.names():
+            self._look(value, 0)
+            if isinstance(value, type):  # first, so that a bound class has its own name
+                self._reserve(value, name)
+        body = [line for name, value in self._scope.names() for line in self._bind(name, value)]
+        classes: list[str] = []
+        while self._pending:
+            cls, named, path = self._pending.pop(0)
+            classes += [*ClassText(self, cls, named, path).lines(), ""]
+        aliases = [f"{ALIAS}{named} = {named}" for named in sorted(self.speller.aliased)]
+        self.speller.imports |= {"dataclasses", "enum", "ty_extensions", "typing_extensions"}
+        exported = f"__all__ = {sorted(self.bound)!r}"
+        extra = [text for text in self._extra.values()]
+        parts = (*self.speller.lines(), exported, PRELUDE, *self._modules, *classes, *aliases, *body, *extra)
+        return "\n".join(parts) + "\n"
+
+    @property
+    def shadowed(self) -> frozenset[str]:
+        """Bound names that hide a builtin of the same name, or a class."""
+        return frozenset(self.bound - set(self._named.values()))
+
+    # which class has which name
+
+    def refer(self, cls: type, where: Where) -> str | None:
+        """The name of a class in the module; None: it is the standard library's, or one too many."""
+        if is_builtin(cls) or getattr(cls, "_is_protocol", False):
+            return None
+        hidden = self.hidden(cls, where.path)
+        if is_standard(cls) and not (hidden and self.speller.home(cls)):
+            return None
+        if kind_of(cls) == "handle" and issubclass(cls, (str, int, float, bytes, list, tuple, dict, set, frozenset)):
+            return None
+        key = (cls, hidden if kind_of(cls) == "handle" else ())
+        known = self._named.get(key)
+        if known is None and len(self._named) < CLASSES:
+            known = self._named[key] = self._free(cls)
+            self._pending.append((cls, known, where.path))
+        return known
+
+    def hidden(self, cls: type, path: str) -> tuple[str, ...]:
+        """The members that this scope does not show, or refuses to call, on objects of the class in that place."""
+        place = Place(path, cls)
+        found: list[str] = []
+        for name, member in members(cls).items():
+            verdict = self.rules.verdict(place, name, data=member.kind == "property")
+            if not verdict.visible:
+                found.append(name)
+            elif verdict.read_only and member.kind != "property":
+                found += [] if self.rules.facts(place, name, facts_of(member.value)).reads else [name]
+        return tuple(found)
+
+    def _reserve(self, cls: type, name: str) -> None:
+        hidden = self.hidden(cls, name)
+        if is_builtin(cls) or (is_standard(cls) and not hidden) or cls.__name__ != name:
+            return
+        key = (cls, hidden if kind_of(cls) == "handle" else ())
+        if key not in self._named:
+            self._named[key] = name
+            self._pending.append((cls, name, name))
+
+    def _free(self, cls: type) -> str:
+        wanted = cls.__name__ if cls.__name__.isidentifier() else "Unnamed"
+        module = str(cls.__module__).rpartition(".")[2]
+        tries = (wanted, f"{module}_{wanted}", *(f"{wanted}_{n}" for n in range(2, CLASSES + 3)))
+        named = next(n for n in tries if n not in self._taken and not hasattr(builtins, n))
+        self._taken.add(named)
+        return named
+
+    # what is bound
+
+    def _bind(self, name: str, value: Any) -> Iterator[str]:
+        where = Where(path=name, shadowed=self.shadowed)
+        if isinstance(value, type):
+            spelled = self.speller.spell(value, where)
+            if spelled != name:
+                yield f"{name} = {spelled}" if spelled != ANY else f"{name}: {ANY}"
+        elif isinstance(value, types.ModuleType):
+            yield from self._module(name, value)
+        elif isinstance(value, _FUNCTIONS) or (callable(value) and hasattr(value, "__name__")):
+            home = self.speller.home(value)
+            yield from [f"{name} = {home}"] if home else function_lines(self.speller, value, name, where)
+        else:
+            yield f"{name}: {self.value(value, where)}"
+
+    def _module(self, name: str, module: types.ModuleType) -> Iterator[str]:
+        place = Place(name, types.ModuleType)
+        shown = {
+            n: v
+            for n, v in module_members(module).items()
+            if self.rules.verdict(place, n, data=not callable(v)).visible and not self._refused(place, n, v)
+        }
+        standard = module.__name__.partition(".")[0]
+        if is_standard(types.SimpleNamespace(__module__=standard)) and len(shown) == len(module_members(module)):
+            yield f"import {module.__name__} as {name}"
+            return
+        lines = [f"class _module_{name}:"]
+        shadowed = self.shadowed | set(shown)
+        for member, value in shown.items():
+            where = Where(path=f"{name}.{member}", shadowed=shadowed)
+            if isinstance(value, type):
+                spelled = self.speller.spell(value, where)
+                lines.append(f"    {member}: {f'_builtins.type[{spelled}]' if spelled != ANY else ANY}")
+            elif isinstance(value, _FUNCTIONS):
+                made = function_lines(self.speller, value, member, where, mark="@_builtins.staticmethod")
+                lines += [f"    {line}" for line in made]
+            else:
+                lines.append(f"    {member}: {self.value(value, where)}")
+        self._modules += [*lines, "    ..."]
+        yield f"{name}: _module_{name}"
+
+    def _refused(self, place: Place, name: str, value: Any) -> bool:
+        read_only = isinstance(value, _FUNCTIONS) and self.rules.verdict(place, name).read_only
+        return read_only and not self.rules.facts(place, name, facts_of(value)).reads
+
+    def value(self, value: Any, where: Where, depth: int = 0) -> str:
+        """The type of an object that is there."""
+        kind = type_of(value)
+        if depth > DEPTH or isinstance(value, (type, types.ModuleType, *_FUNCTIONS)):
+            return ANY
+        if kind in (list, set, frozenset):
+            return f"{self.speller.builtin(kind.__name__, where)}[{self._one(value, where, depth)}]"
+        if kind is dict:
+            pair = f"{self._one(value, where, depth)}, {self._one(value.values(), where, depth)}"
+            return f"{self.speller.builtin('dict', where)}[{pair}]"
+        if kind is tuple:
+            inner = ", ".join(self.value(part, where, depth + 1) for part in value[:SAMPLE]) or "()"
+            return f"{self.speller.builtin('tuple', where)}[{inner if len(value) <= SAMPLE else f'{ANY}, ...'}]"
+        return self.speller.spell(kind, where)
+
+    def _one(self, values: Iterable[Any], where: Where, depth: int) -> str:
+        """The type that all of them have."""
+        found: set[str] = set()
+        for value, _ in zip(values, range(SAMPLE), strict=False):
+            found.add(self.value(value, where, depth + 1))
+        return found.pop() if len(found) == 1 else ANY
+
+    def _look(self, value: Any, depth: int) -> None:
+        """Keeps instances by class: what they hold is what the class's annotations may not say."""
+        kind = type_of(value)
+        if depth > DEPTH or is_builtin(kind) or isinstance(value, (type, types.ModuleType, *_FUNCTIONS)):
+            return
+        known = self.seen.setdefault(kind, [])
+        if len(known) < SAMPLE and not any(value is other for other in known):
+            known.append(value)
+            own: Any = getattr(value, "__dict__", None)
+            for name, part in (own if type_of(own) is dict else {}).items():
+                if isinstance(name, str) and not name.startswith("_"):
+                    self._look(part, depth + 1)

@@ -1,0 +1,492 @@
+"""The journal in a file: what is no journal, what the machine refuses, many processes at once, large values."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import resource
+import sqlite3
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
+from functools import partial
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+
+import pytest
+
+from toolwright.errors import Fenced, JournalFailed, ToolwrightError, UsageError
+from toolwright.journal import CellRow, Claim, Facts, Row, SqliteJournal
+from toolwright_guest.wire import NOTHING, Packed
+
+PATIENCE_S = 60
+NOBODY = 65534
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def facts(id: str) -> Facts:
+    return Facts(id=id, created=0.0, seed=b"seed", pins={}, names=NOTHING)
+
+
+def call(cell: int, path: object = 0, value: Packed | None = None) -> Row:
+    return Row(cell=cell, path=f"{cell}/{path}", value=value)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "agents.db"
+
+
+@pytest.fixture
+def journal(path: Path) -> Generator[SqliteJournal]:
+    with closing(SqliteJournal(path)) as journal:
+        yield journal
+
+
+def ask(path: Path, sql: str) -> int:
+    """One number out of the file."""
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(sql).fetchone()[0]
+
+
+def change(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def one_line(error: BaseException, path: Path) -> str:
+    text = str(error)
+    assert text.startswith(f"journal {path}: ")
+    assert "\n" not in text
+    return text
+
+
+# files that are no journal
+
+
+@pytest.mark.parametrize(
+    "content", [b"no database", b"no database" * 1000, b"\x00" * 5000], ids=["short", "long", "zeros"]
+)
+def test_a_file_that_is_no_database_is_refused_and_left_alone(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
+    with pytest.raises(JournalFailed) as told:
+        SqliteJournal(path)
+    assert "no journal" in one_line(told.value, path)
+    assert path.read_bytes() == content
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_database_of_something_else_is_refused_and_left_alone(path: Path) -> None:
+    change(path, "create table mine (x)")
+    before = path.read_bytes()
+    with pytest.raises(JournalFailed) as told:
+        SqliteJournal(path)
+    assert "a database of something else" in one_line(told.value, path)
+    assert path.read_bytes() == before
+
+
+def test_an_empty_file_becomes_a_journal(path: Path) -> None:
+    path.touch()
+    with closing(SqliteJournal(path)) as journal:
+        assert journal.create(facts("s")).session == "s"
+
+
+def test_a_newer_version_is_refused_with_what_to_do_and_left_alone(path: Path) -> None:
+    SqliteJournal(path).close()
+    change(path, "pragma user_version = 99")
+    before = path.read_bytes()
+    with pytest.raises(JournalFailed, match=r"version 99 .* knows up to 1; upgrade Toolwright") as told:
+        SqliteJournal(path)
+    one_line(told.value, path)
+    assert path.read_bytes() == before
+
+
+def test_an_older_version_is_brought_up_to_date_with_its_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from toolwright.journal import schema
+
+    with closing(SqliteJournal(path)) as journal:
+        journal.write(journal.create(facts("s")), call(1))
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, ("create table later (x)",)))
+    for _ in range(2):
+        with closing(SqliteJournal(path)) as journal:
+            assert journal.rows("s") == [call(1)]
+    assert (ask(path, "pragma user_version"), ask(path, "select count(*) from later")) == (2, 0)
+
+
+def test_a_step_that_fails_leaves_the_older_version_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from toolwright.journal import schema
+
+    with closing(SqliteJournal(path)) as journal:
+        journal.write(journal.create(facts("s")), call(1))
+    known = schema.MIGRATIONS
+    monkeypatch.setattr(schema, "MIGRATIONS", (*known, ("create table later (x)", "insert into nowhere values (1)")))
+    with pytest.raises(JournalFailed, match="nowhere"):
+        SqliteJournal(path)
+    monkeypatch.setattr(schema, "MIGRATIONS", known)
+    with closing(SqliteJournal(path)) as journal:
+        assert journal.rows("s") == [call(1)]
+    assert ask(path, "select count(*) from sqlite_master where name = 'later'") == 0
+
+
+# what the machine refuses
+
+
+def test_a_missing_directory_is_the_developers_to_make(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "agents.db"
+    with pytest.raises(UsageError, match="there is no directory") as told:
+        SqliteJournal(path)
+    one_line(told.value, path)
+
+
+def test_a_directory_is_no_journal(tmp_path: Path) -> None:
+    with pytest.raises(JournalFailed, match="it cannot be opened") as told:
+        SqliteJournal(tmp_path)
+    one_line(told.value, tmp_path)
+
+
+def _open_as_nobody(path: Path, line: Connection) -> None:
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setuid(NOBODY)
+    try:
+        SqliteJournal(path)
+    except ToolwrightError as error:
+        line.send((type(error).__name__, str(error)))
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["a new file", "a file"])
+def test_a_directory_that_may_not_be_written_is_told_so(there: bool) -> None:
+    with tempfile.TemporaryDirectory() as directory:  # others can reach it, unlike `tmp_path`
+        path = Path(directory) / "agents.db"
+        if there:
+            SqliteJournal(path).close()
+            path.chmod(0o444)
+        path.parent.chmod(0o555)
+        name, text = told_by(partial(_open_as_nobody, path))
+        path.parent.chmod(0o755)
+    assert name == "JournalFailed"
+    assert text.startswith(f"journal {path}: it ")
+    assert "the rights of" in text
+
+
+def told_by(target: Callable[[Connection], None]) -> tuple[str, str]:
+    """What a process of its own says at its end."""
+    ours, theirs = SPAWN.Pipe()
+    child = SPAWN.Process(target=target, args=(theirs,), daemon=True)
+    child.start()
+    theirs.close()
+    try:
+        assert ours.poll(PATIENCE_S)
+        return ours.recv()
+    finally:
+        child.kill()
+        child.join(PATIENCE_S)
+
+
+def _fill_the_disk(path: Path, line: Connection) -> None:
+    journal = SqliteJournal(path)
+    claim = journal.create(facts("s"))
+    journal.write(claim, call(1))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))  # the kernel refuses what goes beyond
+    try:
+        journal.write(claim, call(2), call(3, value=Packed({"b": 0}, [os.urandom(4 << 20)])))
+    except JournalFailed as error:
+        journal.write(claim, call(4))  # a small one still goes
+        line.send((str(error), str([row.cell for row in journal.rows("s")])))
+
+
+def test_a_full_disk_loses_nothing_that_was_written(path: Path) -> None:
+    text, there = told_by(partial(_fill_the_disk, path))
+    assert text.startswith(f"journal {path}: the disk ")
+    assert there == "[1, 4]"
+    with closing(SqliteJournal(path)) as journal:
+        assert journal.rows("s") == [call(1), call(4)]
+
+
+@contextmanager
+def locked(path: Path) -> Generator[None]:
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("begin immediate")
+        yield
+        other.execute("rollback")
+
+
+def test_a_locked_journal_is_told_so_and_works_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolwright.journal.schema.BUSY_S", 0.05)
+    with closing(SqliteJournal(path)) as journal:
+        claim = journal.create(facts("s"))
+        tried: list[Callable[[], object]] = [
+            lambda: journal.write(claim, call(1)),
+            lambda: journal.write(claim, call(1), call(2)),
+            lambda: journal.claim("s"),
+            lambda: journal.keep("s", b"content"),
+        ]
+        with locked(path):
+            for each in tried:
+                with pytest.raises(JournalFailed, match=r"locked for 0\.05 s; end that process") as told:
+                    each()
+                one_line(told.value, path)
+            assert list(journal.rows("s")) == []
+        journal.write(claim, call(3))
+        assert journal.rows("s") == [call(3)]
+
+
+def test_a_closed_journal_says_that_it_is_closed(journal: SqliteJournal) -> None:
+    claim = journal.create(facts("s"))
+    journal.close()
+    for tried in (lambda: journal.write(claim, call(1)), lambda: journal.claim("s"), journal.sessions):
+        with pytest.raises(UsageError, match="it is closed"):
+            tried()
+
+
+@pytest.mark.parametrize(("power_safe", "level"), [(False, 1), (True, 2)])
+def test_power_safe_decides_how_long_a_write_waits(power_safe: bool, level: int, path: Path) -> None:
+    seen: list[int] = []
+
+    class Watched(SqliteJournal):
+        def level(self) -> int:
+            return self._fetch("pragma synchronous")[0][0]
+
+    with closing(Watched(path, power_safe=power_safe)) as journal:
+        seen.append(journal.level())
+    assert seen == [level]
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
+
+
+# damage
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("update blobs set content = x'00' || substr(content, 2)", "is damaged"),
+        ("update blobs set content = substr(content, 2)", "is damaged"),
+        ("delete from blobs", "is missing"),
+        ("update calls set body = '[1'", "is damaged"),
+        ("update calls set body = '[]'", "is damaged"),
+        ("update calls set body = cast(replace(body, 'at', 'it') as blob)", "is damaged"),
+    ],
+)
+def test_damage_is_told_when_it_is_read(damage: str, said: str, journal: SqliteJournal, path: Path) -> None:
+    claim = journal.create(facts("s"))
+    journal.write(claim, call(1, value=Packed({"b": 0}, [b"content" * 1000])))
+    journal.write(claim, CellRow(number=1, code="x"))
+    change(path, damage)
+    with pytest.raises(JournalFailed, match=said):
+        journal.rows("s")
+    assert len(journal.cells("s")) == 1
+
+
+def test_a_damaged_blob_is_not_handed_out(journal: SqliteJournal, path: Path) -> None:
+    journal.create(facts("s"))
+    digest = journal.keep("s", b"content")
+    change(path, "update blobs set content = x'00'")
+    with pytest.raises(JournalFailed, match=digest):
+        journal.blob(digest)
+
+
+def test_a_damaged_file_is_told_so(path: Path) -> None:
+    with closing(SqliteJournal(path)) as journal:
+        claim = journal.create(facts("s"))
+        journal.write(claim, *(call(n, value=Packed("x" * 500, [])) for n in range(500)))
+    with path.open("r+b") as file:
+        for page in range(1, path.stat().st_size // 4096):
+            file.seek(page * 4096)
+            file.write(os.urandom(64))
+    with pytest.raises(JournalFailed, match="the file is damaged") as told:
+        with closing(SqliteJournal(path)) as journal:
+            journal.rows("s")
+    one_line(told.value, path)
+
+
+# large values
+
+
+def test_a_large_value_is_stored_once_by_its_content(journal: SqliteJournal, path: Path) -> None:
+    claim, other = journal.create(facts("one")), journal.create(facts("two"))
+    content, tree = b"x" * 100_000, ["word"] * 5000
+    for n in range(10):
+        journal.write(
+            claim, call(n, "a", Packed({"b": 0}, [content, bytearray(content)])), call(n, "b", Packed(tree, []))
+        )
+        journal.write(other, call(n, "a", Packed([tree, {"b": 0}], [memoryview(content)])))
+        journal.keep("two", content)
+    assert ask(path, "select count(*) from blobs") == 3  # the bytes, and two trees
+    assert ask(path, "select count(*) from uses") == 4
+    assert ask(path, "select max(length(body)) from calls") < 1000
+    journal.forget("one")
+    assert ask(path, "select count(*) from blobs") == 2
+    assert journal.rows("two", 9) == [call(9, "a", Packed([tree, {"b": 0}], [content]))]
+    journal.forget("two")
+    assert [ask(path, f"select count(*) from {table}") for table in ("blobs", "uses", "calls", "sessions")] == [0] * 4
+
+
+@pytest.mark.parametrize(("size", "kept"), [(1023, 0), (1024, 1)])
+def test_a_blob_of_a_kilobyte_is_a_large_one(size: int, kept: int, journal: SqliteJournal, path: Path) -> None:
+    journal.write(journal.create(facts("s")), call(1, value=Packed({"b": 0}, [b"x" * size])))
+    assert ask(path, "select count(*) from blobs") == kept
+
+
+async def test_fifty_megabytes_can_be_written_from_a_thread(journal: SqliteJournal) -> None:
+    claim, other = journal.create(facts("s")), journal.create(facts("other"))
+    content = os.urandom(1 << 20) * 50
+    large = call(1, value=Packed({"b": 0}, [content]))
+    writing = asyncio.create_task(asyncio.to_thread(journal.write, claim, large))
+    for n in range(100):
+        journal.write(other, call(n))
+        await asyncio.sleep(0)
+    await writing
+    digest = await asyncio.to_thread(journal.keep, "s", content)
+    (found,) = await asyncio.to_thread(journal.rows, "s")
+    assert found == large
+    assert journal.blob(digest) == content
+    assert len(journal.rows("other")) == 100
+
+
+# many processes
+
+
+def _take_over(path: Path, line: Connection) -> None:
+    journal = SqliteJournal(path)
+    claim = journal.claim("s")
+    line.send(len(journal.rows("s")))
+    for n in range(100):
+        journal.write(claim, call(n, "theirs"))
+    line.send("wrote")
+    line.recv()
+
+
+def until_fenced(journal: SqliteJournal, claim: Claim) -> int:
+    """How many rows could be written as fast as it goes."""
+    for n in range(10_000_000):
+        try:
+            journal.write(claim, call(n, "ours"))
+        except Fenced:
+            return n
+    raise AssertionError("nobody took the session over")
+
+
+def test_a_session_taken_by_another_process_is_fenced_from_that_moment_on(journal: SqliteJournal, path: Path) -> None:
+    claim = journal.create(facts("s"))
+    ours, theirs = SPAWN.Pipe()
+    child = SPAWN.Process(target=_take_over, args=(path, theirs), daemon=True)
+    child.start()
+    try:
+        written = until_fenced(journal, claim)
+        assert ours.poll(PATIENCE_S)
+        assert ours.recv() == written  # what the other found when it had taken over: nothing came after
+        assert ours.poll(PATIENCE_S)
+        assert ours.recv() == "wrote"
+        with pytest.raises(Fenced, match="taken over by another process"):
+            journal.write(claim, call(0, "late"), call(1, "late"))
+    finally:
+        child.kill()
+        child.join(PATIENCE_S)
+    assert [row.path.partition("/")[2] for row in journal.rows("s")] == ["ours"] * written + ["theirs"] * 100
+
+
+def _write_many(path: Path, name: str, count: int, line: Connection) -> None:
+    line.recv()  # all begin at once, the making of the file too
+    with closing(SqliteJournal(path)) as journal:
+        claim = journal.create(facts(name))
+        for n in range(count):
+            shared = Packed({"b": 0}, [b"shared" * 1000]) if n % 10 == 0 else None
+            journal.write(claim, call(n, "a"))
+            journal.write(claim, call(n, "a", shared), CellRow(number=n, code=name))
+    line.send("done")
+
+
+def test_many_processes_write_to_sessions_of_their_own_at_once(path: Path) -> None:
+    names, count = [f"s{n}" for n in range(6)], 100
+    lines: list[Connection] = []
+    children: list[SpawnProcess] = []
+    for name in names:
+        ours, theirs = SPAWN.Pipe()
+        child = SPAWN.Process(target=_write_many, args=(path, name, count, theirs), daemon=True)
+        child.start()
+        lines.append(ours)
+        children.append(child)
+    try:
+        for line in lines:
+            line.send("go")
+        assert [line.poll(PATIENCE_S) and line.recv() for line in lines] == ["done"] * len(names)
+    finally:
+        for child in children:
+            child.kill()
+            child.join(PATIENCE_S)
+    with closing(SqliteJournal(path)) as journal:
+        assert sorted(journal.sessions()) == names
+        for name in names:
+            assert [row.cell for row in journal.rows(name)] == list(range(count))
+            assert [(cell.number, cell.code) for cell in journal.cells(name)] == [(n, name) for n in range(count)]
+    assert ask(path, "select count(*) from blobs") == 1
+
+
+def test_a_claim_used_through_a_second_object_keeps_the_order(path: Path) -> None:
+    with closing(SqliteJournal(path)) as first, closing(SqliteJournal(path)) as second:
+        claim = first.create(facts("s"))
+        first.write(claim, call(9), call(1))
+        second.write(claim, call(5))
+        second.write(claim, call(9, value=Packed(1, [])))
+        assert [row.cell for row in second.rows("s")] == [9, 1, 5]
+
+
+def test_a_claim_of_another_session_writes_nothing(journal: SqliteJournal) -> None:
+    one, two = journal.create(facts("one")), journal.create(facts("two"))
+    with pytest.raises(Fenced):
+        journal.write(Claim(session="two", epoch=one.epoch), call(1))
+    with pytest.raises(Fenced):
+        journal.write(Claim(session="one", epoch=two.epoch), call(1))
+    assert (list(journal.rows("one")), list(journal.rows("two"))) == ([], [])
+
+
+# crash tests
+
+
+def test_a_listener_hears_of_each_durable_write(journal: SqliteJournal) -> None:
+    heard: list[tuple[int, str]] = []
+    claim = journal.create(facts("s"))
+
+    def listen(number: int, moment: str) -> None:
+        heard.append((number, moment))
+
+    journal.on_write = listen
+    journal.write(claim, call(1))
+    journal.write(claim, call(2), call(3))
+    journal.keep("s", b"x")
+    journal.claim("s")
+    journal.on_write = None
+    journal.write(journal.claim("s"), call(4))
+    assert heard == [(n, moment) for n in (1, 2, 3, 4) for moment in ("before", "after")]
+
+
+def test_a_listener_that_ends_the_write_before_it_leaves_nothing(journal: SqliteJournal) -> None:
+    claim = journal.create(facts("s"))
+
+    def listen(number: int, moment: str) -> None:
+        raise InterruptedError(f"{number} {moment}")
+
+    journal.on_write = listen
+    for changes in ((call(1),), (call(1), call(2))):
+        with pytest.raises(InterruptedError):
+            journal.write(claim, *changes)
+    journal.on_write = None
+    assert list(journal.rows("s")) == []
+    journal.write(claim, call(3))
+
+
+def test_the_last_cells_of_a_long_session_are_found_by_the_index(journal: SqliteJournal, path: Path) -> None:
+    claim = journal.create(facts("s"))
+    journal.write(claim, *(call(n, m) for n in range(200) for m in range(5)))
+    assert [row.path for row in journal.rows("s", 199)] == [f"199/{m}" for m in range(5)]
+    with closing(sqlite3.connect(path)) as connection:
+        for sql in (
+            "select body from calls where session = 1 and cell >= 199 order by seq",
+            "select body from cells where session = 1 and number >= 199 order by number",
+        ):
+            plan = " ".join(row[3] for row in connection.execute(f"explain query plan {sql}"))
+            assert "USING PRIMARY KEY (session=? AND" in plan

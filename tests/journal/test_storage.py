@@ -1,0 +1,109 @@
+"""Both journals keep the contract; journals that break a promise are told which; and what a URL opens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.journal import broken
+
+from toolwright.errors import UsageError
+from toolwright.journal import Facts, Journal, MemoryJournal, Row, SqliteJournal, open_journal
+from toolwright.testing import check_journal
+from toolwright_guest.wire import NOTHING
+
+
+def test_the_journal_in_memory_passes() -> None:
+    check_journal(MemoryJournal)
+
+
+@pytest.mark.parametrize("power_safe", [False, True])
+def test_the_journal_in_sqlite_passes(power_safe: bool, tmp_path: Path) -> None:
+    opened = partial(SqliteJournal, tmp_path / "agents.db", power_safe=power_safe)
+    check_journal(opened, reopen=opened)
+
+
+BREAKS: dict[Callable[[], Journal], str] = {
+    broken.HasNoFence: "a newer claim fences",
+    broken.FencesAfterTheWrite: "a newer claim fences",
+    broken.WritesOneByOne: "all changes or none",
+    broken.OrdersByTheLastWriting: "its place stays",
+    broken.MixesUpSessions: "two sessions share no rows",
+    broken.LosesSurrogates: "a row comes back",
+    broken.TakesTrueForOne: "a row comes back",
+    broken.GivesEveryCell: "come by number from `first` on",
+    broken.RevivesClaims: "another session has its name",
+    broken.LeavesBlobsBehind: "the blobs that no other uses",
+    broken.TakesBlobsOfOthers: "the blobs that no other uses",
+    broken.ForgetsUnderForks: "refuses while a fork",
+    broken.KeepsNoCopies: "changed after it was written",
+}
+
+
+@pytest.mark.parametrize("make", BREAKS, ids=lambda make: make.__name__)
+def test_a_journal_that_breaks_a_promise_is_told_which(make: Callable[[], Journal]) -> None:
+    with pytest.raises(AssertionError, match=f"the journal breaks a promise: .*{BREAKS[make]}"):
+        check_journal(make)
+
+
+def test_a_journal_that_is_gone_with_its_process_is_told_so(tmp_path: Path) -> None:
+    opened = partial(broken.SavesWhenItIsClosed, tmp_path / "agents.pickle")
+    with pytest.raises(AssertionError, match="after the process that wrote it was killed"):
+        check_journal(opened, reopen=opened)
+
+
+def test_a_journal_that_does_not_see_other_processes_is_told_so(tmp_path: Path) -> None:
+    opened = partial(broken.ChecksClaimsInMemory, tmp_path / "agents.db")
+    with pytest.raises(AssertionError, match="another process takes"):
+        check_journal(opened, reopen=opened)
+
+
+def wrote(journal: Journal) -> None:
+    journal.write(journal.create(Facts(id="s", created=0.0, seed=b"", pins={}, names=NOTHING)), Row(cell=1, path="1/0"))
+    journal.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["sqlite:///a.db", "sqlite:///{}/a.db", "a.db", "{}/a.db", "sqlite:///a.db?power_safe=1", "a.db?power_safe=no"],
+)
+def test_a_url_opens_the_file_it_names(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    wrote(open_journal(url.format(tmp_path)))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+    again = SqliteJournal(tmp_path / "a.db")
+    assert [row.path for row in again.rows("s")] == ["1/0"]
+    again.close()
+
+
+def test_memory_is_a_new_journal_each_time() -> None:
+    first, second = open_journal("memory:"), open_journal("memory:")
+    wrote(first)
+    assert (list(first.sessions()), list(second.sessions())) == (["s"], [])
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://localhost/agents", r'known are "sqlite:///file\.db"'),
+        ("sqlite://a.db", "four slashes"),
+        ("sqlite:a.db", "four slashes"),
+        ("memory:name", "known are"),
+        ("memory:?power_safe=1", "known are"),
+        ("sqlite:///", "names no file"),
+        ("", "names no file"),
+        (":memory:", "names no file"),
+        ("a/", "names no file"),
+        ("a.db?power_safe=maybe", "power_safe=1"),
+        ("a.db?safe=1", "power_safe=1"),
+    ],
+)
+def test_a_url_that_names_no_journal_is_refused(
+    url: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=said):
+        open_journal(url)
+    assert list(tmp_path.iterdir()) == []
