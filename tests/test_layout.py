@@ -33,8 +33,8 @@ OUTER_EDGES: dict[str, str] = {
     "toolwright/sandboxes/calls.py:Calls._serve": "a door that raises costs its session, and the loop is told",
     "toolwright/sandboxes/calls.py:Cell.tell": "a listener of the developer's must not stop the cell; the loop is told",
     # host objects
-    "toolwright/scope/host.py:ScopeHost.call": "whatever a host object raises is the guest's answer",
-    "toolwright/scope/host.py:ScopeHost._on.answer": "the same edge on the worker's side, where the answer is packed",
+    "toolwright/scope/host.py:ScopeHost._serve": "whatever a host object raises is the guest's answer",
+    "toolwright/scope/running.py:Running._on.answer": "the same edge on the worker's side, where the answer is packed",
     "toolwright/scope/worker.py:_Job.do": "whatever the work raises, on its thread, is raised to the one who awaits it",
     "toolwright/scope/faults.py:_text": "an exception whose __str__ fails still crosses, with that as its text",
     "toolwright/scope/frames.py:pack": "pyarrow and polars raise kinds of their own, and are not imported to name them",

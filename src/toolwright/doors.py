@@ -9,7 +9,7 @@ A door does not know who asks, which sandbox they sit in, or what stands behind 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -156,7 +156,7 @@ class Host(Protocol):
     raises `WireError`.
     """
 
-    async def call(self, call: Call) -> Answer: ...
+    def call(self, call: Call) -> Coroutine[Any, Any, Answer]: ...
     def about(self, call: Call) -> About: ...
     def open(self, guest: Guest, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning: ...
     def value(self, packed: Packed) -> object: ...

@@ -12,18 +12,20 @@ from typing import Any, Literal, TypeVar
 
 from toolwright.errors import NotInScope, PlatformError, UsageError
 from toolwright.journal import (
+    CellRow,
     Continuity,
     Fork,
     Journal,
+    Repeated,
     Restored,
     SessionJournal,
     Story,
     Trees,
     check_id,
     open_journal,
+    repeat,
     workspace_of,
 )
-from toolwright.passing import Passing
 from toolwright.sandboxes import (
     GUEST_UID,
     STANDARD,
@@ -31,6 +33,7 @@ from toolwright.sandboxes import (
     Limits,
     OnEvent,
     Outcome,
+    Passing,
     ProcessSandbox,
     Sandbox,
     Workspace,
@@ -232,6 +235,36 @@ class Runtime:
             await asyncio.to_thread(workspace.remove if workspace.fresh else workspace.close)
         journal, self._journal = self._journal, None
         if journal is not None and isinstance(self._store, str | Path):
+            journal.close()
+
+
+async def replay(
+    session: str,
+    *,
+    store: str | Path | Journal,
+    sandbox: Sandbox | None = None,
+    packages: Path | str | Sequence[str] | None = None,
+    limits: Limits | None = None,
+    on_cell: Callable[[CellRow], None] | None = None,
+) -> Repeated:
+    """Run a session's cells again, in a jail, each call answered from the journal; nothing is written to it.
+
+    Gives `same`, or the first difference: the cell, the line, what is recorded, and what came instead.
+    """
+    journal = open_journal(store) if isinstance(store, str | Path) else store
+    host = ScopeHost(Scope())
+    chosen = sandbox
+    try:
+        journal.facts(session)  # told before anything is started
+        if chosen is None:
+            found = await environment(packages, cache=Settings.from_environment().cache_dir, progress=lambda line: None)
+            chosen = ProcessSandbox(found, required=STANDARD)
+        return await repeat(journal, session, chosen, host, limits, on_cell)
+    finally:
+        host.close()
+        if sandbox is None and chosen is not None:
+            await chosen.close()
+        if isinstance(store, str | Path):
             journal.close()
 
 

@@ -10,7 +10,7 @@ import sys
 from _sitebuiltins import _Helper  # pyright: ignore[reportPrivateUsage]  what `site` puts at `help`
 from typing import Any, NoReturn, TextIO
 
-from toolwright_guest import cells, chance, clock, loop, paths, refusals
+from toolwright_guest import cells, chance, clock, loop, paths, refusals, tasks
 from toolwright_guest.door import Door
 from toolwright_guest.framing import frame
 from toolwright_guest.wire import Packed, WireError
@@ -122,6 +122,7 @@ class Guest:
         clock.begin(at, lambda seconds: self._world.call("sleep", 0, "", seconds))
         chance.begin(bytes.fromhex(seed))
         paths.begin()
+        tasks.install()
         self._loop.journal()
 
     def _run(self, cell: int, code: str, at: float = 0.0, seed: str = "") -> None:

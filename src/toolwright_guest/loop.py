@@ -18,6 +18,7 @@ from typing import Any
 
 from toolwright_guest import clock, paths
 from toolwright_guest.door import Door, Mailbox
+from toolwright_guest.tasks import Task
 from toolwright_guest.waits import Waits
 
 # Code that spins on `sleep(0)` until an answer comes must still get it.
@@ -148,7 +149,11 @@ class GuestLoop(asyncio.SelectorEventLoop):
                 options["context"].run(paths.assign, path)
         if options.get("name") is None:
             options["name"] = f"Task-{path.prefix}"
-        return super().create_task(coro, **options)
+        if self.get_task_factory() is not None:
+            return super().create_task(coro, **options)
+        if self.is_closed():
+            raise RuntimeError("Event loop is closed")
+        return Task(coro, path=path, loop=self, **options)
 
     def create_own_task(self, coro: Any) -> Any:
         """A task with the path that is current, and not one below it."""

@@ -10,6 +10,8 @@ An attack is a file in `cells/`: guest code, opened by a docstring with these fi
     Expect: MemoryLimit | none              (optional; error classes that the outcome may have; `none` is no error)
     Idle: 3                                 (optional; seconds for which the session stays open after the attack's cell)
     Uses: raw                               (optional; the control begins with `raw.py`: frames of one's own making)
+    Scratch: yes                            (optional; until guest code awaits `reveal()`, a scratch covers the
+                                            workspace, in which `live.txt` is a canary)
     """
 
 then a line `# control`, a cell whose value must be True, a line `# attack`, and the cell that is judged. Both run in
@@ -54,6 +56,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from tests.attacks import witnesses
+from tests.attacks.covering import Covering
 from tests.attacks.lures import Books, Canaries, Colour, Note, Places, Refused, Vault, opened, toolbox
 
 from toolwright import Limits, Outcome, Runtime, Scope
@@ -67,7 +70,7 @@ ANSWER_S = 10.0
 NEIGHBOUR = "(1 + 1, mine == vault.read('mine'), open('diary.txt').read() == mine)"
 NEWCOMER = "(1 + 1, vault.echo('hi'), __import__('json').dumps([1]), sorted(globals().keys() & {'mine', 'loot'}))"
 ESCAPED = "ESCAPED"
-FIELDS = re.compile(r"^(Escape|Control|Limits|Expect|Idle|Uses): ", re.MULTILINE)
+FIELDS = re.compile(r"^(Escape|Control|Limits|Expect|Idle|Uses|Scratch): ", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +84,7 @@ class Attack:
     limits: dict[str, float]
     expect: frozenset[str]
     idle_s: float
+    scratch: bool
     control: str
     attack: str
 
@@ -114,6 +118,7 @@ def read_attack(path: Path) -> Attack:
         },
         expect=frozenset(re.split(r"\s*\|\s*", found.get("Expect", "any"))),
         idle_s=float(found.get("Idle", 0)),
+        scratch="Scratch" in found,
         control=(RAW.read_text(encoding="utf-8") if found.get("Uses") == "raw" else "") + sections[2].strip() + "\n",
         attack=sections[4].strip() + "\n",
     )
@@ -230,7 +235,12 @@ class Arena:
         shutil.rmtree(self._directory)
 
     def runtime(
-        self, vault: Vault, limits: Limits, places: Places | None = None, workspace: Path | None = None
+        self,
+        vault: Vault,
+        limits: Limits,
+        places: Places | None = None,
+        workspace: Path | None = None,
+        covering: Covering | None = None,
     ) -> Runtime:
         names = {
             "vault": vault,
@@ -241,9 +251,9 @@ class Arena:
             "Refused": Refused,
             "places": places.as_data() if places else {},
         }
-        scope = Scope(names)
+        scope = Scope(names | ({"reveal": covering.reveal} if covering else {}))
         scope.declare("vault.*", hide=["blueprint", "open_hidden"])
-        return Runtime(scope, sandbox=self.rung, limits=limits, workspace=workspace)
+        return Runtime(scope, sandbox=covering or self.rung, limits=limits, workspace=workspace)
 
     async def neighbour(self, *, programs: bool) -> Runtime:
         """The session beside the attack, on the same zygote: it keeps that one alive, and must not notice."""
@@ -301,7 +311,8 @@ class Arena:
         self.listeners.heard()
         resident = witnesses.reset_peak_mb()
         read: list[bytes] = []
-        runtime = await self.runtime(vault, limits, places).__aenter__()
+        covering = Covering(self.canaries.live) if attack.scratch else None
+        runtime = await self.runtime(vault, limits, places, covering=covering).__aenter__()
         try:
             control = await runtime.execute(attack.control)
             assert control.value is True, f"the control failed: {control.value!r} {control.error}\n{control.stdout}"
@@ -311,6 +322,8 @@ class Arena:
             overused, more = await self._idle(attack, neighbour, runtime, known)
         finally:
             await runtime.close()
+            if covering is not None:
+                await covering.close()
         trouble += more + await self._after(neighbour, limits)
         evidence = Evidence(
             outcome=outcome, read_by_host=read, overused=overused, neighbour=trouble, host_errors=errors

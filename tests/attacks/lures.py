@@ -34,6 +34,7 @@ class Canaries:
     fault: str = field(default_factory=lambda: canary("fault"))
     neighbour: str = field(default_factory=lambda: canary("neighbour"))
     memory: str = field(default_factory=lambda: canary("memory"))
+    live: str = field(default_factory=lambda: canary("live"))
 
     def texts(self) -> list[str]:
         return list(vars(self).values())

@@ -26,7 +26,7 @@ from toolwright_guest.wire import Bounds
 SRC = Path(__file__).resolve().parent.parent.parent / "src"
 START = 1_700_000_000.0
 BOUND_S = 60
-JOURNALED = {"seed": "07" * 32, "at": START}
+SEED = "07" * 32
 BOOT = """
 import sys
 sys.path.insert(0, sys.argv[2])
@@ -91,10 +91,15 @@ def play(
     burst: bool = False,
     pause_s: float = 0.0,
     journaled: bool = True,
+    seed: str = SEED,
+    refuse: float = 0.0,
     python: str = sys.executable,
     site: str = "",
 ) -> Played:
-    """Run the cells, live or `again`. `burst` sends several messages at once; `pause_s` goes before each."""
+    """Run the cells, live or `again`. `burst` sends several messages at once; `pause_s` goes before each.
+
+    A wait of `refuse` seconds is refused.
+    """
     ours, theirs = socket.socketpair()
     argv = [python, "-s", "-P", "-S", "-B", "-c", BOOT, str(theirs.fileno()), str(SRC), *filter(None, [site])]
     with tempfile.TemporaryFile() as output, ours:
@@ -103,7 +108,7 @@ def play(
         )
         theirs.close()
         try:
-            host = _Host(ours, list(cells), random.Random(order), journaled)
+            host = _Host(ours, list(cells), random.Random(order), seed if journaled else None, refuse)
             host.live(burst) if again is None else host.replay(again.delivered, burst, pause_s)
             ours.close()
             guest.wait(BOUND_S)
@@ -130,12 +135,13 @@ def same(*cells: str, order: int = 0, burst: bool = False, python: str = sys.exe
 
 
 class _Host:
-    def __init__(self, conn: socket.socket, cells: list[str], chance: random.Random, journaled: bool) -> None:
+    def __init__(self, conn: socket.socket, cells: list[str], chance: random.Random, seed: str | None, refuse: float) -> None:
         self.played = Played()
         self._conn = conn
         self._cells = cells
         self._chance = chance
-        self._journaled = journaled
+        self._journaled = seed is not None
+        self._refuse = refuse
         self._reader = FrameReader(Bounds())
         self._jobs: dict[int, Job] = {}
         self._numbers: dict[str, int] = {}  # path of a call → its number
@@ -147,7 +153,7 @@ class _Host:
         self._invokes = 0
         self._over = time.monotonic() + BOUND_S
         names = {name: {"f": [number, _about(name)]} for number, name in _NAMES.items()}
-        self._send([["b", {"m": names}, JOURNALED if journaled else None]])
+        self._send([["b", {"m": names}, None if seed is None else {"seed": seed, "at": START}]])
 
     def live(self, burst: bool) -> None:
         while True:
@@ -257,6 +263,8 @@ class _Host:
     def _begin(self, number: int, path: str, verb: str, target: int, tree: Any) -> None:
         args = tree["t"]
         name = "sleep" if verb == "sleep" else _NAMES[target]
+        if name == "sleep" and self._refuse and args[0] == self._refuse:
+            name, args = "fail", ["no more"]
         latency = args[0] if name == "sleep" else 100.0 if name == "slow" else self._chance.random() * 0.05
         job = Job(path=path, steps=_STEPS.get(name, _echo)(args), due=self._at + latency)
         self._jobs[number] = job

@@ -101,7 +101,11 @@ class Life:
     """One process of a session."""
 
     def __init__(
-        self, scope: Scope | Mapping[str, Any], past: Life | None = None, guest: Guest | None = None, session: str = "s1"
+        self,
+        scope: Scope | Mapping[str, Any],
+        past: Life | None = None,
+        guest: Guest | None = None,
+        session: str = "s1",
     ) -> None:
         self.scope = Scope.of(scope)
         self.host = ScopeHost(self.scope, session=session)

@@ -255,9 +255,40 @@ async def test_an_attribute_and_an_item_come_back_one_after_the_other() -> None:
     second.host.close()
 
 
+async def test_an_attribute_of_what_is_bound_comes_back_however_it_was_used() -> None:
+    first = Life({"deal": Deal("a"), "crm": Crm()})
+    desk = await first.handle("get", first.name("crm"), "desk")
+    await first.ask("set", desk, "busy", True)
+    second = first.resumed({"deal": Deal("a"), "crm": Crm()})
+    assert "deals" in await second.ask("dir", desk)
+    second.host.close()
+
+
+async def test_an_attribute_of_a_read_that_was_changed_is_lost_and_so_is_an_iterator_of_the_scope() -> None:
+    class Feed:
+        def __init__(self) -> None:
+            self.items = iter([1, 2, 3])
+            self.crm = Crm()
+
+        @operation(reads=True)
+        def find(self) -> Crm:
+            return Crm()
+
+    first = Life({"feed": Feed()})
+    items = await first.handle("get", first.name("feed"), "items")
+    await first.ask("op", items, "__next__")
+    desk = await first.handle("get", await first.handle("call", first.name("feed"), "find"), "desk")
+    await first.ask("set", desk, "busy", True)
+    second = first.resumed({"feed": Feed()})
+    assert "changed" in await lost(second, "op", items, "__next__")
+    assert "changed" in await lost(second, "dir", desk)
+    second.host.close()
+
+
 async def test_a_bound_method_comes_back() -> None:
     first = Life({"crm": Crm()})
     find = await first.handle("get", first.name("crm"), "find")
+    await first.ask("call", find, "", "a")
     second = first.resumed({"crm": Crm()})
     assert "h" in await second.ask("call", find, "", "b")
     second.host.close()
@@ -386,8 +417,11 @@ async def test_revive_makes_the_object_from_the_arguments_of_its_operation() -> 
 
 
 async def test_revive_that_gives_plain_data_is_told() -> None:
-    scope = Scope({"make": lambda title: Deal(title)})
-    scope.declare("make", revive=lambda title: title)
+    def title_of(title: str) -> str:
+        return title
+
+    scope = Scope({"make": _deal})
+    scope.declare("make", revive=title_of)
     first = Life(scope)
     number = await first.handle("call", first.name("make"), "", "a")
     second = first.resumed(scope)
@@ -397,14 +431,18 @@ async def test_revive_that_gives_plain_data_is_told() -> None:
 
 async def test_revive_is_found_for_a_method_that_was_held() -> None:
     scope = Scope({"crm": Crm()})
-    scope.declare("crm.rename", revive=lambda title: Deal(title + " again"))
-    vars(scope.get("crm"))["rename"] = lambda title: Deal(title)
+    scope.declare("crm.rename", revive=_deal)
+    vars(scope.get("crm"))["rename"] = _deal
     first = Life(scope)
     method = await first.handle("get", first.name("crm"), "rename")
     number = await first.handle("call", method, "", "a")
     second = first.resumed(scope)
-    assert await second.ask("get", number, "title") == "a again"
+    assert await second.ask("get", number, "title") == "a"
     second.host.close()
+
+
+def _deal(title: str) -> Deal:
+    return Deal(title)
 
 
 async def test_a_read_that_was_given_a_guest_function_is_lost() -> None:

@@ -66,12 +66,19 @@ class BrokenInterpreter:
         heard = on_event if self.broken.events else None
         return self.broken.outcome(await self.inside.run(cell, self.broken.code(code), heard))
 
+    async def reveal(self) -> None:
+        await self.inside.reveal()
+
     async def close(self) -> None:
         await self.inside.close()
 
 
 def unlimited(opening: Opening) -> Opening:
     return replace(opening, limits=Limits(wall_s=1.5))
+
+
+def uncovered(opening: Opening) -> Opening:
+    return replace(opening, scratch=None)
 
 
 def forgets(code: str) -> str:
@@ -101,6 +108,7 @@ BREAKS: dict[str, tuple[dict[str, Any], str]] = {
     "hides errors": ({"outcome": hides_error}, "leading underscore"),
     "blurs errors": ({"outcome": blurs_error}, "what a cell raises is its outcome"),
     "does not stream": ({"events": False}, "prints arrive while the cell runs"),
+    "ignores a scratch": ({"opening": uncovered}, "with a scratch"),
     "has no limits": ({"opening": unlimited}, "beyond `(memory_mb|output_kb)`"),
 }
 

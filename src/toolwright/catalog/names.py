@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 # code that makes names by text: what is defined then cannot be told from the tree
 _BY_TEXT = frozenset(("globals", "locals", "vars", "exec", "eval"))
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 

@@ -54,7 +54,7 @@ def replay(
 
 
 async def _replay(session: str, store: str, packages: str, quiet: bool) -> Repeated:
-    from toolwright.replay import replay
+    from toolwright.runtime import replay
 
     shows = sys.stderr.isatty() and not quiet
     found = await replay(session, store=store, packages=packages or None, on_cell=_progress if shows else None)

@@ -7,10 +7,11 @@ import re
 
 from toolwright.errors import CodeError, TimeLimit
 from toolwright.journal.keys import key_of_value
-from toolwright.journal.life import Divergence, Life, shown
+from toolwright.journal.life import Divergence, Life
 from toolwright.journal.outcomes import packed_value, told_error
 from toolwright.journal.rows import CellRow, Row
 from toolwright.journal.story import call_of
+from toolwright.journal.words import shown
 from toolwright.sandboxes import Outcome
 from toolwright_guest.wire import Packed
 

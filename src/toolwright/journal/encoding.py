@@ -21,6 +21,10 @@ from toolwright_guest.wire import Packed
 LARGE_BLOB = 1 << 10
 LARGE_TREE = 8 << 10
 
+FIELDS = (  # of a row, in the order of `_fields`
+    "status door title verb target name key line reads arguments value delivered at after back made kept"
+).split()
+
 Body = str | bytes
 Large = dict[str, bytes]  # what was set aside, by digest
 Fetch = Callable[[str], bytes]
@@ -114,51 +118,16 @@ def _fields(row: Row, arguments: Any, value: Any, kept: Any) -> list[Any]:
 
 def row_of(cell: int, path: str, body: Body, fetch: Fetch) -> Row:
     """The row that `row_body` made this of."""
-    fields = json.loads(body)
-    (
-        status,
-        door,
-        title,
-        verb,
-        target,
-        name,
-        key,
-        line,
-        reads,
-        arguments,
-        value,
-        delivered,
-        at,
-        after,
-        back,
-        made,
-        kept,
-    ) = fields
+    fields: dict[str, Any] = dict(zip(FIELDS, json.loads(body), strict=True))
     if type(body) is str:
-        arguments, value = Packed(arguments, []), None if value is None else Packed(value[0], [])
+        fields["arguments"] = Packed(fields["arguments"], [])
+        fields["value"] = fields["value"] and Packed(fields["value"][0], [])
     else:
-        arguments, value, kept = (part and _unpack(part, fetch) for part in (arguments, value, kept))
-    return Row(
-        cell=cell,
-        path=path,
-        door=door,
-        title=title,
-        verb=verb,
-        target=target,
-        name=name,
-        key=key,
-        line=line,
-        status=status,
-        reads=reads,
-        arguments=arguments,
-        value=value,
-        delivered=delivered,
-        at=at,
-        after=after,
-        back=tuple((lent, count) for lent, count in back),
-        made=_made(made),
-        kept=kept,
-    )
+        for name in ("arguments", "value", "kept"):
+            fields[name] = fields[name] and _unpack(fields[name], fetch)
+    fields["back"] = tuple((lent, count) for lent, count in fields["back"])
+    fields["made"] = _made(fields["made"])
+    return Row(cell=cell, path=path, **fields)
 
 
 def cell_body(cell: CellRow, large: Large) -> Body:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from toolwright.doors import Answer, Call
+from toolwright.journal.rows import Row
 from toolwright_guest.framing import frame
 from toolwright_guest.wire import Packed
 
 SIZE = 12
 
 
-def key_of(call: Call) -> str:
+def key_of(call: Call | Row) -> str:
     """The key of a call: the same for the same request, whoever makes it and when."""
     return _digest([call.verb, call.target, call.name, call.arguments.tree], call.arguments.blobs)
 

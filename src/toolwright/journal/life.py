@@ -10,11 +10,12 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from toolwright.doors import Answer, Call
+from toolwright.doors import About, Answer, Call
 from toolwright.journal.keys import key_of
-from toolwright.journal.rows import Row
+from toolwright.journal.rows import Row, Status
+from toolwright.journal.words import shown
 from toolwright.journal.writer import Writer
 from toolwright_guest.wire import Packed, WireError
 
@@ -71,7 +72,8 @@ class Life:
         self.last_asked = ""
         self.cell = 0  # the last one that ran
         self.invoke_again: Callable[[Row], None] = lambda row: None
-        self._keys: dict[str, str] = {}
+        self.abouts: dict[int, About] = {}  # of the calls under way
+        self._asked: set[str] = set()
         self._delivered = delivered
         self._loop = asyncio.get_running_loop()
         self._turns: dict[str, asyncio.Future[None]] = {}
@@ -100,22 +102,24 @@ class Life:
 
     # asking
 
-    def ask(self, call: Call) -> str:
-        """The guest asks; gives the key. A path is asked once."""
-        if not call.path or call.path in self._keys:
+    def ask(self, call: Call, about: About) -> None:
+        """The guest asks. A path is asked once."""
+        if not call.path or call.path in self._asked:
             raise WireError("a call without a path of its own")
-        key = self._keys[call.path] = key_of(call)
+        self._asked.add(call.path)
         self.under_way[call.id] = call
+        self.abouts[call.id] = about
         self.last_asked = call.path
         if not self.live:
             self._loop.call_soon(self.pump)
-        return key
+
+    def leave(self, call: Call) -> None:
+        """It is under way no longer."""
+        self.under_way.pop(call.id, None)
+        self.abouts.pop(call.id, None)
 
     def asked(self, path: str) -> bool:
-        return path in self._keys
-
-    def key(self, path: str) -> str:
-        return self._keys[path]
+        return path in self._asked
 
     def misfit(self, call: Call, title: str) -> Divergence | None:
         """Why this call is not the one that was recorded in its place."""
@@ -125,9 +129,9 @@ class Life:
             if pending is None or call.path in pending:
                 return None
             return Divergence(cell=call.cell, line=call.line, recorded="no call there", asked=shown(title, call))
-        if row.key == self._keys[call.path]:
+        if key_of(row) == key_of(call):
             return None
-        was = shown(row.title, Call(id=0, cell=0, verb=row.verb, target=0, name="", arguments=row.arguments))
+        was = shown(row.title, row)
         return Divergence(cell=call.cell, line=call.line, recorded=was, asked=shown(title, call))
 
     def diverge(self, divergence: Divergence) -> None:
@@ -156,7 +160,7 @@ class Life:
         while self._prefix:
             row = self._prefix[0]
             if row.door == "guest":
-                if row.after and row.after not in self._keys:
+                if row.after and row.after not in self._asked:
                     return
                 self._prefix.popleft()
                 self.invoke_again(row)
@@ -182,40 +186,61 @@ class Life:
         self._delivered += 1
         return self._delivered, self.clock.now()
 
-    def deliver(self, row: Row, answer: Answer) -> Answer:
+    def deliver(self, call: Call, about: About, answer: Answer) -> Answer:
         """A new answer on its way: numbered, written down, and what the host let go of goes along."""
         number, at = self.number()
+        back = self._take_back() if self.back else ()
+        if self.writer is not None:
+            self.writer.soon(finished(call, about, answer, number, at, back))
+        return Answer(value=answer.value, failed=answer.failed, made=answer.made, at=at, back=back)
+
+    def _take_back(self) -> tuple[tuple[int, int], ...]:
         back: list[tuple[int, int]] = []
         while self.back:
             back.append(self.back.popleft())
-        if self.writer is not None:
-            self.writer.soon(replace(row, delivered=number, at=at, back=tuple(back)))
-        return replace(answer, at=at, back=tuple(back))
+        return tuple(back)
 
 
-def shown(title: str, call: Call) -> str:
-    """A call for people, with its arguments as far as they are plain and short."""
-    return f"{title}{_arguments(call.arguments)}" if call.verb in ("call", "new", "op") else f"{call.verb} {title}"
+def started(call: Call, about: About, status: Status = "started") -> Row:
+    """What is written down of a call that begins, or that the guest gave up."""
+    return Row(
+        cell=call.cell,
+        path=call.path,
+        title=about.title,
+        verb=call.verb,
+        target=call.target,
+        name=call.name,
+        line=call.line,
+        status=status,
+        reads=about.operation.reads,
+        arguments=call.arguments,
+    )
 
 
-def _arguments(packed: Packed) -> str:
-    text = repr(_plain(packed.tree, packed.blobs))
-    text = text if text.startswith("(") else f"({text})"
-    return text if len(text) <= 200 else f"{text[:200]}…)"
-
-
-def _plain(tree: object, blobs: list[object]) -> object:
-    """A packed tree as it would print. For people only: what has no plain form stands as its tag."""
-    match tree:
-        case {"t": list(items)}:
-            return tuple(_plain(item, blobs) for item in items)
-        case {"m": dict(items)}:
-            return {key: _plain(value, blobs) for key, value in items.items()}
-        case {"h": handle}:
-            return f"object {handle}"
-        case {"b": int(blob)} if 0 <= blob < len(blobs):
-            return f"{len(blobs[blob])} bytes"  # pyright: ignore[reportArgumentType]  blobs are bytes
-        case list(items):
-            return [_plain(item, blobs) for item in items]
-        case _:
-            return tree
+def finished(
+    call: Call,
+    about: About,
+    answer: Answer,
+    delivered: int | None = None,
+    at: float = 0.0,
+    back: tuple[tuple[int, int], ...] = (),
+) -> Row:
+    """What is written down of a call that came to its end. In one piece: `replace` takes longer than SQLite."""
+    return Row(
+        cell=call.cell,
+        path=call.path,
+        title=about.title,
+        verb=call.verb,
+        target=call.target,
+        name=call.name,
+        line=call.line,
+        status="failed" if answer.failed else "done",
+        reads=about.operation.reads,
+        arguments=call.arguments,
+        value=answer.value,
+        delivered=delivered,
+        at=at,
+        back=back,
+        made=answer.made,
+        kept=answer.kept,
+    )

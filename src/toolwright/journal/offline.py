@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from toolwright.doors import About, Answer, Beginning, Call, Guest, Host, Lineage, Operation, Wrapper
 from toolwright.journal.comparing import divergence, printed_otherwise
-from toolwright.journal.life import Clock, Divergence, Life, shown
+from toolwright.journal.life import Clock, Divergence, Life
 from toolwright.journal.replayed import Replayed
 from toolwright.journal.rows import CellRow, Journal
 from toolwright.journal.story import Story
 from toolwright.journal.trees import Trees
+from toolwright.journal.words import shown
 from toolwright.sandboxes import GUEST_UID, Interpreter, Limits, Opening, Sandbox, Workspace
 from toolwright_guest.wire import NOTHING
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from toolwright.doors import Answer, Call, Host, Wrapper
 from toolwright.errors import Fenced, JournalFailed, OutcomeUnknown
-from toolwright.journal.life import Life, shown
-from toolwright.journal.replayed import row_of
+from toolwright.journal.life import Life, started
+from toolwright.journal.words import shown
 
 
 class Recorded(Wrapper):
@@ -23,16 +23,16 @@ class Recorded(Wrapper):
         self._life = life
 
     async def call(self, call: Call) -> Answer:
-        about = self.inner.about(call)
+        life = self._life
+        about = life.abouts[call.id]
         if about.operation.reads or call.refused is not None:
             return await self.inner.call(call)
-        life = self._life
         earlier = life.host_rows.get(call.path)
         if earlier is not None and earlier.status == "started" and not about.operation.idempotent:
             return await self.inner.call(replace(call, refused=OutcomeUnknown(_unknown(about.title, call))))
         if life.writer is not None:
             try:
-                life.writer.now(row_of(call, life.key(call.path), about, None, started=True))
+                life.writer.now(started(call, about))
             except (Fenced, JournalFailed):  # kept by the writer, which tells the one who runs the cell
                 await asyncio.get_running_loop().create_future()
         return await self.inner.call(call)

@@ -19,7 +19,7 @@ from toolwright.doors import (
     Lineage,
     Wrapper,
 )
-from toolwright.journal.life import Life
+from toolwright.journal.life import Life, finished, started
 from toolwright.journal.returning import Returning
 from toolwright.journal.rows import Row
 from toolwright_guest.wire import Packed
@@ -46,8 +46,8 @@ class Replayed(Wrapper):
 
     async def call(self, call: Call) -> Answer:
         life = self._life
-        key = life.ask(call)
         about = self.inner.about(call)
+        life.ask(call, about)
         try:
             if life.host_rows or life.strict:
                 misfit = life.misfit(call, about.title)
@@ -60,11 +60,11 @@ class Replayed(Wrapper):
                 return _again(row)
             if row is not None and row.status == "cancelled":
                 await _never()
-            return await self._anew(call, key, about, row)
+            return await self._anew(call, about, row)
         finally:
-            life.under_way.pop(call.id, None)
+            life.leave(call)
 
-    async def _anew(self, call: Call, key: str, about: About, row: Row | None) -> Answer:
+    async def _anew(self, call: Call, about: About, row: Row | None) -> Answer:
         life = self._life
         if row is not None and row.value is not None:  # it came to its end, and the guest was never told
             answer = _again(row)
@@ -73,34 +73,13 @@ class Replayed(Wrapper):
                 answer = await self.inner.call(call)
             except asyncio.CancelledError as error:
                 if error.args == (BY_GUEST,) and life.writer is not None:
-                    life.writer.soon(row_of(call, key, about, None))
+                    life.writer.soon(started(call, about, "cancelled"))
                 raise
-        row = row_of(call, key, about, answer)
         if not life.live:
             if life.writer is not None:
-                life.writer.soon(row)
+                life.writer.soon(finished(call, about, answer))
             await life.caught_up()
-        return life.deliver(row, answer)
-
-
-def row_of(call: Call, key: str, about: About, answer: Answer | None, started: bool = False) -> Row:
-    """What is written down of a call: that it started, what it came to, or that the guest gave it up."""
-    return Row(
-        cell=call.cell,
-        path=call.path,
-        title=about.title,
-        verb=call.verb,
-        target=call.target,
-        name=call.name,
-        key=key,
-        line=call.line,
-        status="started" if started else "cancelled" if answer is None else "failed" if answer.failed else "done",
-        reads=about.operation.reads,
-        arguments=call.arguments,
-        value=None if answer is None else answer.value,
-        made=() if answer is None else answer.made,
-        kept=None if answer is None else answer.kept,
-    )
+        return life.deliver(call, about, answer)
 
 
 def _again(row: Row) -> Answer:

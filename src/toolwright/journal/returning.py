@@ -58,7 +58,7 @@ class Returning:
         self._counts[path] += 1
         path = f"{path}!{self._counts[path]}" if path else ""
         known = life.guest_rows.get(path)
-        if known is not None and known.key == key_of_value(arguments):
+        if known is not None and key_of_value(known.arguments) == key_of_value(arguments):
             _follow(self._again.setdefault(path, _fresh()), future)  # the guest was called then, and is called again
             return
         row = Row(
@@ -67,7 +67,6 @@ class Returning:
             door="guest",
             title="callback",
             target=lent,
-            key=key_of_value(arguments),
             arguments=arguments,
             made=made,
         )

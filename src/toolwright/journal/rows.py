@@ -113,8 +113,8 @@ class Writing(Protocol):
     """The writing half of a journal. Safe for many processes at once; one writes to a session, through one journal.
 
     `create` makes a session, claimed; `UsageError` where there is one of that id. `claim` takes the right to write away
-    from whoever had it; `NoSession` where there is none of that id. A later claim has a higher epoch, and no epoch comes
-    twice in a journal. `write` writes all changes or none, in order, and is durable against the death of the process
+    from whoever had it; `NoSession` where there is none of that id. A later claim has a higher epoch, and no epoch is
+    given twice in a journal. `write` writes all changes or none, in order, and is durable against the process's death
     when it returns; a change replaces the one with the same cell and path (rows) or number (cells, checkpoints). It
     raises `Fenced` where the claim was taken or the session forgotten, `UsageError` for a tree that is not plain,
     `JournalFailed` where the storage failed. All leave what was there as it was. `forget` removes a session and what
@@ -141,7 +141,7 @@ class Reading(Protocol):
 
 
 class Blobs(Protocol):
-    """Bytes by their content, stored once however often they are kept, for as long as a session that kept them is there.
+    """Bytes by their content, stored once however often they are kept, as long as a session that kept them is there.
 
     `keep` raises `NoSession` where there is none of that id. `blob` raises `KeyError` for an unknown digest, and
     `JournalFailed` for content that is not what was kept.

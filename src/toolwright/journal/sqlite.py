@@ -118,7 +118,9 @@ class SqliteJournal:
             number = self._known(session)
             fork = self._fetch("select id from sessions where parent = ? and n <> ?", storable(session), number)
             if fork:
-                raise UsageError(f"session {session!r} has a fork, {fork[0][0]!r}; forget that one first")
+                raise UsageError(
+                    f"session {session!r} has a fork, {encoding.restored(fork[0][0])!r}; forget that one first"
+                )
             self._connection.execute(
                 "delete from blobs where digest in (select digest from uses where session = ?) "
                 "and not exists (select 1 from uses where uses.digest = blobs.digest and session <> ?)",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 from toolwright.doors import Call, Made, Origin
 from toolwright.journal.rows import CellRow, Checkpoint, Facts, Reading, Row
@@ -111,11 +112,8 @@ def _in_state(cell: CellRow) -> bool:
 
 def names_of(packed: Packed) -> tuple[str, ...]:
     """The names in a packed set of names."""
-    match packed.tree:
-        case {"m": dict(names)}:
-            return tuple(names)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  names are str
-        case _:
-            return ()
+    tree: dict[str, Any] = packed.tree if isinstance(packed.tree, dict) else {}
+    return tuple(tree.get("m", ()))
 
 
 def call_of(row: Row) -> Call:

@@ -16,6 +16,7 @@ from toolwright.sandboxes.files import FileEntry, Files
 from toolwright.sandboxes.jail import GUEST_UID, LAYERS, STANDARD
 from toolwright.sandboxes.packages import Environment, environment
 from toolwright.sandboxes.placing import place
+from toolwright.sandboxes.passing import Passing
 from toolwright.sandboxes.probe import Finding, Report
 from toolwright.sandboxes.probe import probe as probe_layers
 from toolwright.sandboxes.process import ProcessSandbox
@@ -39,6 +40,7 @@ __all__ = [
     "OnEvent",
     "Opening",
     "Outcome",
+    "Passing",
     "ProcessSandbox",
     "Reading",
     "Report",

@@ -20,6 +20,7 @@ from toolwright.scope.parcels import find_type
 from toolwright.scope.revive import named
 from toolwright.scope.rules import Place, Rules
 from toolwright.scope.verbs import READS, VERBS
+from toolwright_guest.wire import type_of
 
 TITLE = 200
 READING = Operation(reads=True)
@@ -93,8 +94,9 @@ class Abouts:
         title = ".".join(filter(None, (owner, "next" if call.verb == "items" else _shown(call.name))))[:TITLE]
         if call.verb == "call":
             return About(title=title, operation=self._called(held, call.name))
-        if call.verb == "get":
-            return About(title=title, operation=self._rules.facts(held.place, call.name, READING))
+        if call.verb == "get":  # other facts are of the call: to read a method is not to make it
+            reads = self._rules.verdict(held.place, call.name).facts.get("reads", True)
+            return About(title=title, operation=READING if reads else CAREFUL)
         return About(title=title, operation=_by_nature(call))
 
     def _called(self, held: Held, name: str) -> Operation:
@@ -110,15 +112,15 @@ class Abouts:
 
 def _names_itself(held: Held) -> bool:
     """Whether it is a function that was read off an object: its path says more than its number."""
-    return isinstance(held.value, FUNCTIONS) and held.place.path.endswith(f".{held.value.__name__}")
+    return issubclass(type_of(held.value), FUNCTIONS) and held.place.path.endswith(f".{held.value.__name__}")
 
 
 def _static(held: Held, name: str) -> Any:
     member = members(held.place.kind).get(name)
     if member is not None and member.kind != "property":
         return member.value
-    if isinstance(held.value, types.ModuleType):
-        return vars(held.value).get(name)
+    if issubclass(type_of(held.value), types.ModuleType):  # `isinstance` would ask the object
+        return held.value.__dict__.get(name)
     return None if held.value is _NO_OBJECT else inspect.getattr_static(held.value, name, None)
 
 
@@ -131,7 +133,7 @@ def _is_bounded(entry: Held | Known, name: str) -> bool:
     """Whether there are few such names: an object may answer to any, and what is kept must not grow."""
     if not name or name in OPERATORS:
         return True
-    if isinstance(entry.value, types.ModuleType):
+    if issubclass(type_of(entry.value), types.ModuleType):
         return name in vars(entry.value)
     return name in members(entry.value if isinstance(entry, Known) else entry.place.kind)
 

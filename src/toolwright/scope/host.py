@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
@@ -77,24 +77,28 @@ class ScopeHost:
         for name, cls in self._scope.classes():
             self._classes.enter(cls, Place(name or cls.__name__, cls), bound=bool(name), buildable=True)
         if lineage is None:
-            return self._names({})
+            return self._names(None, ())
         objects = [made for made in known if made.number > 0]
-        beginning = self._names(_opening(objects, lineage))
+        beginning = self._names(lineage, objects)
         self._revivals.expect(lineage, objects, former)
         if self._revivals:
             self._lender.revive = self._reviver(asyncio.get_running_loop())
         return beginning
 
-    def _names(self, began: dict[str, list[Made]]) -> Beginning:
+    def _names(self, lineage: Lineage | None, objects: Sequence[Made]) -> Beginning:
         """Pack the names, with the numbers that the guest began with where it did."""
         names = dict(self._scope.names())
+        began: dict[str, list[Made]] = {name: [] for name in names}
+        for made in objects:
+            began.get(made.path, []).append(made)
         held = {name: value for name, value in names.items() if self._is_held(value)}
         for name, value in held.items():
             place = Place(name, type_of(value))
-            if name in began:
-                self._handles.restore(began.pop(name)[0].number, value, place, bound=True)
+            for made in _unmade(lineage, began.pop(name)):
+                self._handles.restore(made.number, value, place, bound=True)
+                break
             self._handles.hold(value, place, bound=True)
-        for made in itertools.chain(*began.values()):
+        for made in _unmade(lineage, itertools.chain(*began.values())):
             self._handles.waiting.setdefault((made.path, made.kind), []).append(made.number)
         packed, made = self._values.names(names)
         self._handles.waiting.clear()
@@ -129,6 +133,8 @@ class ScopeHost:
         try:
             if start is not None:
                 return await start()
+            if call.refused is not None:
+                raise call.refused
             if self._revivals:
                 await self._revive_for(call)
             answer = await self._running.answer(call)
@@ -143,10 +149,6 @@ class ScopeHost:
             answer = self._values.failed(error)
         finally:
             CURRENT.reset(token)
-        return replace(answer, made=self._values.confirmed(answer.made)) if answer.made else answer
-
-    def refusal(self, error: Exception) -> Answer:
-        answer = self._values.failed(error)
         return replace(answer, made=self._values.confirmed(answer.made)) if answer.made else answer
 
     # what is known of the call that host code serves
@@ -217,10 +219,6 @@ class ScopeHost:
         )
 
 
-def _opening(objects: list[Made], lineage: Lineage) -> dict[str, list[Made]]:
-    """The objects that no call made: what the guest began with, by path."""
-    began: dict[str, list[Made]] = {}
-    for made in objects:
-        if lineage.origin(made.number) is None:
-            began.setdefault(made.path, []).append(made)
-    return began
+def _unmade(lineage: Lineage | None, objects: Iterable[Made]) -> Iterator[Made]:
+    """Those that no call made: what the guest began with. What a bound function gives has the path of its name, too."""
+    return (made for made in objects if lineage is not None and lineage.origin(made.number) is None)

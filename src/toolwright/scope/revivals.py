@@ -15,6 +15,7 @@ from toolwright.errors import HandleLost, StaleHandle
 from toolwright.scope import recorded
 from toolwright.scope.abouts import Abouts
 from toolwright.scope.handles import Handles
+from toolwright.scope.members import FUNCTIONS
 from toolwright.scope.parcels import find_type, type_key
 from toolwright.scope.revive import LostObject, is_revivable, lost, lost_object, named
 from toolwright.scope.rules import Place
@@ -24,6 +25,7 @@ from toolwright.scope.values import Values
 from toolwright_guest.unpacking import Unpacker
 from toolwright_guest.wire import Packed, type_of
 
+CHANGED = "it was used since in a way that may have changed it"
 DEPTH = 100  # objects that must be brought back to bring one back
 Edge = Callable[[Call, Callable[[], Awaitable[Answer]]], Awaitable[Answer]]
 """Does the work as one that serves the call; what that raises is a failed answer."""
@@ -135,13 +137,28 @@ class Revivals:
             return await self._by_function(made, origin, facts.revive, facts.thread)
         if not facts.reads:
             raise lost(made, origin)
-        if origin.touched:
-            raise lost(made, origin, "it was used since in a way that may have changed it")
+        if origin.touched and origin.call.verb != "get":
+            raise lost(made, origin, CHANGED)
         self._require_alone(made, origin)
         value = await self._outcome(made, origin, lambda take: self._running.answer(origin.call, take))
         if type_key(type_of(value)) != made.kind:
             raise lost(made, origin, f"asked again it gave a {type_of(value).__name__}")
+        if origin.touched and not isinstance(value, FUNCTIONS) and not self._is_part_of_scope(origin, value):
+            raise lost(made, origin, CHANGED)
         return value
+
+    def _is_part_of_scope(self, origin: Origin | None, value: Any) -> bool:
+        """Whether it is an attribute of what is bound: bound again with it, as it is now. An iterator was somewhere."""
+        if hasattr(type_of(value), "__next__") or hasattr(type_of(value), "__anext__"):
+            return False
+        for _ in range(DEPTH):
+            if origin is None or origin.call.verb != "get":
+                return False
+            held = self._handles.find(origin.call.target)
+            if held is not None and held.bound:
+                return True
+            origin = self._origin(origin.call.target)
+        return False
 
     async def _first(self, made: Made, origin: Origin, chain: tuple[int, ...]) -> None:
         """What the call was made on, and made with."""

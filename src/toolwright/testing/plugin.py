@@ -20,7 +20,7 @@ def replay() -> Callable[..., Any]:
     """
 
     def check(store: str | Path, session: str, **options: Any) -> Any:
-        from toolwright.replay import replay as run_again
+        from toolwright.runtime import replay as run_again
 
         def run() -> Any:
             return asyncio.run(run_again(session, store=store, **options))

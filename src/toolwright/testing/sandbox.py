@@ -14,9 +14,18 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from toolwright.errors import CallLimit, CodeError, MemoryLimit, OutputLimit, TimeLimit, ToolwrightError, UsageError
+from toolwright.errors import (
+    CallLimit,
+    CodeError,
+    MemoryLimit,
+    OutputLimit,
+    PlatformError,
+    TimeLimit,
+    ToolwrightError,
+    UsageError,
+)
 from toolwright.events import Event, Printed
-from toolwright.sandboxes import GUEST_UID, Interpreter, Limits, Opening, Outcome, Sandbox, Workspace
+from toolwright.sandboxes import GUEST_UID, Files, Interpreter, Limits, Opening, Outcome, Sandbox, Workspace
 from toolwright.scope import Scope, ScopeHost
 
 PATIENCE_S = 60.0
@@ -311,6 +320,32 @@ def _environment_is_apart(secrets: Collection[str]) -> Promise:
     return promise
 
 
+async def a_scratch_covers_the_workspace(sandbox: Sandbox) -> None:
+    """with a scratch guest code sees and writes that alone, and after `reveal` it goes on in the live workspace."""
+    live, scratch = [await asyncio.to_thread(Workspace.create, None, GUEST_UID) for _ in range(2)]
+    files, host = Files(live), ScopeHost(Scope({}))
+    opening = Opening(host=host, limits=Limits(wall_s=PATIENCE_S), workspace=live, scratch=scratch)
+    try:
+        await files.write("kept", "live")
+        try:
+            session = Session(await sandbox.open(opening))
+        except PlatformError:
+            return  # a rung may have none, and says so
+        try:
+            expect(await session.value("import os\nx = open('made', 'w').write('scratch')\nos.listdir('.')"), ["made"])
+            expect([entry.path for entry in await files.list()], ["kept"])
+            await session.interpreter.reveal()
+            expect(await session.value("open('made', 'w').write('new')\nx, open('kept').read()"), (7, "live"))
+            expect(await files.read_text("made"), "new")
+            await session.interpreter.reveal()
+        finally:
+            await session.interpreter.close()
+    finally:
+        host.close()
+        await asyncio.to_thread(live.remove)
+        await asyncio.to_thread(scratch.remove)
+
+
 async def closing_ends_it(sandbox: Sandbox) -> None:
     """a closed interpreter is not alive, and closing it twice is fine."""
     async with opened(sandbox) as session:
@@ -337,5 +372,6 @@ PROMISES: tuple[Promise, ...] = (
     cancelling_ends_it,
     sessions_are_apart,
     the_host_is_out_of_reach,
+    a_scratch_covers_the_workspace,
     closing_ends_it,
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from toolwright.doors import Host
 from toolwright.errors import CodeError, Crashed, GuestError
-from toolwright.sandboxes import Interpreter, Limits, OnEvent, Opening, Outcome, Sandbox, Workspace
+from toolwright.sandboxes.base import Interpreter, Limits, OnEvent, Opening, Outcome, Sandbox
+from toolwright.sandboxes.workspace import Workspace
 
 
 class Passing:

@@ -1,0 +1,174 @@
+"""Which of ty's diagnostics are told: those about code that goes wrong when it runs, whatever the values are.
+
+A type that *may* not fit (`Contact | None`) is no mistake in a cell: the agent knows its data. A set of rules is the
+names of ty's rules; `certain` decides about one diagnostic of the default set.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT = frozenset(
+    "missing-attribute unresolved-reference missing-argument unknown-argument too-many-positional-arguments "
+    "positional-only-parameter-as-kwarg parameter-already-assigned invalid-argument-type no-matching-overload "
+    "call-non-callable not-iterable not-subscriptable unsupported-operator unused-awaitable invalid-await "
+    "invalid-context-manager invalid-assignment import-not-found index-out-of-bounds invalid-raise "
+    "invalid-exception-caught redundant-condition invalid-syntax".split()
+)
+_QUOTED = re.compile(r"`([^`]+)`")
+_FOUND = re.compile(r"Expected `([^`]+)`, found `([^`]+)`")
+_CONTAINERS = frozenset(("list", "dict", "set", "frozenset", "tuple", "defaultdict", "Counter", "deque"))
+_ATOMS = frozenset(("Literal", "int", "str", "float", "bytes", "bool", "list", "dict", "set", "tuple"))
+_AWAITABLE = re.compile(r"\b(?:CoroutineType|Coroutine|Awaitable|Future|Task)\[")
+_IN_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_ASYNC = (ast.Await, ast.AsyncFor, ast.AsyncWith, ast.comprehension)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Diagnostic:
+    """One of ty's, in the lines and characters of the cell. `related` is (file, line from 1, text)."""
+
+    rule: str
+    message: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    related: tuple[tuple[str, int, str], ...] = ()
+
+    @property
+    def of_host(self) -> int:
+        """The line of the scope's stub module that it is about; 0: it is about something else."""
+        return next((line for file, line, _ in self.related if file.endswith("/scope.pyi")), 0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
+    """What is known of the code that is checked."""
+
+    tree: ast.Module
+    by_text: bool  # it, or a cell before it, makes names by text
+    stored: frozenset[str]  # attributes that it or a cell before it assigns
+    shared: frozenset[str]  # names that a function assigns by `global` or `nonlocal`: their type at a line is a guess
+    site: Sequence[Path] | None
+
+
+def certain(found: Diagnostic, cell: Cell) -> bool:
+    """Whether the code goes wrong for sure."""
+    if found.rule not in DEFAULT or "may not be" in found.message or _is_shared(found, cell):
+        return False
+    quoted = _QUOTED.findall(found.message)
+    match found.rule:
+        case "invalid-syntax":
+            return not _is_for_notebooks(found, cell.tree)
+        case "unresolved-reference":
+            return not cell.by_text and not cell.shared & set(quoted)
+        case "missing-attribute":
+            return not found.message.startswith("Unresolved attribute") and not cell.stored & set(quoted[-1:])
+        case "invalid-argument-type":
+            return _wrong_argument(found)
+        case "no-matching-overload":
+            return bool(found.of_host)
+        case "unsupported-operator":
+            return _wrong_operands(found)
+        case "invalid-assignment":
+            return "read-only" in found.message or "values to unpack" in found.message
+        case "redundant-condition":
+            return "`CoroutineType[" in found.message
+        case "import-not-found":
+            return _wrong_import(quoted[-2:], cell.site)
+        case "invalid-await":
+            return not any(map(_AWAITABLE.search, quoted))
+        case _:
+            return True
+
+
+def split(text: str, by: str = " | ") -> list[str]:
+    """The parts of a type on its outermost level."""
+    parts, depth, begin = list[str](), 0, 0
+    for i, char in enumerate(text):
+        depth += (char in "[(") - (char in "])")
+        if depth == 0 and text.startswith(by, i):
+            parts.append(text[begin:i])
+            begin = i + len(by)
+    return [*parts, text[begin:]]
+
+
+def _head(text: str) -> str:
+    return text.strip("() ").partition("[")[0].lstrip("_")
+
+
+def _wrong_argument(found: Diagnostic) -> bool:
+    told = _FOUND.search(found.message)
+    if told is None:
+        return False
+    expected, given = told[1], told[2]
+    is_function = given.startswith(("(", "def ", "bound method", "Overload", "["))
+    if len(split(given)) > 1 or (is_function and " | " in given):
+        return False
+    heads = {_head(part) for one in split(expected) for part in split(one, " & ")}
+    if " | " in given and _head(given) in heads:
+        return False
+    if found.of_host:
+        return True
+    if any("/c_" in file for file, _, _ in found.related):  # a function of the cell's own: its annotations are notes
+        return False
+    return "CoroutineType[" in given or (_head(given) in _ATOMS and not expected.startswith("("))
+
+
+def _wrong_operands(found: Diagnostic) -> bool:
+    types = [t for _, _, text in found.related for t in _QUOTED.findall(text)] or _QUOTED.findall(found.message)[1:2]
+    if any(len(split(t)) > 1 for t in types):
+        return False
+    heads = {_head(t) for t in types}
+    return not (len(heads) == 1 and heads <= _CONTAINERS)
+
+
+def _wrong_import(names: list[str], site: Sequence[Path] | None) -> bool:
+    """Of the standard library, or of no package at all where the guest's packages are known."""
+    top = names[0].partition(".")[0] if names else ""
+    if top in sys.stdlib_module_names:
+        return True
+    if site is None or not top:
+        return False
+    return not any(path.name.partition(".")[0] == top for folder in site for path in folder.glob(f"{top}*"))
+
+
+def nodes_at(tree: ast.Module, line: int, column: int, end_line: int, end_column: int) -> Iterator[ast.AST]:
+    """The nodes inside a range of characters; lines from 1."""
+    for node in ast.walk(tree):
+        at = getattr(node, "lineno", None)
+        if at is not None and (line, column) <= (at, _column(node)) and _end(node) <= (end_line, end_column):
+            yield node
+
+
+def _column(node: ast.AST) -> int:
+    return int(getattr(node, "col_offset", 0))
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return int(getattr(node, "end_lineno", 0) or 0), int(getattr(node, "end_col_offset", 0) or 0)
+
+
+def _is_shared(found: Diagnostic, cell: Cell) -> bool:
+    if not cell.shared or found.rule in ("unresolved-reference", "invalid-syntax"):
+        return False
+    inside = nodes_at(cell.tree, found.line, found.column, found.end_line, found.end_column)
+    return any(isinstance(node, ast.Name) and node.id in cell.shared for node in inside)
+
+
+def _is_for_notebooks(found: Diagnostic, tree: ast.Module) -> bool:
+    """What a module may not have and a cell may: `await` outside of functions; `__future__` after our own header."""
+    inside = list(nodes_at(tree, found.line, found.column, found.end_line, found.end_column))
+    if any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in inside):
+        return True
+    functions = [n for n in ast.walk(tree) if isinstance(n, _IN_FUNCTIONS)]
+    at = (found.line, found.column)
+    if any((f.lineno, f.col_offset) <= at < _end(f) for f in functions):
+        return False
+    return any(isinstance(node, _ASYNC) for outer in inside for node in ast.walk(outer))

@@ -1,0 +1,97 @@
+"""The scope's signatures, looked up by where they stand in its stub module or by what a message calls them."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Iterator
+
+_ALIASES = re.compile(r"\b_as_|\b_(?:builtins|typing|abc|[a-z_]+)\.(?=\w)")
+_CONTAINERS = re.compile(r"\b_(list|dict|set)\[")
+_CALLED = re.compile(r"(?:bound method|function|constructor|parameter \S+ of|of) `([\w.]+)`")
+_MISSING = re.compile(r"(?:Object of type|Class|Attribute `\w+` is not defined on) `(?:type\[)?(\w+)")
+_ATTRIBUTE = re.compile(r"has no attribute `(\w+)`")
+_NAME = re.compile(r"Name `(\w+)` used when not defined")
+
+
+def readable(text: str) -> str:
+    """Stub text, or a message about it, as a person would write it."""
+    return _CONTAINERS.sub(r"\1[", _ALIASES.sub("", text))
+
+
+class Signatures:
+    """What a stub module says of functions."""
+
+    def __init__(self, stub: str) -> None:
+        self._lines: dict[int, str] = {}
+        self._named: dict[str, str] = {}
+        self._members: dict[str, dict[str, str]] = {}
+        self._exported: dict[str, str] = {}
+        tree = ast.parse(stub)
+        exported: set[str] = set()
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
+                exported = {str(e.value) for e in node.value.elts if isinstance(e, ast.Constant)}
+            elif isinstance(node, ast.ClassDef):
+                self._read_class(node)
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                self._keep(node, node.name, node.name)
+            elif isinstance(node, ast.AnnAssign):
+                self._named[ast.unparse(node.target)] = readable(ast.unparse(node))
+        self._exported = {name: self._named.get(name, name) for name in exported}
+
+    def _read_class(self, node: ast.ClassDef) -> None:
+        members = self._members.setdefault(node.name, {})
+        for base in node.bases:
+            members |= self._members.get(ast.unparse(base), {})
+        for inner in node.body:
+            if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+                title = node.name if inner.name == "__init__" else inner.name
+                members[inner.name] = self._keep(inner, f"{node.name}.{inner.name}", title)
+                if inner.name == "__init__":
+                    self._named[node.name] = members[inner.name]
+            elif isinstance(inner, ast.AnnAssign | ast.Assign):
+                target = inner.target if isinstance(inner, ast.AnnAssign) else inner.targets[0]
+                members[ast.unparse(target)] = readable(ast.unparse(inner)).removesuffix(" = ...")
+
+    def _keep(self, node: ast.FunctionDef | ast.AsyncFunctionDef, key: str, title: str) -> str:
+        text = readable(_signature(node, title))
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+            self._lines[line] = text
+        self._named[key] = text
+        return text
+
+    def at(self, line: int) -> str:
+        """Of the function that stands on that line, counted from 1."""
+        return self._lines.get(line, "")
+
+    def meant(self, message: str) -> str:
+        """Of the function that a message names, or of what comes nearest to a name that is not there."""
+        called = _CALLED.search(message)
+        if called and called[1] in self._named:
+            return self._named[called[1]]
+        attribute, owner = _ATTRIBUTE.search(message), _MISSING.search(message)
+        if attribute and owner:
+            members = self._members.get(owner[1], {})
+            return next((members[name] for name in _near(attribute[1], members)), "")
+        name = _NAME.search(message)
+        if name:
+            return next((self._exported[near] for near in _near(name[1], self._exported)), "")
+        return ""
+
+
+def _near(name: str, known: dict[str, str]) -> Iterator[str]:
+    lowered = {other.lower(): other for other in known if not other.startswith("_")}
+    for close in difflib.get_close_matches(name.lower(), lowered, 1, 0.6):
+        yield lowered[close]
+
+
+def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef, title: str) -> str:
+    args = node.args
+    first = args.posonlyargs or args.args
+    if first and first[0].arg in ("self", "cls") and first[0].annotation is None:
+        del first[0]
+    gives = "" if node.returns is None or node.name == "__init__" else f" -> {ast.unparse(node.returns)}"
+    head = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
+    return f"{head}{title}({ast.unparse(args)}){gives}"
