@@ -84,7 +84,7 @@ class Runtime:
         self.session = None if store is None else check_id(session or uuid.uuid4().hex[:12])
         self._host = ScopeHost(self.scope, session=self.session or "")
         self._sandbox: Sandbox | None = None if isinstance(sandbox, str) else sandbox
-        self._wanted = sandbox
+        self._wanted: Literal["auto", "process"] | Sandbox = sandbox
         self._packages = packages
         self._where = Path(workspace) if workspace is not None else None
         self._required = frozenset(require)
@@ -125,7 +125,7 @@ class Runtime:
         if self._sandbox is None:
             self._sandbox = await self._process_sandbox()
         if self._store is not None:
-            self._journal = open_journal(self._store) if isinstance(self._store, str | Path) else self._store
+            self._journal = open_journal(str(self._store)) if isinstance(self._store, str | Path) else self._store
             if self._beginning == "resume":
                 self._journal.facts(self.session or "")  # told before anything is made that would be left over
         self._workspace = await asyncio.to_thread(self._find_workspace)
@@ -251,7 +251,7 @@ async def replay(
 
     Gives `same`, or the first difference: the cell, the line, what is recorded, and what came instead.
     """
-    journal = open_journal(store) if isinstance(store, str | Path) else store
+    journal = open_journal(str(store)) if isinstance(store, str | Path) else store
     host = ScopeHost(Scope())
     chosen = sandbox
     try:

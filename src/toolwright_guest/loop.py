@@ -23,8 +23,8 @@ from toolwright_guest.waits import Waits
 
 # Code that spins on `sleep(0)` until an answer comes must still get it.
 SPINS = 64
-# In a journaled session it waits then, the longer the longer it spins, for a message or for so many seconds.
-SHORTEST_S, LONGEST_S = 0.001, 0.05
+# In a journaled session looking for it is a call to the host: the longer nothing comes, the more turns go before it.
+MOST_SPINS = 4096
 
 # takes a message, and the loop that it came to
 Deliver = Callable[[Any, "GuestLoop | None"], None]
@@ -46,7 +46,7 @@ class DoorSelector(selectors.PollSelector):
         self._before_waiting = before_waiting
         self._fd = -1
         self._found: list[Any] = []
-        self._spins = 0
+        self._spins, self._patience = 0, SPINS
         self.mailbox = Mailbox()
         self.waits = Waits(door, self.mailbox)
 
@@ -71,32 +71,34 @@ class DoorSelector(selectors.PollSelector):
         return self._found
 
     def _select_by_messages(self, timeout: float | None) -> list[Any]:
-        if timeout is None or timeout > 0:
-            self._spins = 0
+        if timeout is None:
+            self.woken()
+        elif timeout > 0:
+            self.woken()
+            self.waits.ask(timeout)
         else:
             self._spins += 1
-            if self._spins % SPINS:
+            if self._spins < self._patience:
                 return []
-            timeout = min(SHORTEST_S * 2 ** (self._spins // SPINS - 1), LONGEST_S)
-        if timeout is not None:
-            self.waits.ask(timeout)
+            self._spins, self._patience = 0, min(self._patience * 2, MOST_SPINS)
+            self.waits.look()
         self._found = []
         if len(_threads) > 1 or not self._door.asking:
             self._before_waiting()
         message = self._door.receive(self.mailbox, self._poll)
         if message is not None:
             if message[0][0] != "a" or message[0][1] not in self.waits:
-                self._spins = 0
+                self.woken()
             self._deliver(message)
         return self._found
 
     def woken(self) -> None:
-        """By a message that was taken in its place."""
-        self._spins = 0
+        """It does not spin: a message came, or it waits for one."""
+        self._spins, self._patience = 0, SPINS
 
     def settle(self, waiting: bool) -> None:
         """A cell is over; `waiting`: timers are left. Else the next begins as it would in a guest that was restored."""
-        self._spins = 0
+        self.woken()
         if not waiting:
             self.waits.give_up()
 

@@ -23,11 +23,17 @@ class Waits:
     def ask(self, seconds: float) -> None:
         """See to it that a message comes within `seconds`."""
         due = clock.after(seconds)
-        if any(earlier <= due for earlier in self._due.values()):
-            return
+        if not any(earlier <= due for earlier in self._due.values()):
+            self._start(clock.until(due), due)
+
+    def look(self) -> None:
+        """See to it that a message comes at once."""
+        self._start(0, clock.after(0))
+
+    def _start(self, seconds: float, due: int) -> None:
         if len(self._due) >= MOST:
             self._cancel(max(self._due, key=lambda number: self._due[number]))
-        length = {"t": [clock.until(due)]}
+        length = {"t": [seconds]}
         number = self._door.start(self._mailbox, "sleep", 0, "", length, [], paths.current().wait())
         self._due[number] = due
 

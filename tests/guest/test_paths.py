@@ -54,7 +54,8 @@ def test_a_task_made_with_a_context_of_its_own_has_a_path() -> None:
 
 def test_a_loop_of_the_cells_own_counts_on_below_its_cell() -> None:
     cell = "import asyncio\nasync def one():\n    await aget(1)\nasyncio.run(one())\nasyncio.run(one())\nget(1)"
-    assert paths(cell) == ["1.1#1", "1.2#1", "1#1"]
+    # the two between them are asyncio's own: they close what the first loop left open
+    assert paths(cell) == ["1.1#1", "1.4#1", "1#1"]
 
 
 def test_a_callback_counts_below_the_path_it_came_with() -> None:
@@ -87,8 +88,7 @@ def test_what_begins_in_a_block_has_its_prefix() -> None:
     await asyncio.create_task(aget(3))
     thread = threading.Thread(target=get, args=(4,))
     thread.start()
-    while thread.is_alive():
-        await asyncio.sleep(0)
+    thread.join()
     inner = paths.block()
     get(5)
     inner.close()
@@ -101,8 +101,7 @@ def test_what_begins_in_a_block_has_its_prefix() -> None:
     other.close()
     get(9)
     """
-    found = [path for path in paths(cell) if ":" not in path]
-    assert found == ["1#1", "1+1#1", "1+1.1#1", "1+1~1#1", "1+1+1#1", "1+1#2", "1#2", "1+2#1", "1#3"]
+    assert paths(cell) == ["1#1", "1+1#1", "1+1.1#1", "1+1~1#1", "1+1+1#1", "1+1#2", "1#2", "1+2#1", "1#3"]
 
 
 def test_a_generator_that_the_collector_ends_moves_no_number() -> None:
@@ -135,7 +134,7 @@ def test_a_path_stays_short_however_deep_the_tasks_nest() -> None:
             await asyncio.create_task(down(n - 1))
     await down(300)
     """
-    found = paths(cell)
+    found = [path for path in paths(cell) if ":" not in path]
     assert len(set(found)) == 301
     assert max(map(len, found)) < 250
     assert all(path.startswith("1") for path in found)

@@ -196,6 +196,15 @@ async def test_reveal_reaches_a_guest_that_has_threads_beside_its_call() -> None
         assert await run == "live"
 
 
+async def test_programs_that_the_guest_starts_see_what_it_sees() -> None:
+    look = "import subprocess\nsubprocess.run(['/bin/ls'], capture_output=True, text=True, check=True).stdout.split()"
+    async with covered(Limits(processes=2, wall_s=PATIENCE_S)) as session:
+        (session.scratch / "copy.txt").write_text("copy")
+        assert await session.value(look) == ["copy.txt"]
+        await session.interpreter.reveal()
+        assert await session.value(look) == ["live.txt"]
+
+
 async def test_a_file_that_is_open_in_the_scratch_stays_there() -> None:
     async with covered() as session:
         await session.value("f = open('log', 'w+')\nf.write('before')")

@@ -512,7 +512,8 @@ async def test_what_came_back_stays_whatever_the_guest_lets_go_of() -> None:
 async def test_an_object_that_the_process_still_has_is_that_object_for_the_next_guest() -> None:
     first = Life({"db": sqlite3.connect(":memory:", check_same_thread=False)})
     number = await first.handle("call", first.name("db"), "execute", "select 1")
-    first.open(first)
+    for _ in range(3):
+        first.open(first)
     assert await first.ask("call", number, "fetchall") == [{"t": [1]}]
     first.host.close()
 

@@ -136,10 +136,11 @@ class TypeChecker:
             asking = _Asking(server, file)
             told = [d for d in found if d.line > 0 and await self._is_told(d, cell, asking)]
             told += [d for d in await _pending(cell, asking) if d.line not in {other.line for other in told}]
+            called = {d: await _called(d, cell, asking) for d in told if d.rule == "unused-awaitable"}
         finally:
             server.tell("textDocument/didClose", {"textDocument": {"uri": file}})
         told.sort(key=lambda d: (d.line, d.column))
-        return tuple(_mistake(d, code, self._signatures) for d in told)
+        return tuple(_mistake(d, code, self._signatures, called.get(d, "")) for d in told)
 
     async def _is_told(self, found: Diagnostic, cell: Cell, asking: _Asking) -> bool:
         if self._rules == "all":
@@ -218,8 +219,7 @@ async def _pending(cell: Cell, asking: _Asking) -> list[Diagnostic]:
         if told and awaits.is_pending(place, told):
             node = place.node
             what = ast.unparse(node)
-            called = " ".join(told.partition("(")[0].split()[-1:])
-            about = f" of `{called}`" if isinstance(node, ast.Call) else ""
+            about = f" of `{_title(told)}`" if isinstance(node, ast.Call) else ""
             found.append(
                 Diagnostic(
                     rule="missing-await",
@@ -231,6 +231,18 @@ async def _pending(cell: Cell, asking: _Asking) -> list[Diagnostic]:
                 )
             )
     return found
+
+
+async def _called(found: Diagnostic, cell: Cell, asking: _Asking) -> str:
+    """The function whose call a diagnostic is about."""
+    inside = nodes_at(cell.tree, found.line, found.column, found.end_line, found.end_column)
+    call = next((node for node in inside if isinstance(node, ast.Call)), None)
+    return _title(await asking.about(call)) if call is not None else ""
+
+
+def _title(told: str) -> str:
+    """The function's name in what is known of it: `bound method Contacts.get(…) -> …`."""
+    return " ".join(told.partition("(")[0].split()[-1:])
 
 
 async def _is_none(found: Diagnostic, cell: Cell, asking: _Asking) -> bool:
@@ -285,7 +297,7 @@ def _diagnostic(item: dict[str, Any]) -> Diagnostic:
     )
 
 
-def _mistake(found: Diagnostic, code: str, signatures: Signatures) -> Mistake:
+def _mistake(found: Diagnostic, code: str, signatures: Signatures, called: str) -> Mistake:
     lines = code.splitlines() or [""]
     source = lines[min(found.line, len(lines)) - 1]
     raw = source.encode(errors="replace")
@@ -300,7 +312,7 @@ def _mistake(found: Diagnostic, code: str, signatures: Signatures) -> Mistake:
         column=column,
         rule=found.rule,
         message=message,
-        signature=signatures.at(found.of_host) or signatures.meant(found.message),
+        signature=signatures.at(found.of_host) or signatures.named(called) or signatures.meant(found.message),
         source=source,
         width=max(1, end - column),
     )

@@ -26,7 +26,8 @@ _CONTAINERS = frozenset(("list", "dict", "set", "frozenset", "tuple", "defaultdi
 _ATOMS = frozenset(("Literal", "int", "str", "float", "bytes", "bool", "list", "dict", "set", "tuple"))
 _AWAITABLE = re.compile(r"\b(?:CoroutineType|Coroutine|Awaitable|Future|Task)\[")
 _IN_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_ASYNC = (ast.Await, ast.AsyncFor, ast.AsyncWith, ast.comprehension)
+_ASYNC = (ast.Await, ast.AsyncFor, ast.AsyncWith)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,4 +172,7 @@ def _is_for_notebooks(found: Diagnostic, tree: ast.Module) -> bool:
     at = (found.line, found.column)
     if any((f.lineno, f.col_offset) <= at < _end(f) for f in functions):
         return False
-    return any(isinstance(node, _ASYNC) for outer in inside for node in ast.walk(outer))
+    if any(isinstance(node, _ASYNC) for outer in inside for node in ast.walk(outer)):
+        return True
+    around = (n for n in ast.walk(tree) if isinstance(n, _COMPREHENSIONS) and (n.lineno, n.col_offset) <= at < _end(n))
+    return any(part.is_async for node in around for part in node.generators)

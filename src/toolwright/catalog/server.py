@@ -76,7 +76,12 @@ class Server:
 
     def _begin(self) -> None:
         root = self.root.as_uri()
-        document = {"diagnostic": {"relatedInformation": True}, "hover": {"contentFormat": ["plaintext"]}}
+        related = {"relatedInformation": True}
+        document = {
+            "diagnostic": related,
+            "publishDiagnostics": related,
+            "hover": {"contentFormat": ["plaintext"]},
+        }
         self.ask(
             "initialize",
             {

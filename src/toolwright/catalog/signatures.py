@@ -12,6 +12,7 @@ _CONTAINERS = re.compile(r"\b_(list|dict|set)\[")
 _CALLED = re.compile(r"(?:bound method|function|constructor|parameter \S+ of|of) `([\w.]+)`")
 _MISSING = re.compile(r"(?:Object of type|Class|Attribute `\w+` is not defined on) `(?:type\[)?(\w+)")
 _ATTRIBUTE = re.compile(r"has no attribute `(\w+)`")
+LONGEST = 500
 _NAME = re.compile(r"Name `(\w+)` used when not defined")
 
 
@@ -66,6 +67,10 @@ class Signatures:
         """Of the function that stands on that line, counted from 1."""
         return self._lines.get(line, "")
 
+    def named(self, name: str) -> str:
+        """Of a function by its name, with that of its class: `Contacts.get`."""
+        return self._named.get(name, "")
+
     def meant(self, message: str) -> str:
         """Of the function that a message names, or of what comes nearest to a name that is not there."""
         called = _CALLED.search(message)
@@ -94,4 +99,27 @@ def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef, title: str) -> str:
         del first[0]
     gives = "" if node.returns is None or node.name == "__init__" else f" -> {ast.unparse(node.returns)}"
     head = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
-    return f"{head}{title}({ast.unparse(args)}){gives}"
+    text = f"{head}{title}({', '.join(_parameters(args))}){gives}"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _parameters(args: ast.arguments) -> Iterator[str]:
+    placed = [*args.posonlyargs, *args.args]
+    defaults: list[ast.expr | None] = [None] * (len(placed) - len(args.defaults)) + list(args.defaults)
+    for number, (arg, default) in enumerate(zip(placed, defaults, strict=True), start=1):
+        yield _parameter(arg, default)
+        if number == len(args.posonlyargs):
+            yield "/"
+    if args.vararg:
+        yield f"*{_parameter(args.vararg, None)}"
+    elif args.kwonlyargs:
+        yield "*"
+    for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        yield _parameter(arg, default)
+    if args.kwarg:
+        yield f"**{_parameter(args.kwarg, None)}"
+
+
+def _parameter(arg: ast.arg, default: ast.expr | None) -> str:
+    text = arg.arg if arg.annotation is None else f"{arg.arg}: {ast.unparse(arg.annotation)}"
+    return text if default is None else f"{text} = {ast.unparse(default)}"

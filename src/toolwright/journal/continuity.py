@@ -66,7 +66,7 @@ class Continuity:
         self._workspace = workspace
         self._limits = limits
         self._say = say
-        self._trees = Trees(session.journal, session.id)
+        self._trees = Trees(session.journal, session.id, limits)
         self._interpreter: Interpreter | None = None
         self._scratch: Workspace | None = None
         self._cut_off: CellRow | None = None

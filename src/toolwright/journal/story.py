@@ -12,7 +12,7 @@ from typing import Any
 
 from toolwright.doors import Call, Made, Origin
 from toolwright.journal.rows import CellRow, Checkpoint, Facts, Reading, Row
-from toolwright_guest.wire import Packed
+from toolwright_guest.wire import Packed, type_of
 
 NAMES = "names"  # the verb of a row that holds names which were bound after the session began
 
@@ -112,8 +112,8 @@ def _in_state(cell: CellRow) -> bool:
 
 def names_of(packed: Packed) -> tuple[str, ...]:
     """The names in a packed set of names."""
-    tree: dict[str, Any] = packed.tree if isinstance(packed.tree, dict) else {}
-    return tuple(tree.get("m", ()))
+    tree: Any = packed.tree
+    return tuple(tree["m"]) if type_of(tree) is dict and "m" in tree else ()
 
 
 def call_of(row: Row) -> Call:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from toolwright.doors import Call
 from toolwright.journal.rows import Row
-from toolwright_guest.wire import Packed
+from toolwright_guest.wire import Packed, type_of
 
 LONGEST = 200
 _NAMED = ("call", "new", "op")
@@ -18,14 +18,11 @@ def shown(title: str, call: Call | Row) -> str:
 
 
 def _arguments(packed: Packed) -> str:
-    match plain(packed):
-        case (tuple() as args, dict() as kwargs):
-            pairs = cast("dict[str, Any]", kwargs).items()
-            parts = [*map(repr, cast("tuple[Any, ...]", args)), *(f"{k}={v!r}" for k, v in pairs)]
-        case tuple() as args:
-            parts = [*map(repr, cast("tuple[Any, ...]", args))]
-        case other:
-            parts = [repr(other)]
+    given: Any = plain(packed)
+    if type_of(given) is tuple and len(given) == 2 and list(map(type_of, given)) == [tuple, dict]:
+        parts = [*map(repr, given[0]), *(f"{name}={value!r}" for name, value in given[1].items())]
+    else:
+        parts = [repr(one) for one in (given if type_of(given) is tuple else (given,))]
     text = ", ".join(parts)
     return f"({text})" if len(text) <= LONGEST else f"({text[:LONGEST]}…)"
 
@@ -41,19 +38,15 @@ class _Word(str):
 
 
 def _plain(tree: Any, blobs: list[Any]) -> Any:
-    if isinstance(tree, list):
-        return [_plain(item, blobs) for item in cast("list[Any]", tree)]
-    if not isinstance(tree, dict):
+    if type_of(tree) is list:
+        return [_plain(item, blobs) for item in tree]
+    if type_of(tree) is not dict or len(tree) != 1:
         return tree
-    ((tag, body),) = cast("dict[str, Any]", tree).items()
+    ((tag, body),) = tree.items()
     if tag == "t":
         return tuple(_plain(item, blobs) for item in body)
     if tag == "m":
         return {key: _plain(value, blobs) for key, value in body.items()}
-    if tag == "h":
-        return _Word(f"<object {body}>")
-    if tag in ("b", "B", "S") and isinstance(body, int) and body < len(blobs):
+    if tag in ("b", "B", "S") and body < len(blobs):
         return _Word(f"<{len(blobs[body])} bytes>")
-    if tag == "g":
-        return _Word(f"<function {body[2]}>")
-    return _Word(f"<{tag}>")
+    return _Word(f"<object {body}>" if tag == "h" else f"<function {body[2]}>" if tag == "g" else f"<{tag}>")

@@ -15,8 +15,8 @@ from toolwright.sandboxes.exits import GONE
 from toolwright.sandboxes.files import FileEntry, Files
 from toolwright.sandboxes.jail import GUEST_UID, LAYERS, STANDARD
 from toolwright.sandboxes.packages import Environment, environment
-from toolwright.sandboxes.placing import place
 from toolwright.sandboxes.passing import Passing
+from toolwright.sandboxes.placing import place
 from toolwright.sandboxes.probe import Finding, Report
 from toolwright.sandboxes.probe import probe as probe_layers
 from toolwright.sandboxes.process import ProcessSandbox

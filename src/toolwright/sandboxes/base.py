@@ -104,9 +104,10 @@ class Interpreter(Protocol):
     """A live Python with its names. One cell at a time.
 
     `run` never raises for what guest code did: a crash, a limit and an exception are outcomes. Cancelling the task that
-    awaits `run` ends the guest at once and cancels its host calls. Where the session is journaled, `at` is the
-    guest's clock when the cell begins, and `seed` what it draws randomness from, if not from what it began with. `alive` turns False when the guest has ended; its names are gone then, `reason` says why
-    if the host ended it, and `run` raises `UsageError`.
+    awaits `run` ends the guest at once and cancels its host calls. Where the session is journaled, `at` is the guest's
+    clock when the cell begins, and `seed` what it draws randomness from, if not from what it began with. `alive` turns
+    False when the guest has ended; its names are gone then, `reason` says why if the host ended it, and `run` raises
+    `UsageError`.
 
     `reveal` takes the scratch away, between two cells or while a call is under way, and removes it if it was made by
     `Workspace.create`: from then on the guest is in the live workspace, in the same directory of it where there is one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -10,7 +11,7 @@ import typing
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from toolwright.scope.annotations import ANY, Speller, Where, is_standard, names_of
+from toolwright.scope.annotations import ANY, Speller, Where, is_standard, names_of, read
 from toolwright.scope.attributes import assigned, is_open
 from toolwright.scope.classes import MIXINS, enum_base, field_names, is_builtin, is_model, kind_of
 from toolwright.scope.members import Member, is_async, members, operators
@@ -88,8 +89,22 @@ def signature_parts(speller: Speller, function: Any, where: Where, *, bound: boo
         last = p.kind
     if last == inspect.Parameter.POSITIONAL_ONLY:
         parts.append("/")
-    gives = speller.spell(found.return_annotation, dataclasses.replace(where, names=names))
-    return ", ".join(parts), gives
+    returned = dataclasses.replace(where, names=names)
+    gives = _managed(speller, function, found.return_annotation, returned)
+    return ", ".join(parts), gives or speller.spell(found.return_annotation, returned)
+
+
+def _managed(speller: Speller, function: Any, hint: Any, where: Where) -> str:
+    """What a generator gives that `contextmanager` made a context manager of; "" for every other function."""
+    function = getattr(function, "__func__", function)
+    if not hasattr(function, "__wrapped__") or getattr(function, "__globals__", None) is not vars(contextlib):
+        return ""
+    if isinstance(hint, str):
+        hint = read(hint, where.names)
+    item = speller.spell((*typing.get_args(hint), Any)[0], where)
+    speller.imports.add("contextlib")
+    kind = "AbstractAsyncContextManager" if inspect.isasyncgenfunction(function.__wrapped__) else "AbstractContextManager"
+    return f"_contextlib.{kind}[{item}]"
 
 
 def _parameter(speller: Speller, p: inspect.Parameter, where: Where) -> str:

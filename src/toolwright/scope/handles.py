@@ -83,6 +83,11 @@ class Handles:
     def find(self, handle: int) -> Held | None:
         return self._by_number.get(handle)
 
+    def unbound(self) -> dict[int, Any]:
+        """What is held that has no name in the scope, by number."""
+        with self._lock:
+            return {number: held.value for number, held in self._by_number.items() if not held.bound}
+
     def known(self, value: Any) -> Held | None:
         return self._by_id.get(id(value))
 

@@ -67,11 +67,11 @@ class ScopeHost:
         if self._worker.busy:  # with a call of the last guest that does not return: this one does not wait for it
             self._worker.close()
             self._worker = Worker("toolwright-host-calls")
+        here = self._revivals.here()
         self._revivals.stop()
-        former = self._handles
         known = () if lineage is None else lineage.known()
         first = max((made.number for made in known), default=0) + 1
-        self._begin(known, 1 if lineage is None else max(first, former.next))
+        self._begin(known, 1 if lineage is None else max(first, self._handles.next))
         self._lender.guest = guest
         self._values.frame_kinds = libraries
         for name, cls in self._scope.classes():
@@ -80,7 +80,7 @@ class ScopeHost:
             return self._names(None, ())
         objects = [made for made in known if made.number > 0]
         beginning = self._names(lineage, objects)
-        self._revivals.expect(lineage, objects, former)
+        self._revivals.expect(lineage, objects, here)
         if self._revivals:
             self._lender.revive = self._reviver(asyncio.get_running_loop())
         return beginning
@@ -159,7 +159,7 @@ class ScopeHost:
             cell=call.cell,
             path=call.path,
             session=self._session,
-            idempotency_key=key_of(self._secret, call.path or f"#{number}"),
+            idempotency_key=key_of(self._secret, call.path if self._session and call.path else f"#{number}"),
         )
 
     def _current_undo(self, call: Call, number: int) -> CurrentCall:

@@ -48,12 +48,15 @@ class Revivals:
     def __bool__(self) -> bool:
         return bool(self._lost)
 
-    def expect(self, lineage: Lineage, known: Iterable[Made], former: Handles) -> None:
+    def expect(self, lineage: Lineage, known: Iterable[Made], here: dict[int, Any]) -> None:
         """Objects that nothing stands behind, now that the names of the scope are bound again."""
         self.lineage = lineage
         self._lost = {made.number: made for made in known if self._handles.find(made.number) is None}
-        found = ((number, former.find(number)) for number in self._lost)
-        self._here = {number: held.value for number, held in found if held is not None}
+        self._here = {number: value for number, value in here.items() if number in self._lost}
+
+    def here(self) -> dict[int, Any]:
+        """What this process has of the objects that its guest knows, for the next guest of the session."""
+        return {**self._here, **self._handles.unbound()}
 
     def made(self, number: int) -> Made | None:
         return self._lost.get(number)
@@ -82,7 +85,8 @@ class Revivals:
         return self.lineage.origin(number) if self.lineage is not None else None
 
     def stop(self) -> None:
-        """The session ends: nobody waits any longer."""
+        """The guest has ended: nobody waits any longer."""
+        self._here.clear()
         for task in self._under_way.values():
             task.cancel()
 
