@@ -7,9 +7,9 @@ import socket
 import subprocess
 import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
-from benchmarks.processes import leaves
+from benchmarks.processes import leaves, placed
 from benchmarks.results import Check
 from benchmarks.run import Run, median
 from toolwright import Limits, Runtime
@@ -58,9 +58,9 @@ async def measure(run: Run) -> list[Check]:
             (await rt.execute("1")).unwrap()
             others = [echo, *leaves(os.getpid())]
             if len(cores) > 1:
-                with _placed(others, cores[0], cores[1]):
+                with placed(others, cores[0], cores[1]):
                     found += await _placement(run, rt, conn, "a core each", (ASYNC_TARGET, SYNC_TARGET))
-            with _placed(others, cores[0], cores[0]):
+            with placed(others, cores[0], cores[0]):
                 found += await _placement(run, rt, conn, "both on one core", (ASYNC_TARGET, SYNC_TARGET))
     return found
 
@@ -93,21 +93,6 @@ async def _placement(
         )
         for what, own, target in lines
     ]
-
-
-@contextmanager
-def _placed(others: list[int], ours: int, theirs: int) -> Generator[None]:
-    """This process on one core, the others on another; afterwards anywhere again."""
-    anywhere = os.sched_getaffinity(0)
-    own = [int(thread) for thread in os.listdir("/proc/self/task")]
-    try:
-        for pid, core in [*((thread, ours) for thread in own), *((pid, theirs) for pid in others)]:
-            os.sched_setaffinity(pid, {core})
-        yield
-    finally:
-        for pid in [*own, *others]:
-            with suppress(ProcessLookupError):
-                os.sched_setaffinity(pid, anywhere)
 
 
 @contextmanager

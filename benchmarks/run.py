@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 
 from rich.console import Console
@@ -52,6 +55,14 @@ class Run:
             yield number
             self._progress.advance(task)
 
+    @contextmanager
+    def directory(self) -> Generator[Path]:
+        """A directory for databases, removed at the end. Below the cache: `/tmp` is memory on many machines."""
+        base = self.cache / "benchmarks"
+        base.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix="files-", dir=base, ignore_cleanup_errors=True) as path:
+            yield Path(path)
+
     async def python(self) -> str:
         """The interpreter that guests run on, the one below the virtual environment."""
         return str((await environment(None, cache=self.cache)).python)
@@ -59,6 +70,18 @@ class Run:
 
 def median(values: Sequence[float]) -> float:
     return statistics.median(values)
+
+
+def file_system(path: Path) -> str:
+    """The kind of file system that a path is on, as the kernel names it."""
+    place = str(path.resolve())
+    found: tuple[str, str] = "", "unknown"
+    with open("/proc/self/mounts", encoding="utf-8", errors="replace") as mounts:
+        for line in mounts:
+            _, where, kind, *_ = line.split()
+            if place == where or place.startswith(f"{where.rstrip('/')}/"):
+                found = max(found, (where, kind), key=lambda each: len(each[0]))
+    return found[1]
 
 
 def started(*argv: str) -> float:

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-LONGEST = 200  # characters of a prefix; a deeper one is told by its hash
+LONGEST = 200  # characters of a prefix; what is deeper than its last block is told by a hash
 
 _threads: dict[int, Any] = vars(threading)["_active"]
 _start = threading.Thread.start
@@ -34,9 +34,7 @@ class Path:
     __slots__ = ("_blocks", "_calls", "_tasks", "_threads", "_waits", "line", "prefix")
 
     def __init__(self, prefix: str, line: int = 0) -> None:
-        if len(prefix) > LONGEST:
-            prefix = f"{prefix[:20]}*{hashlib.sha256(prefix.encode()).hexdigest()[:40]}"
-        self.prefix = prefix
+        self.prefix = prefix if len(prefix) <= LONGEST else _shortened(prefix)
         self.line = line  # of the cell, where it was made
         self._calls = itertools.count(1)
         self._tasks = itertools.count(1)
@@ -163,6 +161,18 @@ def _submit_work(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
 def _work(path: Path, fn: Any, args: Any, kwargs: Any) -> Any:
     with _within(path):
         return fn(*args, **kwargs)
+
+
+def _shortened(prefix: str) -> str:
+    """The innermost block that it lies in stays readable: that is how one knows what belongs to a block."""
+    block = prefix.rfind("+")
+    end = block + 1
+    while 0 <= block and end < len(prefix) and prefix[end].isdigit():
+        end += 1
+    if block >= 0 and end == len(prefix):
+        return prefix  # a block itself; what lies between two of them is short
+    head = prefix[:end] if block >= 0 else prefix[:20]
+    return f"{head}*{hashlib.sha256(prefix.encode()).hexdigest()[:40]}"
 
 
 def _plain(name: str) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from tests.scope.lives import Guest, Handle, Life, Refused
@@ -333,12 +333,11 @@ async def test_a_call_that_is_cancelled_does_not_cancel_the_revival_that_others_
 
 
 async def test_a_database_cursor_is_lost_and_the_connection_is_not() -> None:
-    def connect() -> sqlite3.Connection:
-        return sqlite3.connect(":memory:", check_same_thread=False)
-
-    first = Life({"db": connect()})
+    one, two = (sqlite3.connect(":memory:", check_same_thread=False) for _ in range(2))
+    first = Life({"db": one})
     number = await first.handle("call", first.name("db"), "execute", "select 1")
-    second = first.resumed({"db": connect()})
+    one.close()
+    second = first.resumed({"db": two})
     told = await lost(second, "call", number, "fetchall")
     assert told == (
         f"HandleLost: Cursor#{number} came from db.execute(…) in cell 1 and did not outlive the process that made it; "
@@ -347,15 +346,24 @@ async def test_a_database_cursor_is_lost_and_the_connection_is_not() -> None:
     again = await second.handle("call", second.name("db"), "execute", "select 2")
     assert await second.ask("call", again, "fetchall") == [{"t": [2]}]
     second.host.close()
+    two.close()
 
 
 async def test_an_open_file_is_lost(tmp_path: Path) -> None:
+    opened: list[IO[str]] = []
+
+    def open_it() -> IO[str]:
+        opened.append((tmp_path / "a").open())
+        return opened[-1]
+
     (tmp_path / "a").write_text("text")
-    first = Life({"open_it": lambda: (tmp_path / "a").open()})
+    first = Life({"open_it": open_it})
     number = await first.handle("call", first.name("open_it"))
     assert await first.ask("call", number, "read", 2) == "te"
-    second = first.resumed({"open_it": lambda: (tmp_path / "a").open()})
+    opened[0].close()
+    second = first.resumed({"open_it": open_it})
     assert f"TextIOWrapper#{number} came from open_it() in cell 1" in await lost(second, "call", number, "read")
+    assert len(opened) == 1
     second.host.close()
 
 
@@ -510,12 +518,14 @@ async def test_what_came_back_stays_whatever_the_guest_lets_go_of() -> None:
 
 
 async def test_an_object_that_the_process_still_has_is_that_object_for_the_next_guest() -> None:
-    first = Life({"db": sqlite3.connect(":memory:", check_same_thread=False)})
+    db = sqlite3.connect(":memory:", check_same_thread=False)
+    first = Life({"db": db})
     number = await first.handle("call", first.name("db"), "execute", "select 1")
     for _ in range(3):
         first.open(first)
     assert await first.ask("call", number, "fetchall") == [{"t": [1]}]
     first.host.close()
+    db.close()
 
 
 async def test_a_class_that_is_not_imported_is_told() -> None:

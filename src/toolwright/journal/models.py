@@ -1,4 +1,4 @@
-"""`ReplayedModel`: the model's door under a journal. A reply that was paid for is given again; a new one is written down.
+"""`ReplayedModel`: the model's door under a journal. A reply that was paid for is given again, a new one written down.
 
 Requests are known by their order in the session. One that is not the recorded one raises `Diverged`.
 """

@@ -72,7 +72,7 @@ async def repeat(
     limits: Limits | None = None,
     on_cell: Callable[[CellRow], None] | None = None,
 ) -> Repeated:
-    """Run a recorded session again. `empty` is a host without any names; `on_cell` hears of each cell before it runs."""
+    """Run a recorded session again. `empty` is a host without names; `on_cell` hears of each cell before it runs."""
     story = Story(journal, session)
     cells = story.state
     rows = story.rows_of(cells)

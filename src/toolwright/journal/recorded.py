@@ -16,7 +16,7 @@ from toolwright.journal.words import shown
 
 
 class Recorded(Wrapper):
-    """Calls that only read are not written down before they are made: to make them again is what one would do anyway."""
+    """Calls that only read are not written down before they are made: one would make them again anyway."""
 
     def __init__(self, inner: Host, life: Life) -> None:
         super().__init__(inner)
@@ -41,6 +41,6 @@ class Recorded(Wrapper):
 def _unknown(title: str, call: Call) -> str:
     where = f"cell {call.cell}" + (f", line {call.line}" if call.line else "")
     return (
-        f"{shown(title, call)} had begun when the process died ({where}), and what came of it was not kept: it may have "
-        "happened or not. Find out before you call it again"
+        f"{shown(title, call)} had begun when the process died ({where}), and what came of it was not kept: it may "
+        "have happened or not. Find out before you call it again"
     )

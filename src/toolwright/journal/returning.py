@@ -1,4 +1,4 @@
-"""The way back under a journal: calls of host code into the guest are rows too, and are made again at the same point."""
+"""The way back under a journal: calls of host code into the guest are rows too, made again at the same point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session as its journal tells it: the cells that make up its state, the rows of their calls, where objects came from.
+"""A session as its journal tells it: the cells that make up its state, the rows of their calls, the lineage of objects.
 
 Read once, when a guest is to be brought back; a fork is read through its parents. It changes nothing.
 """
@@ -53,7 +53,7 @@ class Story:
 
     @cached_property
     def state(self) -> list[CellRow]:
-        """The cells whose code makes up the state, in order: not those that were ended from outside, nor undone ones."""
+        """The cells whose code makes up the state, in order: none that was ended from outside, none that was undone."""
         return [c for c in self.cells if c.status != "running" and _in_state(c)]
 
     @cached_property
@@ -78,7 +78,7 @@ class Story:
         return max(times)
 
     def names(self) -> list[tuple[Packed, tuple[str, ...]]]:
-        """What was bound, and under which names: at the beginning, and each time that a resumed session had new ones."""
+        """What was bound, and under which names: at the beginning, and when a resumed session had new ones."""
         later = [(r.value, tuple(r.name.split(","))) for r in self._rows.values() if r.verb == NAMES and r.value]
         return [(self.first.names, names_of(self.first.names)), *later]
 

@@ -1,0 +1,174 @@
+"""What a journal adds to a host call, beside what one bare SQLite commit adds in the same place of the same work.
+
+A journaled guest's clock stands still between deliveries, so the host's is read, by the method that is called: from one
+call of a loop to the next is what a call takes in all. Three sessions take turns: one without a journal, one without a
+journal whose method makes a commit of its own, and one with a journal.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.bare import BareDatabase, Synchronous, journaled_body
+from benchmarks.processes import leaves, placed
+from benchmarks.results import Check, shown
+from benchmarks.run import Run, file_system, median
+from toolwright import Limits, Runtime, operation
+
+TARGET = 2.0
+CELL = "for _ in range({times}):\n    {call}"
+CALLS = {
+    "await desk.add_soon(1, 2)": "`await desk.add(1, 2)`, an async method",
+    "await desk.look(1, 2)": "`await desk.look(1, 2)`, an async method with `reads=True`",
+    "desk.add(1, 2)": "`desk.add(1, 2)`, a sync method",
+}
+SIDES = ("plain", "commit", "journal")
+LEAST_S = 1e-9  # a difference of a few samples may be nothing at all
+
+
+class Desk:
+    """Host methods that note when they were called and, given a database, commit a row to it."""
+
+    def __init__(self, database: BareDatabase | None = None) -> None:
+        self.times: list[float] = []
+        self._database = database
+
+    async def add_soon(self, a: int, b: int) -> int:
+        return self.add(a, b)
+
+    @operation(reads=True)
+    async def look(self, a: int, b: int) -> int:
+        return self.add(a, b)
+
+    def add(self, a: int, b: int) -> int:
+        self.times.append(time.perf_counter())
+        if self._database is not None:
+            self._database.commit()
+        return a + b
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """One session, and the object that it calls."""
+
+    desk: Desk
+    rt: Runtime
+
+    async def calls(self, call: str, times: int) -> list[float]:
+        """Seconds from each call to the next."""
+        self.desk.times.clear()
+        (await self.rt.execute(CELL.format(call=call, times=times + 1))).unwrap()
+        found = self.desk.times
+        assert len(found) == times + 1
+        return [later - sooner for sooner, later in zip(found, found[1:], strict=False)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Three:
+    """The sessions that take turns, and a database for commits that nothing stands around."""
+
+    sides: dict[str, Side]
+    tight: BareDatabase
+    disk: str
+
+
+Found = dict[str, dict[str, list[float]]]  # by call and side
+
+
+async def measure(run: Run) -> list[Check]:
+    async with _opened(run, "normal") as three:
+        block = run.count(400, 30)
+        found, tight = await _rounds(run, three, "what a journal adds to a call", tuple(CALLS), block, run.count(12, 1))
+    checks = [_in_place(call, CALLS[call], found[call], f"files on {three.disk}", TARGET) for call in CALLS]
+    first = next(iter(CALLS))
+    checks.append(_in_a_loop(CALLS[first], found[first], tight, three.disk))
+    return checks + await _power_safe(run)
+
+
+async def _power_safe(run: Run) -> list[Check]:
+    calls = tuple(CALLS)[:2]
+    async with _opened(run, "full") as three:
+        block = run.count(60, 10)
+        found, _ = await _rounds(run, three, "the same, safe against power loss", calls, block, run.count(10, 1))
+    note = f"`?power_safe=1`, and a commit with `synchronous = full`; files on {three.disk}"
+    return [_in_place(call, CALLS[call], found[call], note, None) for call in calls]
+
+
+@asynccontextmanager
+async def _opened(run: Run, synchronous: Synchronous) -> AsyncGenerator[Three]:
+    async with AsyncExitStack() as stack:
+        directory = stack.enter_context(run.directory())
+        own, tight = (
+            stack.enter_context(closing(BareDatabase(directory / f"{name}.db", synchronous)))
+            for name in ("own", "tight")
+        )
+        file = directory / "journal.db"
+        store = f"sqlite:///{file}" + ("?power_safe=1" if synchronous == "full" else "")
+        limits = Limits(host_calls=10**6)
+        sides: dict[str, Side] = {}
+        for name in SIDES:
+            desk = Desk(own if name == "commit" else None)
+            rt = Runtime({"desk": desk}, limits=limits, store=store if name == "journal" else None)
+            sides[name] = Side(desk=desk, rt=await stack.enter_async_context(rt))
+        await _warm(sides, file, own, tight)
+        yield Three(sides=sides, tight=tight, disk=file_system(directory))
+
+
+async def _warm(sides: dict[str, Side], file: Path, *databases: BareDatabase) -> None:
+    """Each call once, which starts the threads; then the bare rows are as long as the journal's own."""
+    for side in sides.values():
+        for call in CALLS:
+            await side.calls(call, 1)
+    body = journaled_body(file)
+    for database in databases:
+        database.body = body
+
+
+async def _rounds(
+    run: Run, three: Three, title: str, calls: tuple[str, ...], block: int, rounds: int
+) -> tuple[Found, list[float]]:
+    found: Found = {call: {name: [] for name in SIDES} for call in calls}
+    tight: list[float] = []
+    cores = sorted(os.sched_getaffinity(0))
+    with placed(leaves(os.getpid()), cores[0], cores[-1]):
+        for _ in run.rounds(title, rounds, rounds):
+            tight += three.tight.commits(block)
+            for call in calls:
+                for name, side in three.sides.items():
+                    found[call][name] += await side.calls(call, block)
+    return found, tight
+
+
+def _in_place(call: str, what: str, found: dict[str, list[float]], note: str, target: float | None) -> Check:
+    plain, commit, journal = (median(found[name]) for name in SIDES)
+    whole = f"{shown(journal, 's')}, {shown(commit, 's')} and {shown(plain, 's')} without either"
+    return Check(
+        subject="journal",
+        what=f"what a journal adds to {what}",
+        against="what a bare SQLite commit adds that the method makes itself",
+        ours=journal - plain,
+        theirs=commit - plain,
+        value=(journal - plain) / max(commit - plain, LEAST_S),
+        target=target,
+        samples=len(found["journal"]),
+        note=f"in all {whole}; {note}",
+    )
+
+
+def _in_a_loop(what: str, found: dict[str, list[float]], tight: list[float], disk: str) -> Check:
+    added = median(found["journal"]) - median(found["plain"])
+    return Check(
+        subject="journal",
+        what=f"what a journal adds to {what}",
+        against="a bare SQLite commit in a loop of nothing else, its code and pages always at hand",
+        ours=added,
+        theirs=median(tight),
+        value=added / median(tight),
+        samples=len(tight),
+        note=f"files on {disk}",
+    )
