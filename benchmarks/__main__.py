@@ -1,4 +1,4 @@
-"""python -m benchmarks            measure everything, about five minutes; installs the peers when they are not there
+"""python -m benchmarks            measure everything, about seven minutes; installs the peers when they are not there
 python -m benchmarks --quick    small counts, peers only where installed: shows that it works, not how fast
 python -m benchmarks --json     the figures for programs
 python -m benchmarks --write    also rewrite docs/benchmarks.md and its picture
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import calls, chart, crowd, imports, opening, page, speed, terminal
+from benchmarks import calls, chart, crowd, imports, journal, opening, page, resuming, speed, terminal
 from benchmarks.peers import conductor
 from benchmarks.results import Check, Report, machine, today
 from benchmarks.run import Run
@@ -25,6 +25,8 @@ SUBJECTS: tuple[Callable[[Run], Awaitable[list[Check]]], ...] = (
     opening.measure,
     crowd.measure,  # before there are zygotes with packages, which stay for a while and would be counted
     calls.measure,
+    journal.measure,
+    resuming.measure,
     speed.measure,
     imports.measure,
 )
@@ -60,7 +62,16 @@ async def measure(*, quick: bool, command: str) -> Report:
         for subject in SUBJECTS:
             checks += await subject(run)
         peers = await conductor.measure(run)
-    return Report(command=command, date=today(), quick=quick, machine=where, checks=tuple(checks), peers=tuple(peers))
+        lasting = await conductor.measure_lasting(run)
+    return Report(
+        command=command,
+        date=today(),
+        quick=quick,
+        machine=where,
+        checks=tuple(checks),
+        peers=tuple(peers),
+        lasting=tuple(lasting),
+    )
 
 
 if __name__ == "__main__":

@@ -44,13 +44,3 @@ class BareDatabase:
         """Raises where a commit left nothing behind."""
         assert self._connection.execute("select count(*) from rows").fetchone() == (self._rows,)
         self._connection.close()
-
-
-def journaled_body(journal: Path) -> str:
-    """The last row of a call that a journal holds, as it holds it."""
-    connection = sqlite3.connect(journal)
-    try:
-        ((body,),) = connection.execute("select body from calls order by seq desc limit 1")
-        return body
-    finally:
-        connection.close()

@@ -3,6 +3,9 @@
 A journaled guest's clock stands still between deliveries, so the host's is read, by the method that is called: from one
 call of a loop to the next is what a call takes in all. Three sessions take turns: one without a journal, one without a
 journal whose method makes a commit of its own, and one with a journal.
+
+What "a bare commit" costs depends on where it stands, so three figures for it are kept: what it adds to the call, what
+a clock around it says there, and what it takes in a loop of nothing but commits, the least of them.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.bare import BareDatabase, Synchronous, journaled_body
+from benchmarks.bare import BareDatabase, Synchronous
+from benchmarks.journal_file import journaled
 from benchmarks.processes import leaves, placed
 from benchmarks.results import Check, shown
 from benchmarks.run import Run, file_system, median
@@ -28,6 +33,8 @@ CALLS = {
     "desk.add(1, 2)": "`desk.add(1, 2)`, a sync method",
 }
 SIDES = ("plain", "commit", "journal")
+IN_PLACE = "what a bare SQLite commit adds that the method makes itself"
+ALONE = {"within": "that commit, by a clock around it", "loop": "a bare SQLite commit in a loop of nothing else"}
 LEAST_S = 1e-9  # a difference of a few samples may be nothing at all
 
 
@@ -36,6 +43,8 @@ class Desk:
 
     def __init__(self, database: BareDatabase | None = None) -> None:
         self.times: list[float] = []
+        self.commits: list[float] = []
+        self.called = 0
         self._database = database
 
     async def add_soon(self, a: int, b: int) -> int:
@@ -47,8 +56,9 @@ class Desk:
 
     def add(self, a: int, b: int) -> int:
         self.times.append(time.perf_counter())
+        self.called += 1
         if self._database is not None:
-            self._database.commit()
+            self.commits += self._database.commits(1)
         return a + b
 
 
@@ -65,7 +75,7 @@ class Side:
         (await self.rt.execute(CELL.format(call=call, times=times + 1))).unwrap()
         found = self.desk.times
         assert len(found) == times + 1
-        return [later - sooner for sooner, later in zip(found, found[1:], strict=False)]
+        return [later - sooner for sooner, later in pairwise(found)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,26 +87,24 @@ class Three:
     disk: str
 
 
-Found = dict[str, dict[str, list[float]]]  # by call and side
+Found = dict[str, dict[str, list[float]]]  # by call; then by side, and by kind of commit
 
 
 async def measure(run: Run) -> list[Check]:
     async with _opened(run, "normal") as three:
-        block = run.count(400, 30)
-        found, tight = await _rounds(run, three, "what a journal adds to a call", tuple(CALLS), block, run.count(12, 1))
-    checks = [_in_place(call, CALLS[call], found[call], f"files on {three.disk}", TARGET) for call in CALLS]
-    first = next(iter(CALLS))
-    checks.append(_in_a_loop(CALLS[first], found[first], tight, three.disk))
+        found = await _rounds(run, three, "what a journal adds to a call", tuple(CALLS), run.count(400, 30))
+    note = f"files on {three.disk}"
+    checks = [_in_place(call, found[call], note, TARGET) for call in CALLS]
+    checks += [_alone(call, kind, found[call], note) for call in CALLS if "look" not in call for kind in ALONE]
     return checks + await _power_safe(run)
 
 
 async def _power_safe(run: Run) -> list[Check]:
     calls = tuple(CALLS)[:2]
     async with _opened(run, "full") as three:
-        block = run.count(60, 10)
-        found, _ = await _rounds(run, three, "the same, safe against power loss", calls, block, run.count(10, 1))
+        found = await _rounds(run, three, "the same, safe against power loss", calls, run.count(60, 10))
     note = f"`?power_safe=1`, and a commit with `synchronous = full`; files on {three.disk}"
-    return [_in_place(call, CALLS[call], found[call], note, None) for call in calls]
+    return [_in_place(call, found[call], note, None) for call in calls]
 
 
 @asynccontextmanager
@@ -117,6 +125,7 @@ async def _opened(run: Run, synchronous: Synchronous) -> AsyncGenerator[Three]:
             sides[name] = Side(desk=desk, rt=await stack.enter_async_context(rt))
         await _warm(sides, file, own, tight)
         yield Three(sides=sides, tight=tight, disk=file_system(directory))
+        assert journaled(file)[0] == sides["journal"].desk.called
 
 
 async def _warm(sides: dict[str, Side], file: Path, *databases: BareDatabase) -> None:
@@ -124,51 +133,52 @@ async def _warm(sides: dict[str, Side], file: Path, *databases: BareDatabase) ->
     for side in sides.values():
         for call in CALLS:
             await side.calls(call, 1)
-    body = journaled_body(file)
+    _, body = journaled(file)
     for database in databases:
         database.body = body
 
 
-async def _rounds(
-    run: Run, three: Three, title: str, calls: tuple[str, ...], block: int, rounds: int
-) -> tuple[Found, list[float]]:
-    found: Found = {call: {name: [] for name in SIDES} for call in calls}
-    tight: list[float] = []
+async def _rounds(run: Run, three: Three, title: str, calls: tuple[str, ...], block: int) -> Found:
+    found: Found = {call: {name: [] for name in (*SIDES, *ALONE)} for call in calls}
     cores = sorted(os.sched_getaffinity(0))
     with placed(leaves(os.getpid()), cores[0], cores[-1]):
-        for _ in run.rounds(title, rounds, rounds):
-            tight += three.tight.commits(block)
-            for call in calls:
-                for name, side in three.sides.items():
-                    found[call][name] += await side.calls(call, block)
-    return found, tight
+        for number in run.rounds(title, 12, 1):
+            for call, kept in found.items():
+                kept["loop"] += three.tight.commits(block)
+                for i in range(len(SIDES)):
+                    name = SIDES[(number + i) % len(SIDES)]  # each comes after each other one
+                    side = three.sides[name]
+                    side.desk.commits.clear()
+                    kept[name] += await side.calls(call, block)
+                    kept["within"] += side.desk.commits
+    return found
 
 
-def _in_place(call: str, what: str, found: dict[str, list[float]], note: str, target: float | None) -> Check:
+def _in_place(call: str, found: dict[str, list[float]], note: str, target: float | None) -> Check:
     plain, commit, journal = (median(found[name]) for name in SIDES)
-    whole = f"{shown(journal, 's')}, {shown(commit, 's')} and {shown(plain, 's')} without either"
+    whole = f"{shown(journal, 's')}, {shown(commit, 's')}, and {shown(plain, 's')} without either"
     return Check(
         subject="journal",
-        what=f"what a journal adds to {what}",
-        against="what a bare SQLite commit adds that the method makes itself",
+        what=f"what a journal adds to {CALLS[call]}",
+        against=IN_PLACE,
         ours=journal - plain,
         theirs=commit - plain,
         value=(journal - plain) / max(commit - plain, LEAST_S),
         target=target,
         samples=len(found["journal"]),
-        note=f"in all {whole}; {note}",
+        note=f"calls take {whole}; {note}",
     )
 
 
-def _in_a_loop(what: str, found: dict[str, list[float]], tight: list[float], disk: str) -> Check:
-    added = median(found["journal"]) - median(found["plain"])
+def _alone(call: str, kind: str, found: dict[str, list[float]], note: str) -> Check:
+    added, commit = median(found["journal"]) - median(found["plain"]), median(found[kind])
     return Check(
         subject="journal",
-        what=f"what a journal adds to {what}",
-        against="a bare SQLite commit in a loop of nothing else, its code and pages always at hand",
+        what=f"what a journal adds to {CALLS[call]}",
+        against=ALONE[kind],
         ours=added,
-        theirs=median(tight),
-        value=added / median(tight),
-        samples=len(tight),
-        note=f"files on {disk}",
+        theirs=commit,
+        value=added / commit,
+        samples=len(found[kind]),
+        note=note,
     )

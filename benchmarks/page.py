@@ -8,7 +8,8 @@ from pathlib import Path
 from benchmarks.results import Check, Peer, Report, Unit, digits, shown
 
 BEGIN, END = "<!-- begin: python -m benchmarks --write -->", "<!-- end -->"
-COLUMNS: tuple[tuple[str, str, Unit], ...] = (
+Columns = tuple[tuple[str, str, Unit], ...]
+COLUMNS: Columns = (
     ("cold", "first session, nothing warm", "s"),
     ("start", "new session to `1+1`", "s"),
     ("eval", "`1+1` in a live one", "s"),
@@ -16,6 +17,11 @@ COLUMNS: tuple[tuple[str, str, Unit], ...] = (
     ("call_async", "async host call", "s"),
     ("fib", "`fib(22)`", "s"),
     ("memory", "memory, live and idle", "B"),
+)
+LASTING_COLUMNS: Columns = (
+    ("kept_call", "a call that is kept", "s"),
+    ("suspend", "from standing at a call to standing there again, afresh", "s"),
+    ("bring_back", "100 cells' names brought back", "s"),
 )
 
 
@@ -34,7 +40,9 @@ def aimed(check: Check) -> str:
 
 
 def markdown(report: Report) -> str:
-    return "\n".join([*_head(report), "", *_checks(report), "", *_peers(report), "", *_losses(report.peers)])
+    return "\n".join(
+        [*_head(report), "", *_checks(report), "", *_peers(report), "", *_lasting(report.lasting), *_losses(report)]
+    )
 
 
 def _head(report: Report) -> Iterator[str]:
@@ -65,32 +73,54 @@ def _peers(report: Report) -> Iterator[str]:
     yield f"| | isolation | Python | {' | '.join(title for _, title, _ in COLUMNS)} |"
     yield f"|---|---|---|{'--:|' * len(COLUMNS)}"
     for peer in report.peers:
-        cells = [shown(peer.figures[task], unit) if task in peer.figures else "—" for task, _, unit in COLUMNS]
-        name = f"{peer.name} {peer.version}".strip()
-        yield f"| {name} | {peer.isolation} | {peer.language} | {' | '.join(cells)} |"
-    for peer in report.peers:
+        yield f"| {_named(peer)} | {peer.isolation} | {peer.language} | {' | '.join(_figures(peer, COLUMNS))} |"
+    yield from _remarks(report.peers)
+
+
+def _lasting(peers: tuple[Peer, ...]) -> Iterator[str]:
+    if not peers:
+        return
+    yield "### Sessions that last"
+    yield ""
+    yield f"| | what is kept | isolation | {' | '.join(title for _, title, _ in LASTING_COLUMNS)} |"
+    yield f"|---|---|---|{'--:|' * len(LASTING_COLUMNS)}"
+    for peer in peers:
+        yield f"| {_named(peer)} | {peer.keeps} | {peer.isolation} | {' | '.join(_figures(peer, LASTING_COLUMNS))} |"
+    yield from _remarks(peers)
+    yield ""
+
+
+def _named(peer: Peer) -> str:
+    return f"{peer.name} {peer.version}".strip()
+
+
+def _figures(peer: Peer, columns: Columns) -> list[str]:
+    return [shown(peer.figures[task], unit) if task in peer.figures else "—" for task, _, unit in columns]
+
+
+def _remarks(peers: tuple[Peer, ...]) -> Iterator[str]:
+    for peer in peers:
         remarks = [*([peer.missing] if peer.missing else []), *peer.notes]
         if remarks:
             yield f"\n{peer.name}: {'; '.join(remarks)}."
 
 
-def _losses(peers: tuple[Peer, ...]) -> Iterator[str]:
+def _losses(report: Report) -> Iterator[str]:
     yield "### Where we lose"
     yield ""
-    ours, others = peers[0], peers[1:]
-    lost = False
-    for task, title, unit in COLUMNS:
-        if task not in ours.figures:
-            continue
-        for peer in others:
-            theirs, own = peer.figures.get(task), ours.figures[task]
-            if theirs is not None and theirs < own * 0.95:
-                lost = True
+    lost = [*_lost(report.peers, COLUMNS), *_lost(report.lasting, LASTING_COLUMNS)]
+    yield from lost or ["In this run, nowhere by more than 5 %."]
+
+
+def _lost(peers: tuple[Peer, ...], columns: Columns) -> Iterator[str]:
+    """The first is ours."""
+    for task, title, unit in columns:
+        for peer in peers[1:]:
+            theirs, own = peer.figures.get(task), peers[0].figures.get(task)
+            if theirs is not None and own is not None and theirs < own * 0.95:
                 factor = f"{digits(own / theirs)} × less" if theirs > 0 else "nothing measurable"
                 figures = f"{shown(theirs, unit)} against our {shown(own, unit)}"
                 yield f"- {title}: {peer.name} takes {factor} ({figures})."
-    if not lost:
-        yield "In this run, nowhere by more than 5 %."
 
 
 def rewrite(page: Path, report: Report) -> None:

@@ -1,5 +1,5 @@
-"""What the kernel says of processes: who descends from whom, how much memory each takes, on which core it runs. Standard
-library only.
+"""What the kernel says of processes: who descends from whom, how much memory each takes; and on which core they run.
+Standard library only.
 
 Memory is PSS: private pages in full, a page shared by n processes as 1/n. Page tables, sockets, mounts and whatever
 else the kernel keeps for a process are not in it.

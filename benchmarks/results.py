@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 Unit = Literal["s", "B"]
 Measure = Literal["×", "MB", "GB"]
+LASTING_TASKS = ("kept_call", "suspend", "bring_back")
 TASKS = ("cold", "start", "eval", "call", "call_async", "fib", "memory")
 
 
@@ -45,6 +46,7 @@ class Peer:
     version: str = ""
     isolation: str
     language: str
+    keeps: str = ""  # of a session that lasts
     figures: dict[str, float] = field(default_factory=dict[str, float])
     notes: tuple[str, ...] = ()
     missing: str = ""
@@ -60,6 +62,7 @@ class Report:
     machine: dict[str, str]
     checks: tuple[Check, ...]
     peers: tuple[Peer, ...]
+    lasting: tuple[Peer, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         told = asdict(self)

@@ -6,13 +6,13 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.page import COLUMNS, aimed, judged, valued
-from benchmarks.results import Report, shown
+from benchmarks.page import COLUMNS, LASTING_COLUMNS, Columns, aimed, judged, valued
+from benchmarks.results import Peer, Report, shown
 
 
 def show(report: Report, console: Console) -> None:
-    console.print(_checks(report), _peers(report))
-    for peer in report.peers:
+    console.print(_checks(report), _peers(report.peers, COLUMNS), _peers(report.lasting, LASTING_COLUMNS))
+    for peer in (*report.peers, *report.lasting):
         for remark in (peer.missing, *peer.notes):
             if remark:
                 console.print(f"{peer.name}: {remark}", style="dim", markup=False, highlight=False)
@@ -42,12 +42,12 @@ def _checks(report: Report) -> Table:
     return table
 
 
-def _peers(report: Report) -> Table:
+def _peers(peers: tuple[Peer, ...], columns: Columns) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1))
     table.add_column("")
-    for _, title, _ in COLUMNS:
+    for _, title, _ in columns:
         table.add_column(title.replace("`", ""), justify="right")
-    for peer in report.peers:
-        figures = [shown(peer.figures[task], unit) if task in peer.figures else "—" for task, _, unit in COLUMNS]
+    for peer in peers:
+        figures = [shown(peer.figures[task], unit) if task in peer.figures else "—" for task, _, unit in columns]
         table.add_row(f"{peer.name} {peer.version}", *figures)
     return table

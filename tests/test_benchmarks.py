@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks import chart, page
-from benchmarks.results import TASKS, Check, Peer, Report, shown
+from benchmarks.bare import BareDatabase
+from benchmarks.results import LASTING_TASKS, TASKS, Check, Peer, Report, shown
+from benchmarks.run import file_system
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -37,6 +41,10 @@ def report(**changes: Any) -> Report:
     us = Peer(name="Us", version="1", isolation="jail", language="CPython", figures={"start": 2e-3, "call": 9e-5})
     other = Peer(name="Other & Co", isolation="none", language="some", figures={"start": 1e-3, "call": 2e-4})
     absent = Peer(name="Absent", isolation="?", language="?", missing="not installed: no network")
+    ours = {"kept_call": 2e-4, "suspend": 1e-2}
+    lasting = Peer(name="Us", isolation="jail", language="CPython", keeps="all", figures=ours)
+    dumps = Peer(name="Dumper", isolation="none", language="a", keeps="bytes", figures={"suspend": 5e-4}, notes=("n",))
+    steps = Peer(name="Steps", isolation="none", language="some", keeps="steps", figures={"kept_call": 1e-3})
     given: dict[str, Any] = {
         "command": "make bench",
         "date": "2026-11-15",
@@ -44,6 +52,7 @@ def report(**changes: Any) -> Report:
         "machine": dict.fromkeys(("cores", "architecture", "memory", "kernel", "python", "user", "load"), "x"),
         "checks": (check,),
         "peers": (us, other, absent),
+        "lasting": (lasting, dumps, steps),
     }
     return Report(**given | changes)
 
@@ -54,7 +63,8 @@ def test_a_quick_run_measures_every_subject_and_prints_json(tmp_path: Path) -> N
     told = json.loads(done.stdout)
     assert told["quick"] is True
     memory = {"memory"} if os.geteuid() == 0 else set[str]()  # only root may look into a guest
-    assert {check["subject"] for check in told["checks"]} == {"opening", "host calls", "speed", "import"} | memory
+    subjects = {"opening", "host calls", "journal", "speed", "import"} | memory
+    assert {check["subject"] for check in told["checks"]} == subjects
     for check in told["checks"]:
         assert check["ok"] in (True, False, None)
         assert (check["target"] is None) == (check["ok"] is None)
@@ -63,7 +73,11 @@ def test_a_quick_run_measures_every_subject_and_prints_json(tmp_path: Path) -> N
     assert set(ours["figures"]) >= set(TASKS) - {"memory"}
     assert set(process["figures"]) == {"cold", "start", "fib"}
     assert all(peer["missing"] for peer in told["peers"][1:-1])
+    journaled, *others = told["lasting"]
+    assert set(journaled["figures"]) == set(LASTING_TASKS)
+    assert all(peer["missing"] and not peer["figures"] for peer in others)
     assert os.uname().nodename not in done.stdout
+    assert not list((tmp_path / "benchmarks").glob("files-*"))
 
 
 def test_a_quick_run_is_not_written_down(tmp_path: Path) -> None:
@@ -90,6 +104,35 @@ def test_the_page_says_where_a_peer_is_better() -> None:
     lost = text.partition("### Where we lose")[2]
     assert "Other & Co takes 2.00 × less (1.00 ms against our 2.00 ms)" in lost
     assert "host call" not in lost
+
+
+def test_the_page_has_a_table_of_sessions_that_last_and_says_who_keeps_them_for_less() -> None:
+    text = page.markdown(report())
+    table, _, lost = text.partition("### Sessions that last")[2].partition("### Where we lose")
+    assert "| Us | all | jail | 200 µs | 10.0 ms | — |" in table
+    assert "| Steps | steps | none | 1.00 ms | — | — |" in table
+    assert "Dumper: n." in table
+    assert "Dumper takes 20.0 × less (500 µs against our 10.0 ms)" in lost
+    assert "Steps" not in lost
+
+
+def test_a_page_without_sessions_that_last_has_no_table_of_them() -> None:
+    assert "Sessions that last" not in page.markdown(report(lasting=()))
+
+
+def test_a_bare_commit_is_a_row_in_a_file_that_is_written_ahead(tmp_path: Path) -> None:
+    with closing(BareDatabase(tmp_path / "bare.db", "full")) as database:
+        database.body = "as long as a row"
+        assert len(database.commits(3)) == 3
+        assert (tmp_path / "bare.db-wal").stat().st_size > 0
+    with closing(sqlite3.connect(tmp_path / "bare.db")) as connection:
+        assert connection.execute("select path, body from rows order by seq").fetchall() == [
+            (f"1#{i}", "as long as a row") for i in (1, 2, 3)
+        ]
+
+
+def test_the_file_system_of_a_path_is_that_of_the_nearest_mount() -> None:
+    assert file_system(Path("/proc/self")) == "proc"
 
 
 def test_the_published_page_has_its_marks() -> None:

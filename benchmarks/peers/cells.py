@@ -28,6 +28,26 @@ time.perf_counter() - began
 """
 
 
+def suspended(call: str) -> str:
+    """Some state, ten host calls, and one more at which it stops; then their sum."""
+    return f"""
+kept = list(range(1000))
+total = 0
+for i in range(10):
+    total = total + {call.format("i, 1")}
+total + {call.format("len(kept), 0")}
+"""
+
+
+HELD = (1000, 0)  # the arguments of the call at which `suspended` stops
+TOTAL = 1055  # and what it comes to
+
+
+def numbered(call: str, i: int) -> str:
+    """One cell of many."""
+    return f"x{i} = [{i}] * 10\n{call.format(f'{i}, 1')}"
+
+
 def add(a: int, b: int) -> int:
     """The host function that is called."""
     return a + b

@@ -4,6 +4,9 @@
 
 Tasks get a size and return figures, in seconds or bytes: how often for `start` and `eval`, how many sessions for
 `memory`, how many calls for `call` and `call_async`, which number for `fib`. What is kept warm is made when first used.
+A contestant that keeps files puts them into the directory that it is told on its command line, and leaves them there.
+
+For sessions that last: how many calls for `kept_call`, how often for `suspend`, of how many cells for `bring_back`.
 """
 
 from __future__ import annotations
@@ -37,6 +40,11 @@ def serve(distribution: str, tasks: dict[str, Task]) -> None:
             answer = {"error": f"{type(error).__name__}: {error}"[:300]}
         print(json.dumps(answer), file=answers, flush=True)
     os._exit(0)
+
+
+def directory() -> str:
+    """Where files may be put. It is on a disk, and is removed by others."""
+    return sys.argv[1]
 
 
 def repeated(work: Callable[[], object]) -> Task:

@@ -22,6 +22,8 @@ class Entry:
     requirements: tuple[str, ...] = ()
     isolation: str
     language: str
+    keeps: str = ""  # of a session that lasts: what is kept of it, and what that outlives
+    notes: tuple[str, ...] = ()
 
 
 US = Entry(name="Toolwright", module="jail", isolation="kernel jail, own process", language="CPython")
@@ -50,6 +52,45 @@ ROSTER = (
         language="most of Python",
     ),
     Entry(name="a subprocess a cell", module="process", isolation="none: a plain process", language="CPython"),
+)
+
+LASTING = (
+    Entry(
+        name="Toolwright",
+        module="journaled",
+        isolation="kernel jail, own process",
+        language="CPython",
+        keeps="each call and each answer, in SQLite (WAL, `synchronous = normal`): outlives `kill -9`",
+        notes=(
+            "a session is brought back by running its cells again with the recorded answers, so that what the cells "
+            "compute is computed again",
+        ),
+    ),
+    Entry(
+        name="Monty",
+        module="monty",
+        requirements=("pydantic-monty==1.4.0",),
+        isolation="own interpreter, plain process",
+        language="a subset",
+        keeps="the whole interpreter, as bytes, whenever the host asks: outlives what the host stores it in",
+        notes=(
+            "the bytes stay in memory here and are written nowhere; what happens after one dump and before the next is "
+            "lost with the process; nothing is computed again; the bytes are not authenticated",
+        ),
+    ),
+    Entry(
+        name="DBOS",
+        module="steps",
+        requirements=("dbos==3.3.0",),
+        isolation="none: the host's process",
+        language="the host's own",
+        keeps="each step's result, in SQLite (WAL, `synchronous = normal`): outlives `kill -9`",
+        notes=(
+            "a step is a function of the program itself, called without any boundary; WAL and `synchronous = normal` "
+            "are set here, to be as durable as ours, where it would take a rollback journal and `full`; its recovery "
+            "goes by workflow and was not timed",
+        ),
+    ),
 )
 
 

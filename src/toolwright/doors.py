@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from toolwright.errors import UsageError
 from toolwright_guest.wire import Packed
@@ -161,6 +161,21 @@ class Host(Protocol):
     def open(self, guest: Guest, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning: ...
     def value(self, packed: Packed) -> object: ...
     def drop(self, handle: int, count: int) -> None: ...
+
+
+@runtime_checkable
+class Undo(Protocol):
+    """What undoes calls that were made.
+
+    `undo` undoes one that gave `answer`, and raises what goes wrong. `cannot_undo` says what stands in the way of that,
+    "" for nothing. `undo_repeats` says whether the undo of this call may run twice. `told` is an exception of an undo
+    as guest code may read it.
+    """
+
+    async def undo(self, call: Call, answer: Answer) -> None: ...
+    async def cannot_undo(self, call: Call, answer: Answer) -> str: ...
+    def undo_repeats(self, call: Call) -> bool: ...
+    def told(self, error: BaseException) -> str: ...
 
 
 class Wrapper:

@@ -74,6 +74,10 @@ class NoSession(UsageError):
 class RollbackRefused(UsageError):
     """Not everything can be undone; the message lists what. Say `yes=True` to undo the rest."""
 
+    def __init__(self, text: str, *, left: tuple[str, ...] = ()) -> None:
+        super().__init__(text)
+        self.left = left
+
 
 class JournalFailed(PlatformError):
     """The journal could not be written or read. What was written before is there."""
@@ -85,6 +89,19 @@ class Fenced(PlatformError):
 
 class RollbackFailed(PlatformError):
     """An undo failed. The message says what is undone, what failed, and what was not tried."""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        undone: tuple[str, ...] = (),
+        failed: str = "",
+        not_tried: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(text)
+        self.undone = undone
+        self.failed = failed
+        self.not_tried = not_tried
 
 
 class GuestError(ToolwrightError):

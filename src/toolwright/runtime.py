@@ -18,6 +18,7 @@ from toolwright.journal import (
     Journal,
     Repeated,
     Restored,
+    RolledBack,
     SessionJournal,
     Story,
     Trees,
@@ -205,6 +206,16 @@ class Runtime:
         branch._beginning, branch._tree = story, tree
         await branch.__aenter__()
         return branch
+
+    async def rollback(self, to: int, *, yes: bool = False) -> RolledBack:
+        """Undo what the cells after cell `to` did, the last first; 0 is the beginning.
+
+        Operations declared with an `undo=` are undone, the workspace is as it was, and the session goes on as after
+        `to`. What cannot be undone is listed in a `RollbackRefused` before anything is done; `yes=True` undoes the
+        rest. When an undo fails, `RollbackFailed` says what is undone and what is not; call it again to go on.
+        """
+        async with self._turn:
+            return await self._continuity("rollback").rollback(to, yes=yes)
 
     def _continuity(self, what: str) -> Continuity:
         if self._course is None:

@@ -34,9 +34,9 @@ def install() -> None:
     """In the zygote, before packages are imported."""
     put(os, "urandom", _urandom)
     put(os, "getrandom", _getrandom)
-    vars(random)["_urandom"] = os.urandom
+    random.__dict__["_urandom"] = os.urandom
     random.Random.seed = _seed_random
-    random.seed = vars(random)["_inst"].seed
+    random.seed = random.__dict__["_inst"].seed
 
 
 def begin(seed: bytes) -> None:
@@ -45,7 +45,7 @@ def begin(seed: bytes) -> None:
     _seed, _counter = seed, 0
     random.seed()
     _vary_uuid(int.from_bytes(take(6)) | 1 << 40)  # that bit: no address of a card
-    vars(tempfile)["_name_sequence"] = None
+    tempfile.__dict__["_name_sequence"] = None
     words = list(struct.unpack("<8I", take(BLOCK)))  # taken in any case: with numpy or without, the rest is the same
     if "numpy.random" in sys.modules:
         importlib.import_module("numpy.random").seed(words)
@@ -69,34 +69,34 @@ def take(size: int) -> bytes:
 
 def state() -> tuple[Any, ...]:
     """What a checkpoint keeps: how far the stream was read, and the generators that nobody's names hold."""
-    names = vars(tempfile)["_name_sequence"]
+    names = tempfile.__dict__["_name_sequence"]
     numpy = importlib.import_module("numpy.random").get_state() if "numpy.random" in sys.modules else None
     return (
+        _seed,
         _counter,
         random.getstate(),
         None if names is None else names.rng.getstate(),
-        vars(uuid)["_node"],
-        vars(uuid)["_last_timestamp"],
+        uuid.__dict__["_node"],
+        uuid.__dict__["_last_timestamp"],
         numpy,
     )
 
 
 def restore(kept: tuple[Any, ...]) -> None:
-    """After `begin` with the same seed."""
-    global _counter
-    counter, module, names, node, timestamp, numpy = kept
+    global _seed, _counter
+    seed, counter, module, names, node, timestamp, numpy = kept
     random.setstate(module)
     if names is not None:
-        vars(tempfile)["_name_sequence"] = None
-        vars(tempfile)["_get_candidate_names"]().rng.setstate(names)
-    vars(uuid).update(_node=node, _last_timestamp=timestamp)
+        tempfile.__dict__["_name_sequence"] = None
+        tempfile.__dict__["_get_candidate_names"]().rng.setstate(names)
+    uuid.__dict__.update(_node=node, _last_timestamp=timestamp)
     if numpy is not None:
         importlib.import_module("numpy.random").set_state(numpy)
-    _counter = counter  # last: what was made above may have read the stream
+    _seed, _counter = seed, counter  # last: what was made above may have read the stream
 
 
 def _vary_uuid(node: int) -> None:
-    vars(uuid).update(_generate_time_safe=None, _UuidCreate=None, _node=node)  # C would ask the machine
+    uuid.__dict__.update(_generate_time_safe=None, _UuidCreate=None, _node=node)  # C would ask the machine
 
 
 def _urandom(size: Any, /) -> bytes:

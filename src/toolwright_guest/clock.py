@@ -1,8 +1,8 @@
 """The guest's clock. Where the session is journaled it shows the time of the last message that was taken up.
 
-Each read moves it by a microsecond, so that no two are the same and a loop that waits for a time ends. Nothing here asks
-the machine, so the same messages make the same times. Without a journal all of it is the machine's own clock. What reads
-the time in C, without asking Python, is not changed; nor are the waits of threads, whose time is the machine's.
+Each read moves it by a microsecond, so that no two are the same and a loop that waits for a time ends. Nothing here
+asks the machine, so the same messages make the same times. Without a journal all of it is the machine's own clock. What
+reads the time in C, without asking Python, is not changed; nor are waits for threads, whose time is the machine's.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from __future__ import annotations
 import ctypes
 import datetime as dt
 import gc
+import importlib
 import operator
-import queue  # noqa: F401  these three read the clock to wait for threads and programs: imported first, they keep
-import subprocess  # noqa: F401  the machine's
-import threading  # noqa: F401
 import time
 import types
 from collections.abc import Callable
-from concurrent.futures import _base
 from typing import Any
 
 from toolwright_guest.builtin import put
 
 LONGEST_S = 9e9  # beyond it the real `sleep` says what is wrong
+
+# These read the clock to wait for threads and programs: imported before it is changed, they keep the machine's.
+_waiting = [importlib.import_module(name) for name in ("queue", "subprocess", "threading", "concurrent.futures._base")]
 
 machine_seconds = time.monotonic
 _real: dict[str, Any] = {name: value for name, value in vars(time).items() if callable(value)}
@@ -91,7 +91,7 @@ def install() -> None:
         _real_now[name] = namespace[name]
         namespace[name] = classmethod(function)
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(dt.datetime))
-    vars(_base)["time"] = types.SimpleNamespace(monotonic=machine_seconds)  # it waits for threads
+    _waiting[-1].__dict__["time"] = types.SimpleNamespace(monotonic=machine_seconds)  # it asks by the module's name
 
 
 def _micros(at: float) -> int:
@@ -184,4 +184,4 @@ def _datetime_now(cls: Any, tz: dt.tzinfo | None = None) -> Any:
 def _datetime_utcnow(cls: Any) -> Any:
     if not _now:
         return _real_now["utcnow"].__get__(None, cls)()
-    return cls.fromtimestamp(_wall(), dt.timezone.utc).replace(tzinfo=None)
+    return cls.fromtimestamp(_wall(), dt.UTC).replace(tzinfo=None)

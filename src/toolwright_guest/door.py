@@ -91,7 +91,7 @@ class Door:
         return number
 
     def cancel(self, number: int) -> None:
-        """Nobody waits for it any more. The host is told unless the answer was taken; one that comes is not looked at."""
+        """Nobody waits for it any more. The host is told unless its answer was taken; one that comes is not."""
         if self._waiting.pop(number, None) is not None:
             self.send(["k", number], [])
 
@@ -139,18 +139,18 @@ class Door:
                 if entry is not None:
                     return self._take(mailbox, entry, only)
                 self._reading = True
-            messages: list[Message] = []
+            entries: list[tuple[int, Message]] = []
             try:
                 if poll is None or poll(timeout_s):
-                    messages = self._read()
+                    entries = self._read()
                     idle = False
                 else:
                     idle = True
             finally:
                 with self._turn:
                     self._reading = False
-                    for message in messages:
-                        self._route(message)
+                    for entry in entries:
+                        self._route(entry)
                     self._turn.notify_all()
             if self._moved:
                 self._moved = False
@@ -163,17 +163,17 @@ class Door:
         with self._turn:
             self._turn.notify_all()
 
-    def _read(self) -> list[Message]:
+    def _read(self) -> list[tuple[int, Message]]:
         piece = self.conn.recv(self._reader.piece)
         if not piece:
             os._exit(0)  # the host is gone, and nobody is left to tell
-        return [parse(header, blobs, FROM_HOST) for header, blobs in self._reader.feed(piece)]
+        frames = self._reader.feed(piece)
+        return [(next(self._order), parse(header, blobs, FROM_HOST)) for header, blobs in frames]
 
-    def _route(self, message: Message) -> None:
-        kind = message[0][0]
-        entry = next(self._order), message
+    def _route(self, entry: tuple[int, Message]) -> None:
+        kind = entry[1][0][0]
         if kind == "a":
-            mailbox = self._waiting.get(message[0][1])
+            mailbox = self._waiting.get(entry[1][0][1])
             if mailbox is not None:  # else answered after we cancelled it
                 mailbox.queue.append(entry)
         elif kind == "i":
@@ -190,6 +190,8 @@ class Door:
         while queue and queue[0][1][0][0] == "a" and queue[0][1][0][1] not in self._waiting:
             queue.popleft()  # cancelled after it was read
         first = queue[0] if queue else None
+        if not self._invokes:
+            return first
         for entry in self._invokes:
             # the waiter of the call during which the host calls back, else the innermost of the main thread
             server = self._waiting.get(entry[1][0][2]) or self._main_stack[-1]

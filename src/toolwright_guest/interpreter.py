@@ -10,7 +10,7 @@ import sys
 from _sitebuiltins import _Helper  # pyright: ignore[reportPrivateUsage]  what `site` puts at `help`
 from typing import Any, NoReturn, TextIO
 
-from toolwright_guest import cells, chance, clock, loop, paths, refusals, tasks
+from toolwright_guest import cells, chance, clock, loop, paths, refusals, surroundings, tasks, transactions
 from toolwright_guest.door import Door
 from toolwright_guest.framing import frame
 from toolwright_guest.wire import Packed, WireError
@@ -18,6 +18,7 @@ from toolwright_guest.world import World
 
 REPR_LIMIT = 20_000
 RESERVE = 4 << 20
+MOST_MISSING = 500
 REHEARSALS = 16
 CONFINED = frame(["r"], [])[0]  # the first word of a guest: from here on its exit code is guest code's own
 
@@ -36,6 +37,7 @@ def prepare() -> None:
     _open_output()
     refusals.install()
     _ready = Guest()
+    surroundings.note()
     for _ in range(REHEARSALS):
         rehearse()
 
@@ -89,6 +91,8 @@ class Guest:
         self._world = World(self._door)
         self._loop = loop.install(self._door, self._world.deliver)
         self._names = cells.fresh_names()
+        transactions.install(self._world)
+        self._names["transaction"] = transactions.transaction  # a name of the scope takes its place
 
     def begin(self, conn: socket.socket) -> None:
         self._door.conn = conn
@@ -107,6 +111,10 @@ class Guest:
                 self._bind(message, blobs)
             case "x":
                 self._run(*message[1:])
+            case "p":
+                self._save()
+            case "l":
+                self._load(blobs[0])
             case _:
                 self._world.deliver((message, blobs), None)
 
@@ -116,6 +124,8 @@ class Guest:
             self._journal(**options)
         names = self._world.unpack(tree, blobs)
         self._names.update(names if only is None else {name: names[name] for name in only})
+        if only is None and self._door.journaled:
+            self._opening = names
 
     def _journal(self, seed: str, at: float) -> None:
         self._door.journaled = True
@@ -150,6 +160,25 @@ class Guest:
             self._door.send([*report, drops, {"stays": [type(value).__name__, f"({error})"]}], [])
         if self._reserve.closed:
             self._keep_reserve()
+
+    def _checkpoints(self) -> Any:
+        from toolwright_guest import checkpoints  # when it is needed: it needs what the zygote brings along
+
+        return checkpoints.Checkpoints(self._names, self._opening, self._world, self._loop)
+
+    def _save(self) -> None:
+        """Between two cells: the state as bytes, if there are any, and what is not in it."""
+        content, missing = self._checkpoints().save()
+        self._door.send(["p", missing[:MOST_MISSING]], [] if content is None else [content])
+
+    def _load(self, content: bytes) -> None:
+        """Before the first cell."""
+        try:
+            self._checkpoints().load(content)
+            words = ""
+        except BaseException as error:  # whatever reading it raises: the host ends this guest, and takes another way
+            words = f"{type(error).__name__}: {error}"[:REPR_LIMIT]
+        self._door.send(["l", words], [])
 
     def _keep_reserve(self) -> None:
         # Mapped and never touched: it counts against the limit, and takes no memory.

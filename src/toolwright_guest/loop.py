@@ -189,7 +189,10 @@ class GuestLoop(asyncio.SelectorEventLoop):
     def settle(self) -> None:
         """A cell is over."""
         if self._door.journaled:
-            self.selector.settle(any(not handle.cancelled() for handle in self._scheduled))
+            self.selector.settle(self.has_timers())
+
+    def has_timers(self) -> bool:
+        return any(not handle.cancelled() for handle in self._scheduled)
 
     def close(self) -> None:
         if not self.is_running():

@@ -63,6 +63,8 @@ def function(world: Any, grip: Any, about: dict[str, Any]) -> Any:
     made = _function_of(world, grip.handle, "", "a" if about["async"] else "")
     dress(made, about["name"], about["signature"], about["doc"])
     made.__dict__["_toolwright_grip"] = grip
+    if world.door.journaled:  # for checkpoints
+        made.__dict__["_toolwright_about"] = about
     return made
 
 

@@ -14,7 +14,7 @@ import hashlib
 import itertools
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import thread as executors
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -86,7 +86,7 @@ def current() -> Path:
     thread = _threads.get(threading.get_ident())
     if thread is None or thread is threading.main_thread():
         return _root  # a context that was made empty, or a thread that Python did not start
-    return vars(thread).setdefault("_toolwright_path", Path(f"{_root.prefix}~{_plain(thread.name)}"))
+    return thread.__dict__.setdefault("_toolwright_path", Path(f"{_root.prefix}~{_plain(thread.name)}"))
 
 
 def assign(path: Path) -> None:
@@ -100,14 +100,14 @@ def collected() -> Path:
 
 
 @contextmanager
-def under(prefix: str) -> Iterator[None]:
+def under(prefix: str) -> Generator[None]:
     """What runs inside has this path: a call of the host into the guest came with it."""
     with _within(Path(prefix)):
         yield
 
 
 @contextmanager
-def _within(path: Path) -> Iterator[None]:
+def _within(path: Path) -> Generator[None]:
     token = _path.set(path)
     try:
         yield
@@ -138,7 +138,7 @@ def block() -> Block:
 
 def line() -> int:
     """The line of the cell that runs now: of its innermost function, else where the task was made; 0 for none."""
-    frame = sys._getframe(1)
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  `inspect` would build a list of them all
     while frame is not None:
         if frame.f_code.co_filename.startswith("<cell "):
             return frame.f_lineno or 0
@@ -149,8 +149,8 @@ def line() -> int:
 
 def _start_thread(self: threading.Thread) -> None:
     # How many workers an executor starts depends on how fast they are: its work is counted, and they are not.
-    if vars(self).get("_target") is not _worker:
-        vars(self)["_toolwright_path"] = current().thread()
+    if self.__dict__.get("_target") is not _worker:
+        self.__dict__["_toolwright_path"] = current().thread()
     _start(self)
 
 

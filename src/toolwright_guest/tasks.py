@@ -25,7 +25,7 @@ class Task(asyncio.Task[Any]):
 
 
 def install() -> None:
-    vars(asyncio)["as_completed"] = vars(asyncio.tasks)["as_completed"] = as_completed
+    asyncio.__dict__["as_completed"] = asyncio.tasks.__dict__["as_completed"] = as_completed
 
 
 def as_completed(fs: Any, *, timeout: float | None = None) -> Any:

@@ -6,6 +6,7 @@ not know which operations have an undo, nor how one is done.
 
 from __future__ import annotations
 
+import asyncio
 from types import TracebackType
 from typing import Any
 
@@ -88,7 +89,7 @@ class Transaction:
     ) -> None:
         verb, prefix = self._ending(error)
         try:
-            _tell(await _world.call_async(verb, 0, prefix), error)
+            _tell(await _to_its_end(verb, prefix), error)
         finally:
             self._close()
 
@@ -111,6 +112,20 @@ class Transaction:
         block, self._block = self._block, None
         if block is not None:
             block.close()
+
+
+async def _to_its_end(verb: str, prefix: str) -> Any:
+    """The host's answer. Who is cancelled meanwhile waits all the same: half an ending is none."""
+    asked = asyncio.ensure_future(_world.call_async(verb, 0, prefix))
+    cancelled: asyncio.CancelledError | None = None
+    while not asked.done():
+        try:
+            await asyncio.shield(asked)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    return asked.result()
 
 
 def _tell(report: Any, error: BaseException | None) -> None:

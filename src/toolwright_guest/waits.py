@@ -1,7 +1,7 @@
 """The waits of one event loop, asked of the host: where a session is journaled, no timer looks at the machine's clock.
 
-A wait is a call whose answer only moves the clock. One that came to nothing is left to fire: the loop looks about itself
-and waits again. It does not know what the timers are for.
+A wait is a call whose answer only moves the clock. One that came to nothing is left to fire: the loop looks about, and
+waits again. It does not know what the timers are for.
 """
 
 from __future__ import annotations

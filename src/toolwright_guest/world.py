@@ -17,6 +17,7 @@ from typing import Any
 
 from toolwright_guest import classes, clock, faults, frames, methods, paths, proxies, records
 from toolwright_guest.door import FROM_HOST, TO_HOST, Door, Mailbox
+from toolwright_guest.lent import Lent
 from toolwright_guest.packing import Packer, simple
 from toolwright_guest.unpacking import Unpacker
 from toolwright_guest.wire import Packed, type_of
@@ -49,10 +50,7 @@ class World:
         self.abouts: dict[int, Any] = {}  # their descriptions as they came, where the session is journaled
         self._proxies: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._futures: dict[int, asyncio.Future[Any]] = {}
-        self._lent: dict[int, Any] = {}
-        self._lent_counts: dict[int, int] = {}
-        self._lent_ids: dict[int, int] = {}
-        self._next_lent = 1
+        self.lent = Lent()
 
     # values
 
@@ -121,7 +119,7 @@ class World:
             case "E":
                 return faults.build(self, body, unpacker)
             case "g":
-                return self._lent[body]
+                return self.lent[body]
             case "a":
                 return frames.build(body, unpacker)
             case "about":
@@ -141,14 +139,14 @@ class World:
 
     def _class(self, number: int, about: Any, unpacker: Unpacker) -> Any:
         known = self.classes.get(number)
-        if known is None and about is None:  # its description travels with an answer that is not here yet
-            about = self.call("about", number)
-        if about is not None and self.door.journaled:
-            self.abouts[number] = about
         if known is None:
+            if about is None:  # its description travels with an answer that is not here yet
+                about = self.call("about", number)
             known = self.classes[number] = classes.make_class(self, number, about, unpacker)
         elif about is not None and hasattr(known, "_toolwright_bound"):
             proxies.tell_again(known, about)
+        if about is not None and self.door.journaled:
+            self.abouts[number] = about
         return known
 
     # calls to the host
@@ -214,7 +212,7 @@ class World:
             at, back = journaled
             clock.move(at)
             for number, count in back:
-                self.give_back(number, count)
+                self.lent.give_back(number, count)
 
     def deliver(self, message: Any, loop: Any) -> None:
         """A message for a loop: an answer wakes its task or is the end of a wait, a call of the host is served."""
@@ -230,42 +228,12 @@ class World:
         elif body[0] == "i":
             self.admit(body, blobs, loop)
         elif body[0] == "u":
-            self.give_back(body[1], body[2])
+            self.lent.give_back(body[1], body[2])
 
     # calls of the host
 
     def lend(self, value: Any) -> list[Any]:
-        """What the host needs to call `value` later: its number, its kind and its name."""
-        number = self._lent_ids.get(id(value))
-        if number is None:
-            number = self._lent_ids[id(value)] = self._next_lent
-            self._lent[number] = value
-            self._next_lent += 1
-        self._lent_counts[number] = self._lent_counts.get(number, 0) + 1
-        if callable(value):
-            kind = "async" if inspect.iscoroutinefunction(value) else "function"
-        else:
-            kind = "iterator" if hasattr(value, "__next__") else "async iterator"
-        return [number, kind, str(getattr(value, "__name__", type(value).__name__))[:200]]
-
-    def give_back(self, number: int, count: int) -> None:
-        """The host let go of `count` of the times it was lent this."""
-        if number not in self._lent_counts:
-            return  # of a life before this one
-        self._lent_counts[number] -= count
-        if self._lent_counts[number] <= 0:
-            del self._lent_counts[number]
-            self._lent_ids.pop(id(self._lent.pop(number)), None)
-
-    def lent(self) -> tuple[int, dict[int, tuple[Any, int]]]:
-        """What a checkpoint keeps: the next number, and what the host holds, each with a count."""
-        return self._next_lent, {number: (self._lent[number], count) for number, count in self._lent_counts.items()}
-
-    def restore_lent(self, kept: tuple[int, dict[int, tuple[Any, int]]]) -> None:
-        self._next_lent, held = kept
-        self._lent = {number: value for number, (value, _) in held.items()}
-        self._lent_ids = {id(value): number for number, value in self._lent.items()}
-        self._lent_counts = {number: count for number, (_, count) in held.items()}
+        return self.lent.lend(value)
 
     def admit(self, message: list[Any], blobs: list[Any], loop: Any) -> None:
         """A call of the host is served; in a journaled session under the path that it came with."""
@@ -280,7 +248,7 @@ class World:
         """Run a function that the host calls; the reply goes out when it is done."""
         _, number, _, lent, tree, *_ = message
         try:
-            target = self._lent[lent]
+            target = self.lent[lent]
             args, kwargs = self.unpack(tree, blobs)
             result = target(*args, **kwargs) if callable(target) else _advance(target)
             if inspect.isawaitable(result):

@@ -1,6 +1,6 @@
 """The zygote: imports what guests need, then forks a jailed child for each request on its one socket.
 
-Started by `toolwright.sandboxes.zygotes` as a script, with the descriptor of that socket as its argument. It obeys the
+Started by `toolwright.sandboxes.zygotes` as a script, with the descriptor of that socket and the file of cloudpickle. It obeys the
 plan it is sent first, sees no scope and no byte of a session, and ends with all its children when the socket closes.
 """
 
@@ -19,6 +19,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+_self = sys.modules[__name__]
 _HOME = os.path.dirname(os.path.abspath(__file__))
 _PLAN = 1 << 18
 _THREAD_STACK = 2 << 20  # counted whole against RLIMIT_DATA: 64 threads at glibc's 8 MB would be 512 MB
@@ -29,9 +30,10 @@ sys.path.insert(0, os.path.dirname(_HOME))
 from toolwright_guest import forkhooks  # noqa: E402
 
 forkhooks.watch()
-from toolwright_guest import confine, forks, interpreter, kernel, mounts, namespaces  # noqa: E402
+from toolwright_guest import borrowed, confine, forks, interpreter, kernel, mounts, namespaces  # noqa: E402
 from toolwright_guest.forks import Forks  # noqa: E402
 
+borrowed.load(sys.argv[2])
 for _name in sorted(os.listdir(_HOME)):
     if _name.endswith(".py") and _name not in ("__init__.py", "zygote.py"):
         importlib.import_module(f"toolwright_guest.{_name[:-3]}")
@@ -185,7 +187,7 @@ def _prepare(plan: dict[str, Any], control: socket.socket) -> Zygote:
     }
     control.send(json.dumps(answer).encode())
     forkhooks.unwatch()
-    sys.modules["toolwright_guest.zygote"] = sys.modules["__main__"]  # a guest puts its own in that place
+    sys.modules["toolwright_guest.zygote"] = _self  # a guest puts its own in the place of __main__
     gc.collect()
     gc.freeze()
     confinement.measure()

@@ -1,9 +1,9 @@
 """The cells of `cells/right` and `cells/wrong`, as tests read them.
 
-    # %%                              a cell that begins a session
-    # %% +                            one that goes on with the session before it
-    # %% 2 fails: what is wrong       a wrong one, and its line: it raises when it runs
-    # %% 2 errs: what is wrong        a wrong one that runs to its end and does not do what it says
+# %%                              a cell that begins a session
+# %% +                            one that goes on with the session before it
+# %% 2 fails: what is wrong       a wrong one, and its line: it raises when it runs
+# %% 2 errs: what is wrong        a wrong one that runs to its end and does not do what it says
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import enum
 import functools
 import sqlite3
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
@@ -265,7 +265,7 @@ class Crm:
         return len(self.contacts)
 
     @contextmanager
-    def lock(self, name: str) -> Iterator[str]:
+    def lock(self, name: str) -> Generator[str]:
         """Nobody else works on it meanwhile."""
         yield name
 

@@ -1,8 +1,8 @@
 """A host for one guest, without a jail: it runs cells, answers calls in some order, and can do so again in that order.
 
-The guest is a process of its own, because it changes `time`, `random` and asyncio. The first play is live: answers come
-in an order drawn from `order`. A second play delivers what the first delivered, in the same order, at another pace. What
-the guest said in both must be the same, word for word.
+The guest is a process of its own, because it changes `time`, `random` and asyncio. The first play is live: answers
+come in an order drawn from `order`. A second play delivers what the first delivered, in the same order, at another
+pace. What the guest said in both must be the same, word for word.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,9 @@ for name in sys.argv[3:] and ["numpy.random", "pandas"]:
 interpreter.prepare()
 interpreter.main(socket.socket(fileno=int(sys.argv[1])), {"limits": {"processes": 1}})
 """
+
+
+Steps = Generator[Any, Any, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +81,7 @@ class Job:
     """A call under way on the host: what it delivers next, and when."""
 
     path: str
-    steps: Iterator[Any]
+    steps: Steps
     due: float
     body: Any = None
     invoked: int = 0
@@ -135,7 +138,9 @@ def same(*cells: str, order: int = 0, burst: bool = False, python: str = sys.exe
 
 
 class _Host:
-    def __init__(self, conn: socket.socket, cells: list[str], chance: random.Random, seed: str | None, refuse: float) -> None:
+    def __init__(
+        self, conn: socket.socket, cells: list[str], chance: random.Random, seed: str | None, refuse: float
+    ) -> None:
         self.played = Played()
         self._conn = conn
         self._cells = cells
@@ -216,7 +221,7 @@ class _Host:
                     if job is not None:
                         self._served[self._invokes] = job
                         job.body = None
-                    tail = [one.served, one.at, []] if self._journaled else []
+                    tail: list[Any] = [one.served, one.at, []] if self._journaled else []
                     messages.append(["i", self._invokes, number, *one.body, *tail])
                 case _:
                     self._jobs.pop(number, None)
@@ -261,11 +266,11 @@ class _Host:
                 assert message == ["r"], message
 
     def _begin(self, number: int, path: str, verb: str, target: int, tree: Any) -> None:
-        args = tree["t"]
+        args: list[Any] = tree["t"]
         name = "sleep" if verb == "sleep" else _NAMES[target]
         if name == "sleep" and self._refuse and args[0] == self._refuse:
             name, args = "fail", ["no more"]
-        latency = args[0] if name == "sleep" else 100.0 if name == "slow" else self._chance.random() * 0.05
+        latency: float = args[0] if name == "sleep" else 100.0 if name == "slow" else self._chance.random() * 0.05
         job = Job(path=path, steps=_STEPS.get(name, _echo)(args), due=self._at + latency)
         self._jobs[number] = job
         self._step(job, None)
@@ -281,19 +286,22 @@ def _about(name: str) -> dict[str, Any]:
     return {"async": name in ("aget", "acallback", "fail", "slow"), "name": name, "signature": None, "doc": ""}
 
 
-def _echo(args: list[Any]) -> Iterator[Any]:
-    return (yield from ()) or [1, args[0] if args else None]
+def _echo(args: list[Any]) -> Steps:
+    yield from ()
+    return [1, args[0] if args else None]
 
 
-def _fail(args: list[Any]) -> Iterator[Any]:
-    return (yield from ()) or [0, {"E": ["ValueError", [args[0]], {"m": {}}, str(args[0])]}]
+def _fail(args: list[Any]) -> Steps:
+    yield from ()
+    return [0, {"E": ["ValueError", [args[0]], {"m": {}}, str(args[0])]}]
 
 
-def _sleep(args: list[Any]) -> Iterator[Any]:
-    return (yield from ()) or [1, None]
+def _sleep(args: list[Any]) -> Steps:
+    yield from ()
+    return [1, None]
 
 
-def _call_back(args: list[Any]) -> Iterator[Any]:
+def _call_back(args: list[Any]) -> Steps:
     """Calls the function with 1 and with 2; gives back what it said, and the function."""
     lent = args[0]["g"][0]
     said: list[Any] = []

@@ -12,7 +12,8 @@ DRAWS = """
 import os, random, secrets, tempfile, uuid
 def draw():
     return [
-        os.urandom(8).hex(), os.getrandom(8).hex(), random.random(), random.Random().random(), random.SystemRandom().random(),
+        os.urandom(8).hex(), os.getrandom(8).hex(), random.random(), random.Random().random(),
+        random.SystemRandom().random(),
         secrets.token_hex(8), secrets.randbelow(10**9), str(uuid.uuid4()), str(uuid.uuid1()), uuid.getnode(),
         tempfile.mktemp(), random.shuffle(deck := list(range(9))) or deck, random.randbytes(4).hex(),
     ]

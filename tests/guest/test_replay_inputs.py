@@ -8,7 +8,6 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-
 from tests.guest import scripted
 
 PROGRAMS: dict[str, tuple[str, ...]] = {

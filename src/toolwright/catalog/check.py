@@ -11,24 +11,25 @@ import asyncio
 import hashlib
 import itertools
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from toolwright.catalog import awaits
-from toolwright.catalog.diagnostics import Cell, Diagnostic, certain, nodes_at, split
+from toolwright.catalog.asking import Asking, is_none, pending
+from toolwright.catalog.asking import called as called_by
+from toolwright.catalog.diagnostics import Cell, Diagnostic, certain
 from toolwright.catalog.mistakes import Mistake
 from toolwright.catalog.names import Known, makes_names_by_text
 from toolwright.catalog.server import Server, borrow, give_back
-from toolwright.catalog.signatures import Signatures, readable
+from toolwright.catalog.signatures import Signatures
+from toolwright.catalog.telling import diagnostic, mistake, syntax
 from toolwright.errors import PlatformError, UsageError
 from toolwright.scope import Scope, scope_stubs
 
 PATIENCE_S = 10.0
 LONGEST = 200_000  # characters of a cell
 _UNREADABLE = (RecursionError, MemoryError, ValueError, UnicodeError)
-_AWAIT = "; is an `await` missing?"
 _PACKAGES = itertools.count(1)
 
 
@@ -83,7 +84,7 @@ class TypeChecker:
         try:
             tree = ast.parse(code)
         except SyntaxError as error:
-            return (_syntax(error, code),)
+            return (syntax(error, code),)
         except _UNREADABLE:
             return ()
         if not tree.body or len(code) > LONGEST:
@@ -132,23 +133,26 @@ class TypeChecker:
         )
         try:
             answer = await asyncio.wrap_future(server.ask("textDocument/diagnostic", {"textDocument": {"uri": file}}))
-            found = [_diagnostic(item) for item in (answer or {}).get("items", ()) if "code" in item]
-            asking = _Asking(server, file)
+            items: list[dict[str, Any]] = answer["items"] if answer else []
+            found = [diagnostic(item) for item in items if "code" in item]
+            if any(d.line == 0 and f"module `{self._package}" in d.message for d in found):
+                raise PlatformError("the type checker does not see the scope")  # then every name would be wrong
+            asking = Asking(server, file)
             told = [d for d in found if d.line > 0 and await self._is_told(d, cell, asking)]
-            told += [d for d in await _pending(cell, asking) if d.line not in {other.line for other in told}]
-            called = {d: await _called(d, cell, asking) for d in told if d.rule == "unused-awaitable"}
+            told += [d for d in await pending(cell, asking) if d.line not in {other.line for other in told}]
+            called = {d: await called_by(d, cell, asking) for d in told if d.rule == "unused-awaitable"}
         finally:
             server.tell("textDocument/didClose", {"textDocument": {"uri": file}})
         told.sort(key=lambda d: (d.line, d.column))
-        return tuple(_mistake(d, code, self._signatures, called.get(d, "")) for d in told)
+        return tuple(mistake(d, code, self._signatures, called.get(d, "")) for d in told)
 
-    async def _is_told(self, found: Diagnostic, cell: Cell, asking: _Asking) -> bool:
+    async def _is_told(self, found: Diagnostic, cell: Cell, asking: Asking) -> bool:
         if self._rules == "all":
             return found.rule != "invalid-syntax" or certain(found, cell)
         if not certain(found, cell):
             return False
         if found.rule in ("not-subscriptable", "call-non-callable", "not-iterable") and "type `None`" in found.message:
-            return await _is_none(found, cell, asking)  # it names one type of several
+            return await is_none(found, cell, asking)  # it names one type of several
         return True
 
     async def _ready(self) -> Server:
@@ -194,69 +198,6 @@ class TypeChecker:
         return kept
 
 
-class _Asking:
-    """Asks what is known of the expression at a place of one file."""
-
-    def __init__(self, server: Server, file: str) -> None:
-        self._server = server
-        self._file = file
-
-    async def about(self, node: ast.expr) -> str:
-        at = awaits.spot(node)
-        if at is None:
-            return ""
-        position = {"line": at[0], "character": at[1]}  # our header is line 0
-        asked = {"textDocument": {"uri": self._file}, "position": position}
-        answer = await asyncio.wrap_future(self._server.ask("textDocument/hover", asked))
-        return str((answer or {}).get("contents", {}).get("value", ""))
-
-
-async def _pending(cell: Cell, asking: _Asking) -> list[Diagnostic]:
-    """Coroutines that are read as if they were their results."""
-    found: list[Diagnostic] = []
-    for place in itertools.islice(awaits.places(cell.tree), awaits.PLACES):
-        told = await asking.about(place.node)
-        if told and awaits.is_pending(place, told):
-            node = place.node
-            what = ast.unparse(node)
-            about = f" of `{_title(told)}`" if isinstance(node, ast.Call) else ""
-            found.append(
-                Diagnostic(
-                    rule="missing-await",
-                    message=f"`{what[:60]}` is read before it is awaited: write `await`{about}",
-                    line=node.lineno,
-                    column=node.col_offset,
-                    end_line=node.end_lineno or node.lineno,
-                    end_column=node.end_col_offset or node.col_offset,
-                )
-            )
-    return found
-
-
-async def _called(found: Diagnostic, cell: Cell, asking: _Asking) -> str:
-    """The function whose call a diagnostic is about."""
-    inside = nodes_at(cell.tree, found.line, found.column, found.end_line, found.end_column)
-    call = next((node for node in inside if isinstance(node, ast.Call)), None)
-    return _title(await asking.about(call)) if call is not None else ""
-
-
-def _title(told: str) -> str:
-    """The function's name in what is known of it: `bound method Contacts.get(…) -> …`."""
-    return " ".join(told.partition("(")[0].split()[-1:])
-
-
-async def _is_none(found: Diagnostic, cell: Cell, asking: _Asking) -> bool:
-    """Whether the value is None and nothing else."""
-    inside = nodes_at(cell.tree, found.line, found.column, found.end_line, found.end_column)
-    for node in inside:
-        value = node.value if isinstance(node, ast.Subscript) else node.func if isinstance(node, ast.Call) else node
-        if isinstance(value, ast.expr):
-            told = await asking.about(value)
-            gives = told.rpartition(") -> ")[2] if isinstance(value, ast.Call) else told
-            return split(" ".join(gives.split())) == ["None"]
-    return False
-
-
 def _module(previous: str, code: str) -> str:
     """The name of a cell's module: that of its code, and of all that ran before it."""
     whole = f"{previous} {code}".encode(errors="replace")
@@ -264,7 +205,7 @@ def _module(previous: str, code: str) -> str:
 
 
 def _stored(tree: ast.Module) -> frozenset[str]:
-    stores = (n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
+    stores = (n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load))
     by_name = (
         str(n.args[1].value)
         for n in ast.walk(tree)
@@ -279,49 +220,3 @@ def _stored(tree: ast.Module) -> frozenset[str]:
 
 def _shared(tree: ast.Module) -> frozenset[str]:
     return frozenset(name for n in ast.walk(tree) if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names)
-
-
-def _diagnostic(item: dict[str, Any]) -> Diagnostic:
-    start, end = item["range"]["start"], item["range"]["end"]
-    related: Iterable[Any] = item.get("relatedInformation") or ()
-    return Diagnostic(
-        rule=str(item["code"]),
-        message=str(item["message"]).partition("\n")[0],
-        line=start["line"],  # our header is line 0
-        column=start["character"],
-        end_line=end["line"],
-        end_column=end["character"],
-        related=tuple(
-            (r["location"]["uri"], r["location"]["range"]["start"]["line"] + 1, str(r["message"])) for r in related
-        ),
-    )
-
-
-def _mistake(found: Diagnostic, code: str, signatures: Signatures, called: str) -> Mistake:
-    lines = code.splitlines() or [""]
-    source = lines[min(found.line, len(lines)) - 1]
-    raw = source.encode(errors="replace")
-    column = len(raw[: found.column].decode(errors="replace"))
-    end = len(raw[: found.end_column].decode(errors="replace")) if found.end_line == found.line else len(source)
-    types = [text.removeprefix("Has type ") for _, _, text in found.related if text.startswith("Has type ")]
-    message = readable(found.message) + (f" between {readable(' and '.join(types))}" if types else "")
-    if ("CoroutineType[" in message or "Future[" in message) and found.rule != "missing-await":
-        message += _AWAIT
-    return Mistake(
-        line=found.line,
-        column=column,
-        rule=found.rule,
-        message=message,
-        signature=signatures.at(found.of_host) or signatures.named(called) or signatures.meant(found.message),
-        source=source,
-        width=max(1, end - column),
-    )
-
-
-def _syntax(error: SyntaxError, code: str) -> Mistake:
-    lines = code.splitlines() or [""]
-    line = min(max(error.lineno or 1, 1), len(lines))
-    column = max((error.offset or 1) - 1, 0)
-    return Mistake(
-        line=line, column=column, rule="invalid-syntax", message=f"SyntaxError: {error.msg}", source=lines[line - 1]
-    )

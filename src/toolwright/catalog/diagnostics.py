@@ -7,6 +7,7 @@ names of ty's rules; `certain` decides about one diagnostic of the default set.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,13 @@ _FOUND = re.compile(r"Expected `([^`]+)`, found `([^`]+)`")
 _CONTAINERS = frozenset(("list", "dict", "set", "frozenset", "tuple", "defaultdict", "Counter", "deque"))
 _ATOMS = frozenset(("Literal", "int", "str", "float", "bytes", "bool", "list", "dict", "set", "tuple"))
 _AWAITABLE = re.compile(r"\b(?:CoroutineType|Coroutine|Awaitable|Future|Task)\[")
+# what an object is declared to be when it is something more special
+_WIDE = frozenset(
+    "object Iterator Iterable Generator AsyncIterator AsyncIterable AsyncGenerator Sequence Mapping Collection Awaitable "
+    "IO TextIO BinaryIO tzinfo Future type".split()
+)
+_OF_CACHES = frozenset(("cache_info", "cache_clear", "cache_parameters"))
+_FILLING = re.compile(r"bound method `(?:list|dict|set|deque|defaultdict|Counter)\.")
 _IN_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _ASYNC = (ast.Await, ast.AsyncFor, ast.AsyncWith)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -70,7 +78,7 @@ def certain(found: Diagnostic, cell: Cell) -> bool:
         case "unresolved-reference":
             return not cell.by_text and not cell.shared & set(quoted)
         case "missing-attribute":
-            return not found.message.startswith("Unresolved attribute") and not cell.stored & set(quoted[-1:])
+            return _wrong_attribute(found, quoted, cell)
         case "invalid-argument-type":
             return _wrong_argument(found)
         case "no-matching-overload":
@@ -104,9 +112,22 @@ def _head(text: str) -> str:
     return text.strip("() ").partition("[")[0].lstrip("_")
 
 
+def _wrong_attribute(found: Diagnostic, quoted: list[str], cell: Cell) -> bool:
+    """Unless the cell itself puts it there, or the object may be of a class that has it."""
+    if found.message.startswith("Unresolved attribute") or len(quoted) < 2 or quoted[-1] in cell.stored | _OF_CACHES:
+        return False
+    heads = {_head(part) for part in split(quoted[0])}
+    return not any(head in _WIDE or _is_error(head) for head in heads)
+
+
+def _is_error(name: str) -> bool:
+    kind: object = getattr(builtins, name, None)
+    return isinstance(kind, type) and issubclass(kind, BaseException)
+
+
 def _wrong_argument(found: Diagnostic) -> bool:
     told = _FOUND.search(found.message)
-    if told is None:
+    if told is None or _FILLING.search(found.message):
         return False
     expected, given = told[1], told[2]
     is_function = given.startswith(("(", "def ", "bound method", "Overload", "["))

@@ -73,7 +73,7 @@ def bound(node: ast.AST) -> Iterator[str]:
             yield name
         case _ if isinstance(node, _COMPREHENSIONS):
             for inner in ast.walk(node):  # its own names stay inside; `:=` binds outside
-                if isinstance(inner, ast.NamedExpr) and isinstance(inner.target, ast.Name):
+                if isinstance(inner, ast.NamedExpr):
                     yield inner.target.id
             return
         case _:

@@ -112,9 +112,11 @@ class Server:
     def write(self, name: str, text: str) -> None:
         """Put a file into the private directory, and say so."""
         path = self.root / name
+        new = [] if path.parent.is_dir() else [path.parent]  # ty knows the directories that it has looked into
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8", errors="replace")
-        self.tell("workspace/didChangeWatchedFiles", {"changes": [{"uri": path.as_uri(), "type": 1}]})
+        changes = [{"uri": each.as_uri(), "type": 1} for each in (*new, path)]
+        self.tell("workspace/didChangeWatchedFiles", {"changes": changes})
 
     def close(self) -> None:
         """End it at once: it keeps nothing that matters."""

@@ -5,6 +5,7 @@ from toolwright.journal.life import Divergence
 from toolwright.journal.memory import MemoryJournal
 from toolwright.journal.offline import Repeated, repeat
 from toolwright.journal.places import workspace_of
+from toolwright.journal.rollback import RolledBack
 from toolwright.journal.rows import (
     Blobs,
     CellRow,
@@ -43,6 +44,7 @@ __all__ = [
     "Reading",
     "Repeated",
     "Restored",
+    "RolledBack",
     "Row",
     "SessionJournal",
     "SqliteJournal",

@@ -19,9 +19,13 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # differs from process to process,
 _SHOWN = 300
 
 
-def divergence(row: CellRow, outcome: Outcome, life: Life, rows: list[Row]) -> Divergence | None:
-    """How the run of a cell that came to its end differs from the recorded one, in what guest code can know of it."""
-    unasked = [r for r in rows if r.cell == row.number and r.door == "host" and not life.asked(r.path)]
+def divergence(row: CellRow, outcome: Outcome, life: Life, rows: list[Row], upto: float) -> Divergence | None:
+    """How the run of a cell that came to its end differs from the recorded one, in what guest code can know of it.
+
+    With what the guest did until the next cell began, after delivery `upto`.
+    """
+    mine = [r for r in rows if r.cell == row.number and r.door == "host" and not life.asked(r.path)]
+    unasked = [r for r in mine if r.path in row.pending or (r.delivered is not None and r.delivered <= upto)]
     if unasked:
         first = min(unasked, key=lambda r: (r.delivered is None, r.delivered or 0))
         ended = "the time limit" if isinstance(outcome.error, TimeLimit) else "the end of the cell"

@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import math
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from toolwright.doors import Host
-from toolwright.errors import Diverged, GuestError, UsageError
+from toolwright.errors import Cancelled, Diverged, UsageError
 from toolwright.journal.comparing import divergence, printed_otherwise
 from toolwright.journal.life import Divergence, Life
 from toolwright.journal.outcomes import outcome_of
+from toolwright.journal.reversible import Reversible
+from toolwright.journal.rollback import Rollback, RolledBack, unfinished
 from toolwright.journal.rows import CellRow
 from toolwright.journal.session import SessionJournal
+from toolwright.journal.snapshots import Snapshots
 from toolwright.journal.story import Story
 from toolwright.journal.trees import Trees
 from toolwright.sandboxes import GONE, GUEST_UID, Interpreter, Limits, OnEvent, Opening, Outcome, Sandbox, Workspace
 
+T = TypeVar("T")
 KEPT = "The names are as they were before the cell; what it did outside is done."
 
 
@@ -67,6 +72,8 @@ class Continuity:
         self._limits = limits
         self._say = say
         self._trees = Trees(session.journal, session.id, limits)
+        self._snapshots = session.snapshots = Snapshots(self._trees, workspace)
+        self._unsettled = 0  # a cell that was ended, whose transactions may be open
         self._interpreter: Interpreter | None = None
         self._scratch: Workspace | None = None
         self._cut_off: CellRow | None = None
@@ -81,7 +88,12 @@ class Continuity:
         """A session that is there: its guest is brought back; a cell that was cut off waits to be carried on."""
         story = self.session.resume()
         self._cut_off = story.cut_off
+        last = story.cells[-1] if story.cells else None
+        if last is not None and last.status == "ended" and not last.undone and last.number > story.facts.parent_cell:
+            self._unsettled = last.number  # its process may have died before all was undone
         await self._restore(story)
+        if words := unfinished(story):
+            self._say(f"toolwright: session {self.session.id}: {words}")
 
     async def fork(self, parent: Story) -> None:
         """A new session that begins where `parent`, read up to there, ends."""
@@ -105,10 +117,10 @@ class Continuity:
 
     async def outcome(self, on_event: OnEvent | None = None) -> Outcome:
         """What came of the last cell. One that was cut off is carried on to its end first."""
-        row, self._cut_off = self._cut_off, None
+        if self._cut_off is not None and (self._interpreter is None or not self._interpreter.alive):
+            await self._restore(self.session.story())
+        row = self._cut_off
         if row is not None:
-            if self._interpreter is None or not self._interpreter.alive:
-                await self._restore(self.session.story())
             await asyncio.to_thread(self._trees.restore, row.tree, self._workspace)
             return await self._run(row, on_event)
         cells = self.session.story().cells
@@ -119,25 +131,71 @@ class Continuity:
     async def _run(self, row: CellRow, on_event: OnEvent | None) -> Outcome:
         assert self._interpreter is not None
         interpreter = self._interpreter
+        self._life.begin(row)
         try:
-            outcome = await self._watched(interpreter.run(row.number, row.code, on_event, at=row.at, seed=self.session.seed))
+            run = interpreter.run(row.number, row.code, on_event, at=row.at, seed=self.session.seed)
+            outcome = await self._watched(run)
         except _WentAnotherWay as other:
             error = Diverged(f"the cell was cut off, and went another way when it was run again: {other.divergence}")
             self.session.cut(row, error)
+            self._cut_off = None
+            await self._settle(row.number)
             return Outcome(cell=row.number, error=error, rung=self._sandbox.rung)
         except asyncio.CancelledError:
             if self.session.writer is not None and self.session.writer.failed is None:
-                self.session.cut(row, GuestError(f"the cell was cancelled. {KEPT}"))
+                self.session.cut(row, Cancelled(f"the cell was cancelled. {KEPT}"))
+                self._cut_off = None
+                await self._settle(row.number)
             raise
         alive = interpreter.alive
         if outcome.error is not None and GONE in str(outcome.error):
             kind: Any = type(outcome.error)
             outcome = replace(outcome, error=kind(str(outcome.error).replace(GONE, KEPT)))
-        self.session.end(row, outcome, alive=alive)
+        row = self.session.end(row, outcome, alive=alive)
+        self._cut_off = None
+        if row.status == "ended" and (told := await self._settle(row.number)) and outcome.error is not None:
+            kind = type(outcome.error)
+            outcome = replace(outcome, error=kind(f"{outcome.error} {told}"))
+            self.session.amend(row, outcome)
         return outcome
 
-    async def _watched(self, run: Coroutine[Any, Any, Outcome]) -> Outcome:
-        """The outcome; or what is wrong with the journal, or with the run that is repeated, as soon as it shows."""
+    async def _settle(self, cell: int) -> str:
+        """Undo the transactions that were open when a cell was ended: they did not come to their end. What to tell."""
+        self._unsettled = cell
+        found = await self._reversible.settle(cell)
+        self._unsettled = 0
+        if found is None:
+            return ""
+        how = "Its transaction was undone" if found.failed is None else "The undo of its transaction failed"
+        told = ".\n".join(filter(None, (how, found.text())))
+        self._say(f"toolwright: session {self.session.id}: cell {cell} was ended. {told}")
+        return told
+
+    @property
+    def _reversible(self) -> Reversible:
+        assert self.session.reversible is not None
+        return self.session.reversible
+
+    async def rollback(self, to: int, *, yes: bool) -> RolledBack:
+        """Undo what the cells after `to` did, and go on as if they had not been."""
+        if self._unsettled:
+            await self._settle(self._unsettled)
+        reversible, writer = self._reversible, self.session.writer
+        assert writer is not None
+        rollback = Rollback(self.session.story(), to, reversible.undoer, self._snapshots, writer)
+        if not rollback.cells:
+            return RolledBack()
+        reversible.hold()
+        try:
+            done = await rollback.run(yes=yes, end_guest=self._end_guest, reached=self._life.delivered)
+        finally:
+            reversible.release()
+        self._cut_off = None
+        await self._restore(self.session.story())
+        return done
+
+    async def _watched(self, run: Coroutine[Any, Any, T]) -> T:
+        """What comes of it; or what is wrong with the journal, or with a run that is repeated, as soon as it shows."""
         life, writer = self.session.life, self.session.writer
         assert life is not None
         assert writer is not None
@@ -171,6 +229,8 @@ class Continuity:
             self.restored = Restored(cells=tuple(c.number for c in cells), notes=self.restored_notes)
         except _WentAnotherWay as other:
             await self._give_up(story, other.divergence)
+        if self._unsettled:
+            await self._settle(self._unsettled)
 
     async def _repeat(self, story: Story, cells: Sequence[CellRow]) -> None:
         """A guest that has run these cells again, each to the same end."""
@@ -180,10 +240,14 @@ class Continuity:
         doors = self.session.next_life(self._host, story, pending)
         if cells:
             self._scratch = await asyncio.to_thread(self._populated, cells[0].tree)
+            self._snapshots.workspace = self._scratch
         self._interpreter = await self._open(doors, self._scratch)
         try:
-            for row in cells:
-                await self._again(self._interpreter, row, story)
+            ends = [float(row.before) for row in pending[1:]] + [math.inf]
+            for row, upto in zip(cells, ends, strict=False):
+                await self._again(self._interpreter, row, story, upto)
+            if not cells:
+                self._life.end(pending[0].before if pending else math.inf)
             await self._interpreter.reveal()
         except BaseException:
             await self._end_guest()
@@ -191,11 +255,17 @@ class Continuity:
         finally:
             await self._drop_scratch()
 
-    async def _again(self, interpreter: Interpreter, row: CellRow, story: Story) -> None:
+    async def _again(self, interpreter: Interpreter, row: CellRow, story: Story, upto: float) -> None:
+        """Run a cell again, and tell what was told between it and the next, which begins after delivery `upto`."""
+        if self._scratch is not None:  # what else changed the files since the last cell is not run again
+            await asyncio.to_thread(self._trees.restore, row.tree, self._scratch)
         life = self._life
         life.value = None
+        life.begin(row)
         outcome = await self._watched(interpreter.run(row.number, row.code, at=row.at, seed=story.seed_of(row)))
-        found = divergence(row, outcome, life, story.rows_of([row]))
+        life.end(upto)
+        await self._watched(life.told(self._limits.wall_s))
+        found = divergence(row, outcome, life, story.rows_of([row]), upto)
         if found is not None:
             raise _WentAnotherWay(found)
         otherwise = printed_otherwise(row, outcome)
@@ -208,15 +278,25 @@ class Continuity:
         return self.session.life
 
     async def _give_up(self, story: Story, found: Divergence) -> None:
-        """Go on without the cells that cannot be repeated; say which names are gone with them."""
+        """Go on as before the cell that cannot be repeated; say which names are gone with it and those after it."""
         assert self.session.writer is not None
-        lost = story.state
         if self._cut_off is not None:
             cut, self._cut_off = self._cut_off, None
+            self._unsettled = cut.number
             self.session.cut(cut, Diverged(f"the cell was cut off, and cannot be carried on: {found}"))
-        self.session.writer.now(*(replace(c, undone=True) for c in lost if c.number > story.facts.parent_cell))
-        await self._repeat(story, [])
-        self.restored = Restored(diverged=found, lost=_names(lost))
+        other, lost = found, list[CellRow]()
+        while True:
+            gone = [c for c in story.state if c.number >= other.cell] or story.state
+            lost = [*gone, *lost]
+            self.session.writer.now(*(replace(c, undone=True) for c in gone))
+            story = self.session.story()
+            try:
+                await self._repeat(story, story.state)
+                break
+            except _WentAnotherWay as again:
+                other = again.divergence
+        kept = tuple(c.number for c in story.state)
+        self.restored = Restored(cells=kept, diverged=found, lost=_names(lost), notes=self.restored_notes)
         self._say(f"toolwright: session {self.session.id}: {self.restored}")
 
     def _populated(self, tree: str) -> Workspace:
@@ -225,6 +305,7 @@ class Continuity:
         return scratch
 
     async def _drop_scratch(self) -> None:
+        self._snapshots.workspace = self._workspace
         scratch, self._scratch = self._scratch, None
         if scratch is not None:
             await asyncio.to_thread(scratch.remove)
@@ -236,6 +317,8 @@ class Continuity:
 
     async def close(self) -> None:
         await self._end_guest()
+        if self.session.reversible is not None:
+            await self.session.reversible.idle()
         if self.session.writer is not None and self.session.writer.failed is None:
             self.session.writer.now()
 

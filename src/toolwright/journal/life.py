@@ -1,23 +1,27 @@
 """One guest's life under a journal: what it is to be told again, in which order, and what it has been told anew.
 
-Deliveries are numbered: answers, and calls of host code into the guest. Recorded ones come first and in their recorded
-order; an answer that is new waits until the last of them is out. It does not know where answers come from.
+Deliveries are numbered: answers, and calls of host code into the guest. Recorded ones come first, in their recorded
+order and in the cell, or between the cells, where they came then; an answer that is new waits until the last of them is
+out. It does not know where answers come from.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from toolwright.doors import About, Answer, Call
 from toolwright.journal.keys import key_of
-from toolwright.journal.rows import Row, Status
+from toolwright.journal.rows import CellRow, Row, Status
 from toolwright.journal.words import shown
 from toolwright.journal.writer import Writer
-from toolwright_guest.wire import Packed, WireError
+from toolwright_guest.wire import NOTHING, Packed, WireError
+
+_BEGINNINGS = frozenset("0123456789!")  # of a guest's paths: what the host writes down itself has other names
 
 
 class Clock:
@@ -49,6 +53,7 @@ class Life:
     """`recorded` are the rows of all that is to be run again; those that were delivered are told again in that order.
 
     `strict` holds the cells that came to their end: they ask for nothing but what is recorded, or was under way then.
+    `left` are rows of cells that were ended from outside, whose calls an older task may make once more.
     """
 
     def __init__(
@@ -56,9 +61,10 @@ class Life:
         writer: Writer | None,
         clock: Clock,
         *,
-        recorded: Iterable[Row] = (),
+        recorded: Iterable[Row] | None = None,
         delivered: int = 0,
         strict: dict[int, frozenset[str]] | None = None,
+        left: Iterable[Row] = (),
     ) -> None:
         self.writer = writer
         self.clock = clock
@@ -70,16 +76,23 @@ class Life:
         self.back: deque[tuple[int, int]] = deque()
         self.under_way: dict[int, Call] = {}
         self.last_asked = ""
-        self.cell = 0  # the last one that ran
+        self.cell = 0  # the last one that began
         self.invoke_again: Callable[[Row], None] = lambda row: None
+        self.adopted: Callable[[Row], None] = lambda row: None  # is told of what `adopt` took over
+        self.restore: Callable[[str], Awaitable[None]] | None = None  # puts the guest's files back to a tree
         self.abouts: dict[int, About] = {}  # of the calls under way
         self._asked: set[str] = set()
         self._delivered = delivered
         self._loop = asyncio.get_running_loop()
         self._turns: dict[str, asyncio.Future[None]] = {}
         self._given_up: set[str] = set()
+        self._handing = False  # an answer has its turn, and is not with the guest yet
+        self._running = 0  # the cell that runs now
+        self._upto = math.inf if recorded is None else 0.0  # the last delivery whose place the run has reached
+        self._told = asyncio.Event()
         self._live = asyncio.Event()
-        self._prefix = self._read(recorded)
+        self._left = {row.path: row for row in left}
+        self._prefix = self._read(recorded or ())
         self.pump()
 
     def _read(self, recorded: Iterable[Row]) -> deque[Row]:
@@ -97,14 +110,44 @@ class Life:
         return self._live.is_set()
 
     @property
+    def recalls(self) -> bool:
+        """Whether there is anything that a call may have to be compared with."""
+        return bool(self.host_rows or self.strict or self._left)
+
+    @property
     def delivered(self) -> int:
         return self._delivered
+
+    # where the run is
+
+    def begin(self, cell: CellRow) -> None:
+        """A cell begins. What the guest was told after the end of one that is run again waits for that end."""
+        self.cell = self._running = cell.number
+        self._reach(math.inf if cell.status == "running" else cell.after)
+
+    def end(self, upto: float = math.inf) -> None:
+        """A cell is over; the next begins after delivery `upto`, or is a new one."""
+        self._running = 0
+        self._reach(upto)
+
+    def _reach(self, upto: float) -> None:
+        self._upto = upto
+        self._told.clear()
+        self.pump()
+
+    async def told(self, timeout_s: float) -> None:
+        """Until all is told that was told up to here, or so long."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._told.wait()
+        except TimeoutError:
+            return
 
     # asking
 
     def ask(self, call: Call, about: About) -> None:
         """The guest asks. A path is asked once."""
-        if not call.path or call.path in self._asked:
+        if call.path[:1] not in _BEGINNINGS or call.path in self._asked:
             raise WireError("a call without a path of its own")
         self._asked.add(call.path)
         self.under_way[call.id] = call
@@ -126,13 +169,20 @@ class Life:
         row = self.host_rows.get(call.path)
         if row is None:
             pending = self.strict.get(call.cell)
-            if pending is None or call.path in pending:
+            if pending is None or call.path in pending or call.cell != self._running:
                 return None
             return Divergence(cell=call.cell, line=call.line, recorded="no call there", asked=shown(title, call))
-        if key_of(row) == key_of(call):
+        if _is_same(row, call):
             return None
         was = shown(row.title, row)
         return Divergence(cell=call.cell, line=call.line, recorded=was, asked=shown(title, call))
+
+    def adopt(self, call: Call) -> None:
+        """What is known of the same call from a cell that was ended: it began there, and is not made again."""
+        row = self._left.get(call.path)
+        if row is not None and call.path not in self.host_rows and _is_same(row, call):
+            self.host_rows[call.path] = row
+            self.adopted(row)
 
     def diverge(self, divergence: Divergence) -> None:
         if not self.diverged.done():
@@ -140,25 +190,41 @@ class Life:
 
     # telling
 
-    async def turn(self, row: Row) -> None:
-        """Until it is this recorded answer's turn. The caller hands it to the guest without waiting for anything."""
-        if not (self._prefix and self._prefix[0] is row):
+    async def turn(self, row: Row, first: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Until it is this recorded answer's turn. The caller hands it to the guest without waiting for anything.
+
+        What must be done before the guest has it is done `first`; no other answer goes out meanwhile.
+        """
+        if self._is_next(row) and not self._handing:
+            self._prefix.popleft()
+        else:
             future = self._turns[row.path] = self._loop.create_future()
             try:
                 await future
             except asyncio.CancelledError:  # the guest gave it up, as it did then: what came too late is told to nobody
                 self._turns.pop(row.path, None)
                 self._given_up.add(row.path)
+                if not future.cancelled():  # it was its turn
+                    self._handing = False
                 self._loop.call_soon(self.pump)
                 raise
-        else:
-            self._prefix.popleft()
-        self._loop.call_soon(self.pump)  # after the caller has handed it over
+        self._handing = True
+        try:
+            if first is not None:
+                await first()
+        finally:
+            self._loop.call_soon(self._handed)
+
+    def _is_next(self, row: Row) -> bool:
+        return bool(self._prefix) and self._prefix[0] is row and (row.delivered or 0) <= self._upto
+
+    def _handed(self) -> None:
+        self._handing = False
+        self.pump()
 
     def pump(self) -> None:
-        """Give the next recorded delivery its turn, if the guest has come that far."""
-        while self._prefix:
-            row = self._prefix[0]
+        """Give the next recorded delivery its turn, if the guest has come that far. One at a time: none overtakes."""
+        while self._prefix and not self._handing and self._is_next(row := self._prefix[0]):
             if row.door == "guest":
                 if row.after and row.after not in self._asked:
                     return
@@ -168,15 +234,16 @@ class Life:
                 self._prefix.popleft()
             else:
                 future = self._turns.pop(row.path, None)
-                if future is None or future.done():
-                    if future is not None:
-                        self._prefix.popleft()
-                        continue
+                if future is None:
                     return
                 self._prefix.popleft()
-                future.set_result(None)
-                return
-        self._live.set()
+                if not future.done():
+                    self._handing = True
+                    future.set_result(None)
+        if not self._handing:
+            self._told.set()
+            if not self._prefix and self._upto == math.inf:
+                self._live.set()
 
     async def caught_up(self) -> None:
         await self._live.wait()
@@ -201,7 +268,13 @@ class Life:
         return tuple(back)
 
 
-def started(call: Call, about: About, status: Status = "started") -> Row:
+def _is_same(row: Row, call: Call) -> bool:
+    if call.refused is not None or row.arguments == NOTHING:  # too many at once, then or now: told without arguments
+        return (row.verb, row.target, row.name) == (call.verb, call.target, call.name)
+    return key_of(row) == key_of(call)
+
+
+def started(call: Call, about: About, status: Status = "started", after: str = "") -> Row:
     """What is written down of a call that begins, or that the guest gave up."""
     return Row(
         cell=call.cell,
@@ -214,6 +287,7 @@ def started(call: Call, about: About, status: Status = "started") -> Row:
         status=status,
         reads=about.operation.reads,
         arguments=call.arguments,
+        after=after,
     )
 
 

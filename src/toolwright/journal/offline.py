@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from toolwright.doors import About, Answer, Beginning, Call, Guest, Host, Lineage, Operation, Wrapper
 from toolwright.journal.comparing import divergence, printed_otherwise
 from toolwright.journal.life import Clock, Divergence, Life
 from toolwright.journal.replayed import Replayed
 from toolwright.journal.rows import CellRow, Journal
+from toolwright.journal.snapshots import Snapshots
 from toolwright.journal.story import Story
 from toolwright.journal.trees import Trees
 from toolwright.journal.words import shown
 from toolwright.sandboxes import GUEST_UID, Interpreter, Limits, Opening, Sandbox, Workspace
 from toolwright_guest.wire import NOTHING
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,46 +81,65 @@ async def repeat(
     story = Story(journal, session)
     cells = story.state
     rows = story.rows_of(cells)
-    life = Life(None, Clock(), recorded=rows, strict={c.number: frozenset(c.pending) for c in cells})
+    strict = {c.number: frozenset(c.pending) for c in cells}
+    life = Life(None, Clock(), recorded=rows, strict=strict, left=story.left_of(cells))
     later = [(packed, only) for packed, only in story.names()[1:]]
     began = Beginning(names=story.first.names, at=story.first.created, seed=story.first.seed, more=tuple(later))
     doors = Replayed(Nothing(empty, life), life, lambda _: began)
     workspace = await asyncio.to_thread(Workspace.create, None, GUEST_UID)
+    trees = Trees(journal, session)
+    life.restore = Snapshots(trees, workspace).restore
     try:
-        if cells:
-            await asyncio.to_thread(Trees(journal, session).restore, cells[0].tree, workspace)
-        interpreter = await sandbox.open(Opening(host=doors, limits=limits or Limits(), workspace=workspace))
+        opening = Opening(host=doors, limits=limits or Limits(), workspace=workspace)
+        interpreter = await sandbox.open(opening)
+        repeating = _Repeating(story, life, interpreter, opening, trees)
         try:
-            return await _run(interpreter, story, cells, life, on_cell)
+            return await repeating.run(cells, on_cell)
         finally:
             await interpreter.close()
     finally:
         await asyncio.to_thread(workspace.remove)
 
 
-async def _run(
-    interpreter: Interpreter,
-    story: Story,
-    cells: list[CellRow],
-    life: Life,
-    on_cell: Callable[[CellRow], None] | None,
-) -> Repeated:
-    calls = 0
-    for done, row in enumerate(cells):
-        if on_cell is not None:
-            on_cell(row)
-        rows = story.rows_of([row])
+class _Repeating:
+    """The cells of a session, one after the other."""
+
+    def __init__(self, story: Story, life: Life, interpreter: Interpreter, opening: Opening, trees: Trees) -> None:
+        self._story = story
+        self._life = life
+        self._interpreter = interpreter
+        self._opening = opening
+        self._trees = trees
+
+    async def run(self, cells: Sequence[CellRow], on_cell: Callable[[CellRow], None] | None) -> Repeated:
+        session, calls = self._story.facts.id, 0
+        ends = [float(row.before) for row in cells[1:]] + [math.inf]
+        for done, (row, upto) in enumerate(zip(cells, ends, strict=True)):
+            if on_cell is not None:
+                on_cell(row)
+            await asyncio.to_thread(self._trees.restore, row.tree, self._opening.workspace)
+            found = await self._cell(row, upto)
+            calls += len(self._story.rows_of([row]))
+            if found is not None:
+                return Repeated(session=session, cells=done, calls=calls, difference=found)
+        return Repeated(session=session, cells=len(cells), calls=calls)
+
+    async def _cell(self, row: CellRow, upto: float) -> Divergence | None:
+        life = self._life
         life.value = None
-        task = asyncio.ensure_future(interpreter.run(row.number, row.code, at=row.at, seed=story.seed_of(row)))
-        await asyncio.wait({task, life.diverged}, return_when=asyncio.FIRST_COMPLETED)
+        life.begin(row)
+        run = self._interpreter.run(row.number, row.code, at=row.at, seed=self._story.seed_of(row))
+        outcome = await self._until_different(run)
+        life.end(upto)
+        await self._until_different(life.told(self._opening.limits.wall_s))
+        if life.diverged.done() or outcome is None:
+            return life.diverged.result()
+        return divergence(row, outcome, life, self._story.rows_of([row]), upto) or printed_otherwise(row, outcome)
+
+    async def _until_different(self, run: Coroutine[Any, Any, T]) -> T | None:
+        task = asyncio.ensure_future(run)
+        await asyncio.wait({task, self._life.diverged}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-        if life.diverged.done():
-            found: Divergence | None = life.diverged.result()
-        else:
-            found = divergence(row, task.result(), life, rows) or printed_otherwise(row, task.result())
-        calls += len(rows)
-        if found is not None:
-            return Repeated(session=story.facts.id, cells=done, calls=calls, difference=found)
-    return Repeated(session=story.facts.id, cells=len(cells), calls=calls)
+        return None if self._life.diverged.done() else task.result()

@@ -6,7 +6,7 @@ Nothing that stands outside of it may wait between its answer and the guest: the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from toolwright.doors import (
     BY_GUEST,
@@ -19,6 +19,7 @@ from toolwright.doors import (
     Lineage,
     Wrapper,
 )
+from toolwright.journal.blocks import UNDO, tree_in
 from toolwright.journal.life import Life, finished, started
 from toolwright.journal.returning import Returning
 from toolwright.journal.rows import Row
@@ -49,14 +50,15 @@ class Replayed(Wrapper):
         about = self.inner.about(call)
         life.ask(call, about)
         try:
-            if life.host_rows or life.strict:
+            if life.recalls:
+                life.adopt(call)
                 misfit = life.misfit(call, about.title)
                 if misfit is not None:
                     life.diverge(misfit)
                     await _never()
             row = life.host_rows.get(call.path)
             if row is not None and row.delivered is not None:
-                await life.turn(row)
+                await life.turn(row, self._first(row))
                 return _again(row)
             if row is not None and row.status == "cancelled":
                 await _never()
@@ -73,18 +75,28 @@ class Replayed(Wrapper):
                 answer = await self.inner.call(call)
             except asyncio.CancelledError as error:
                 if error.args == (BY_GUEST,) and life.writer is not None:
-                    life.writer.soon(started(call, about, "cancelled"))
+                    life.writer.soon(started(call, about, "cancelled", str(life.cell)))
                 raise
         if not life.live:
             if life.writer is not None:
                 life.writer.soon(finished(call, about, answer))
             await life.caught_up()
+        first = None if row is None else self._first(row)
+        if first is not None:
+            await first()
         return life.deliver(call, about, answer)
+
+    def _first(self, row: Row) -> Callable[[], Awaitable[None]] | None:
+        """What must be done again before the guest is told: the end of a transaction put the files back."""
+        restore, tree = self._life.restore, tree_in(row) if row.verb == UNDO else ""
+        return None if restore is None or not tree else lambda: restore(tree)
 
 
 def _again(row: Row) -> Answer:
     assert row.value is not None
-    return Answer(value=row.value, failed=row.status == "failed", made=row.made, at=row.at, back=row.back)
+    return Answer(
+        value=row.value, failed=row.status == "failed", made=row.made, kept=row.kept, at=row.at, back=row.back
+    )
 
 
 async def _never() -> None:

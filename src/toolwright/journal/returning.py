@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
@@ -26,6 +26,7 @@ class Returning:
         self._thread = threading.get_ident()
         self._counts: Counter[str] = Counter()
         self._again: dict[str, Future[Answer]] = {}
+        self._paths: dict[tuple[str, int, str], deque[str]] | None = None  # of recorded calls that are the same
         self._held_back: list[Callable[[], None]] = []
         life.invoke_again = self._invoke_again
 
@@ -54,16 +55,14 @@ class Returning:
     ) -> None:
         life = self._life
         within = life.under_way.get(parent)
-        path = within.path if within is not None else ""
-        self._counts[path] += 1
-        path = f"{path}!{self._counts[path]}" if path else ""
-        known = life.guest_rows.get(path)
-        if known is not None and key_of_value(known.arguments) == key_of_value(arguments):
-            _follow(self._again.setdefault(path, _fresh()), future)  # the guest was called then, and is called again
+        above = within.path if within is not None else ""
+        known = self._known(above, lent, arguments) if above else None
+        if known is not None:
+            _follow(self._again.setdefault(known, _fresh()), future)  # the guest was called then, and is called again
             return
         row = Row(
             cell=within.cell if within is not None else life.cell,
-            path=path,
+            path=self._next(above) if above else "",
             door="guest",
             title="callback",
             target=lent,
@@ -77,6 +76,29 @@ class Returning:
             if len(self._held_back) == 1:
                 waiting = self._loop.create_task(life.caught_up())
                 waiting.add_done_callback(lambda _: self._release())
+
+    def _known(self, above: str, lent: int, arguments: Packed) -> str | None:
+        """The path of the same call of the guest, where it is recorded and nobody has waited for it yet."""
+        if not self._life.guest_rows:
+            return None
+        found = self._recorded().get((above, lent, key_of_value(arguments)))
+        return found.popleft() if found else None
+
+    def _recorded(self) -> dict[tuple[str, int, str], deque[str]]:
+        if self._paths is None:
+            self._paths = {}
+            for path, row in self._life.guest_rows.items():
+                same = path.rpartition("!")[0], row.target, key_of_value(row.arguments)
+                self._paths.setdefault(same, deque()).append(path)
+        return self._paths
+
+    def _next(self, above: str) -> str:
+        """A path that no recorded call has: one that goes another way this time takes nothing from the record."""
+        while True:
+            self._counts[above] += 1
+            path = f"{above}!{self._counts[above]}"
+            if path not in self._life.guest_rows:
+                return path
 
     def _release(self) -> None:
         held_back, self._held_back = self._held_back, []

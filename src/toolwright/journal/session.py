@@ -10,13 +10,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from toolwright.doors import Beginning, Host, Made
+from toolwright.doors import Beginning, Host, Made, Undo
 from toolwright.errors import CodeError, GuestError, UsageError
+from toolwright.journal.effects import Undoer
 from toolwright.journal.life import Clock, Life
 from toolwright.journal.outcomes import packed_value, told_error
 from toolwright.journal.recorded import Recorded
 from toolwright.journal.replayed import Replayed
+from toolwright.journal.reversible import Reversible
 from toolwright.journal.rows import CellRow, Facts, Journal, Row
+from toolwright.journal.snapshots import Snapshots
 from toolwright.journal.story import NAMES, Story, names_of
 from toolwright.journal.writer import Writer
 from toolwright.sandboxes import Outcome
@@ -41,11 +44,13 @@ class SessionJournal:
         self.id = check_id(session)
         self.life: Life | None = None
         self.writer: Writer | None = None
+        self.snapshots: Snapshots | None = None  # of the guest's files: without them there are no transactions
+        self.reversible: Reversible | None = None
         self.last = 0  # the number of the last cell
         self._pins = pins
         self._fork = fork
         self._clock = Clock()
-        self.seed = b""  # of a fork: see `Story.seed_of`
+        self.seed = b""  # of new cells: see `Story.seed_of`
 
     def resume(self) -> Story:
         """Become the one who writes to this session; gives what there is of it. `NoSession` where there is none."""
@@ -53,7 +58,6 @@ class SessionJournal:
         self.writer = Writer(self.journal, claim)
         story = self.story()
         self.last = story.last
-        self.seed = story.facts.seed if story.facts.parent else b""
         self._clock = Clock(story.clock)
         return story
 
@@ -63,7 +67,6 @@ class SessionJournal:
         facts = self._facts(parent.first.names, parent.first.made)
         self.writer = Writer(self.journal, self.journal.create(facts))
         self.last = self._fork.cell
-        self.seed = facts.seed
         self._clock = Clock(parent.clock)
 
     def story(self, upto: int | None = None) -> Story:
@@ -98,17 +101,24 @@ class SessionJournal:
 
     def next_life(self, inner: Host, story: Story, cells: Sequence[CellRow]) -> Host:
         """The doors of a guest that runs these cells again and then goes on."""
+        self.seed = story.seed_after
         self.life = life = Life(
             self.writer,
             self._clock,
             recorded=story.rows_of(cells),
             delivered=story.delivered,
+            left=story.left_of(cells),
             strict={c.number: frozenset(c.pending) for c in cells if c.status != "running"},
         )
         return Replayed(self.guarded(inner, life), life, lambda now: self._begin_again(now, story), story)
 
     def guarded(self, inner: Host, life: Life) -> Host:
-        return Recorded(inner, life)
+        if self.snapshots is None:
+            return Recorded(inner, life)
+        life.restore = self.snapshots.restore
+        undoer = Undoer(self.journal, self.id, life, inner if isinstance(inner, Undo) else None, inner.about)
+        self.reversible = Reversible(Recorded(inner, life), life, undoer, self.snapshots)
+        return self.reversible
 
     def _begin_again(self, now: Beginning, story: Story) -> Beginning:
         first, *later = story.names()
@@ -138,7 +148,6 @@ class SessionJournal:
         self.last += 1
         row = CellRow(number=self.last, code=code, at=self._clock.now(), before=self.life.delivered, tree=tree)
         self.writer.now(row)
-        self.life.cell = self.last
         return row
 
     def end(self, row: CellRow, outcome: Outcome, *, alive: bool) -> CellRow:
@@ -160,8 +169,14 @@ class SessionJournal:
             rung=outcome.rung,
             duration_s=outcome.duration_s,
         )
+        self.life.end()
         self.writer.now(row)
         return row
+
+    def amend(self, row: CellRow, outcome: Outcome) -> None:
+        """Tell more of how a cell ended."""
+        assert self.writer is not None
+        self.writer.now(replace(row, error=told_error(outcome.error)))
 
     def cut(self, row: CellRow, error: GuestError) -> None:
         """A cell that nobody waits for any more, or that cannot be carried on."""

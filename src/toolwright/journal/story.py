@@ -5,6 +5,7 @@ Read once, when a guest is to be brought back; a fork is read through its parent
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -14,6 +15,7 @@ from toolwright.doors import Call, Made, Origin
 from toolwright.journal.rows import CellRow, Checkpoint, Facts, Reading, Row
 from toolwright_guest.wire import Packed, type_of
 
+_ROOT = re.compile(r"\d*")
 NAMES = "names"  # the verb of a row that holds names which were bound after the session began
 
 
@@ -30,21 +32,35 @@ class Story:
         self.delivered = 0  # the number of the last answer that any guest of this session got
         for facts, last in chain:
             limit = last if upto is None else upto if last is None else min(last, upto)
-            self.cells += [c for c in journal.cells(facts.id) if limit is None or c.number <= limit]
+            self._take_cells(journal.cells(facts.id), limit, cut_off_too=facts is self.facts)
             reach = None if limit is None else self.cells[-1].after if self.cells else 0
             for row in journal.rows(facts.id):
                 self.delivered = max(self.delivered, row.delivered or 0)
-                if limit is None or row.cell <= limit:
-                    self._rows[_key(row)] = self._told(row, reach)
+                told = self._told(row, reach) if limit is None or row.cell <= limit else None
+                if told is not None:
+                    self._rows[_key(row)] = told
         self.checkpoints = _checkpoints(journal, chain, upto)
 
-    def _told(self, row: Row, reach: int | None) -> Row:
-        """The row; as one whose answer is still to be told, where it went to a guest that is none of this state's."""
+    def _take_cells(self, found: Sequence[CellRow], limit: int | None, *, cut_off_too: bool) -> None:
+        """A fork does not carry on its parent's cell; what it says itself of a parent's cell (undone) goes first."""
+        mine = {c.number: c for c in found if limit is None or c.number <= limit}
+        taken = [mine.pop(c.number, c) for c in self.cells] + list(mine.values())
+        self.cells = [c for c in taken if cut_off_too or c.status != "running"]
+
+    def _told(self, row: Row, reach: int | None) -> Row | None:
+        """The row, as this state knows it: without what only a guest learned or did that is none of this state's."""
         number = row.delivered
-        if number is None or row.door != "host":
+        if row.status == "cancelled" and row.after.isdecimal() and not self._has(int(row.after)):
+            return replace(row, status="started", after="")  # given up in a cell that does not count
+        if number is None or row.door not in ("host", "guest"):
             return row
         elsewhere = any(c.before < number <= c.after for c in self.cells if not _in_state(c))
-        return replace(row, delivered=None) if elsewhere or (reach is not None and number > reach) else row
+        if not elsewhere and (reach is None or number <= reach):
+            return row
+        return replace(row, delivered=None) if row.door == "host" else None
+
+    def _has(self, cell: int) -> bool:
+        return any(c.number == cell and _in_state(c) for c in self.cells)
 
     @property
     def last(self) -> int:
@@ -71,6 +87,13 @@ class Story:
         numbers = {c.number for c in cells}
         return [r for r in self._rows.values() if r.cell in numbers and r.door in ("host", "guest") and r.verb != NAMES]
 
+    def left_of(self, cells: Sequence[CellRow]) -> list[Row]:
+        """The rows of calls that tasks of these cells made while a cell ran that was ended from outside."""
+        numbers = {str(c.number) for c in cells}
+        ended = {c.number for c in self.cells if c.status == "ended" and not c.undone}
+        rows = (r for r in self._rows.values() if r.cell in ended and r.door == "host")
+        return [r for r in rows if _ROOT.match(r.path).group() in numbers]  # pyright: ignore[reportOptionalMemberAccess]
+
     @cached_property
     def clock(self) -> float:
         """The latest moment that a guest of this session has seen."""
@@ -83,8 +106,22 @@ class Story:
         return [(self.first.names, names_of(self.first.names)), *later]
 
     def seed_of(self, cell: CellRow) -> bytes:
-        """What a fork's cells draw their randomness from, so that two forks do not make the same ids; else nothing."""
-        return next((f.seed for f in reversed(self._forks) if cell.number > f.parent_cell), b"")
+        """What a cell draws its randomness from, if not from what the guest began with.
+
+        So that no id is made twice: not by two forks, and not by a cell that comes after one whose effects stay but
+        whose draws are forgotten.
+        """
+        return self._seed(cell.number)
+
+    @property
+    def seed_after(self) -> bytes:
+        """The same for new cells."""
+        return self._seed(self.last + 1)
+
+    def _seed(self, number: int) -> bytes:
+        own = next((f.seed for f in reversed(self._forks) if number > f.parent_cell), b"")
+        forgotten = any(c.number < number and not _in_state(c) for c in self.cells)
+        return own or (self.first.seed if forgotten else b"")
 
     # lineage: see `toolwright.doors.Lineage`
 

@@ -9,6 +9,7 @@ from toolwright.sandboxes.base import (
     Opening,
     Outcome,
     Sandbox,
+    Saved,
 )
 from toolwright.sandboxes.entries import Entry, Listing, Reading
 from toolwright.sandboxes.exits import GONE
@@ -45,6 +46,7 @@ __all__ = [
     "Reading",
     "Report",
     "Sandbox",
+    "Saved",
     "Workspace",
     "environment",
     "place",

@@ -100,6 +100,14 @@ class Opening:
     scratch: Workspace | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Saved:
+    """The state of a guest after a cell, as bytes that only a guest reads; and in words what is not in them."""
+
+    content: bytes
+    missing: tuple[str, ...] = ()
+
+
 class Interpreter(Protocol):
     """A live Python with its names. One cell at a time.
 
@@ -113,6 +121,10 @@ class Interpreter(Protocol):
     `Workspace.create`: from then on the guest is in the live workspace, in the same directory of it where there is one.
     Files that it has open in the scratch stay open there. A guest that does not survive this is told by `alive`.
     Without a scratch, and when called again, `reveal` does nothing.
+
+    `save` and `load` are for journaled sessions, between two cells: the first gives the guest's state, None where it
+    cannot be told; the second brings a guest that has run no cell to that state. It raises `GuestError` where that
+    fails, and the guest is good for nothing then. A guest that takes longer than `wall_s` for either is ended.
     """
 
     @property
@@ -123,6 +135,8 @@ class Interpreter(Protocol):
         self, cell: int, code: str, on_event: OnEvent | None = None, *, at: float = 0.0, seed: bytes = b""
     ) -> Outcome: ...
     async def reveal(self) -> None: ...
+    async def save(self) -> Saved | None: ...
+    async def load(self, content: bytes) -> None: ...
     async def close(self) -> None: ...
 
 

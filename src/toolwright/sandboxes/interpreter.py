@@ -25,9 +25,10 @@ from toolwright.errors import (
 )
 from toolwright.events import Printed
 from toolwright.sandboxes import exits
-from toolwright.sandboxes.base import GuestValue, OnEvent, Opening, Outcome
+from toolwright.sandboxes.base import GuestValue, OnEvent, Opening, Outcome, Saved
 from toolwright.sandboxes.calls import Calls, Cell
 from toolwright.sandboxes.cgroup import Cgroup
+from toolwright.sandboxes.exchange import Exchange
 from toolwright.sandboxes.invokes import Invokes
 from toolwright.sandboxes.line import Line
 from toolwright.sandboxes.printed import Printing
@@ -70,6 +71,7 @@ class ProcessInterpreter:
         self._printing = Printing(printed, self._printed, self._printed_too_much)
         self._calls = Calls(opening.host, opening.limits, self._send, self._printing.drain, self.kill)
         self._invokes = Invokes(opening.limits.wall_s, self._send, self.kill)
+        self._state = Exchange(opening.limits.wall_s, self._send_in_turn, self.kill)
         self._ended = False
         self._confined = self._out_of_memory = False
         child.exited.add_done_callback(lambda _: self._exited())
@@ -116,7 +118,7 @@ class ProcessInterpreter:
         self._printing.begin(self._limits.output_kb << 10)
         if self._idle is not None:
             self._idle.stop()
-        self._send_code(["x", cell, code, at, seed.hex()])
+        self._send_in_turn(["x", cell, code, at, seed.hex()], [])
         watchers = Watchers(self._limits, self._gauge, self._child, self._group, self.kill)
         try:
             verdict, told, blobs = await running.report
@@ -133,12 +135,13 @@ class ProcessInterpreter:
             self._calls.cell = None
             self._invokes.in_cell = False
 
-    def _send_code(self, message: list[Any]) -> None:
+    def _send_in_turn(self, message: list[Any], blobs: list[Any]) -> None:
+        """After the names, which wait for the guest's group."""
         joining: asyncio.Task[None] | None = getattr(self, "_joining", None)
         if joining is None or joining.done():
-            self._send(message, [])
+            self._send(message, blobs)
         else:
-            joining.add_done_callback(lambda _: self._send(message, []))
+            joining.add_done_callback(lambda _: self._send(message, blobs))
 
     async def _outcome(self, cell: Cell, verdict: str, told: Any, blobs: list[Any]) -> Outcome:
         error: GuestError | None = None
@@ -188,6 +191,12 @@ class ProcessInterpreter:
         await self._stack.reveal()
         self._gauge.begin_anew()
 
+    async def save(self) -> Saved | None:
+        return await self._state.save()
+
+    async def load(self, content: bytes) -> None:
+        await self._state.load(content)
+
     # what the guest says
 
     def _hear(self, message: list[Any], blobs: list[Any], size: int) -> None:
@@ -207,6 +216,8 @@ class ProcessInterpreter:
                     self._confined = True
                     self._stack.confined()
                 case ["w"] if self._stack.moved():
+                    pass
+                case ["p" | "l", _] if self._state.told(message, blobs):
                     pass
                 case ["k", int(number)]:
                     self._calls.cancel(number)
@@ -282,6 +293,7 @@ class ProcessInterpreter:
         """Cancel what was under way for the guest, and wake who waits for it."""
         self._calls.stop()
         self._invokes.stop()
+        self._state.stop()
         cell = self._calls.cell
         if cell is not None and not cell.report.done():
             cell.report.set_result(("ended", None, []))

@@ -25,6 +25,7 @@ from toolwright.errors import IsolationMissing, SandboxDied, UsageError
 from toolwright.sandboxes.base import Limits
 from toolwright.sandboxes.child import Child
 from toolwright.sandboxes.jail import Interpreter, Plan, render
+from toolwright_guest import borrowed
 
 INTERPRETER = "toolwright_guest.interpreter"
 SETUP_FAILED = 97  # exit code of a child that could not confine itself; its reason is the last line of its output
@@ -222,7 +223,7 @@ def _exec(plan: Plan) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     environ = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"}
     try:
         process = subprocess.Popen(
-            [plan.python, "-s", "-P", "-S", "-B", script, str(theirs.fileno())],
+            [plan.python, "-s", "-P", "-S", "-B", script, str(theirs.fileno()), borrowed.file()],
             env=environ,
             cwd="/",
             stdin=subprocess.DEVNULL,

@@ -4,6 +4,7 @@ from toolwright.scope.current import CurrentCall, current_call
 from toolwright.scope.host import ScopeHost
 from toolwright.scope.lent import GuestFunction, GuestIterator
 from toolwright.scope.operations import Operation, operation
+from toolwright.scope.recorded import handles_in
 from toolwright.scope.revive import LostObject, Revivable
 from toolwright.scope.scope import Scope
 from toolwright.scope.stub_module import scope_stubs
@@ -21,6 +22,7 @@ __all__ = [
     "ScopeHost",
     "Undoing",
     "current_call",
+    "handles_in",
     "operation",
     "scope_stubs",
     "stub",

@@ -19,12 +19,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolwright.scope.classes import kind_of
+from toolwright_guest.wire import type_of
 
 ANY = "_typing.Any"
 ALIAS = "_as_"  # before the name of a class where a member of the same name hides it
 DEPTH = 12  # an alias may hold itself
 UNREADABLE = (
-    NameError, TypeError, AttributeError, ValueError, LookupError, ImportError, SyntaxError, ArithmeticError, RuntimeError,
+    NameError, TypeError, AttributeError, ValueError, LookupError, ImportError, SyntaxError, ArithmeticError,
+    RuntimeError,
 )  # fmt: skip
 _NOTHING: dict[str, Any] = {}
 _FRAMES = frozenset(("numpy", "pandas", "polars", "pyarrow"))  # theirs are real frames where the guest has the library
@@ -33,8 +35,10 @@ _PLAIN: tuple[type[Any], ...] = (bool, int, float, str, bytes, list, tuple, dict
 _INVARIANT = {list: "_list", dict: "_dict", set: "_set"}
 _FORMS: dict[Any, str] = {
     typing.Any: ANY, object: ANY, inspect.Parameter.empty: ANY, None: "None", type(None): "None", Ellipsis: "...",
-    typing.NoReturn: "None", typing.Never: "None", typing.Self: "_typing.Self", typing.LiteralString: "str",
+    typing.NoReturn: "None", typing.Never: "None", typing.LiteralString: "str",
+    getattr(typing, "Self"): "_typing.Self",  # noqa: B009  else a type checker takes it for a use
 }  # fmt: skip
+_CALLABLE: Any = collections.abc.Callable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,8 +116,9 @@ class Speller:
         for alias in ("__supertype__", "__value__"):  # NewType, and `type X = …`
             if hasattr(hint, alias) and not isinstance(hint, type):
                 return self.spell(getattr(hint, alias), where, depth + 1)
-        if isinstance(hint, dataclasses.InitVar):
-            return self.spell(hint.type, where, depth + 1)
+        if type_of(hint) is dataclasses.InitVar:
+            held: Any = hint
+            return self.spell(held.type, where, depth + 1)
         origin = typing.get_origin(hint)
         if origin is None:
             return self._class(hint, where) if isinstance(hint, type) else ANY
@@ -126,7 +131,7 @@ class Speller:
             return " | ".join(dict.fromkeys(self.spell(arg, where, depth) for arg in args))
         if origin is typing.Literal:
             return self._literal(args, where)
-        if origin is collections.abc.Callable:
+        if origin is _CALLABLE:
             return self._callable(args, where, depth)
         if origin in (typing.TypeGuard, getattr(typing, "TypeIs", None)):
             return "bool"

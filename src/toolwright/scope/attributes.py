@@ -10,6 +10,10 @@ import types
 from functools import lru_cache
 from typing import Any
 
+from toolwright.scope.members import members
+from toolwright_guest.wire import type_of
+
+BELOW = 100  # classes that are looked at below one
 _DYNAMIC = frozenset(("setattr", "__dict__", "__setattr__", "vars"))
 
 
@@ -39,13 +43,36 @@ def _stores(code: types.CodeType) -> list[tuple[str, str]]:
                 stores.append((str(instruction.argval), loads[-2] if len(loads) == 2 else ""))
             loads = []
         elif instruction.opname == "STORE_FAST_LOAD_FAST":
-            loads = [instruction.argval[1]]
+            loads = [str(instruction.argval[1])]
         elif instruction.opname.startswith("LOAD_FAST"):
             named: Any = instruction.argval
-            loads = [*loads, *(named if isinstance(named, tuple) else (named,))][-2:]
+            both: list[str] = list(named) if type_of(named) is tuple else [named]
+            loads = [*loads, *both][-2:]
         elif instruction.opname not in ("RESUME", "NOP", "CACHE", "EXTENDED_ARG"):
             loads = []
     return stores
+
+
+def held_by(instance: Any) -> dict[str, Any]:
+    """The public attributes that an object has of its own."""
+    own: Any = getattr(instance, "__dict__", None)
+    if type_of(own) is not dict:
+        return {}
+    pairs: list[tuple[Any, Any]] = list(own.items())
+    return {n: v for n, v in pairs if isinstance(n, str) and n.isidentifier() and not n.startswith("_")}
+
+
+def members_below(cls: type) -> set[str]:
+    """Public names that only classes derived from it have: what is declared as this class may be one of those."""
+    found: set[str] = set()
+    pending = type.__subclasses__(cls)
+    for _ in range(BELOW):
+        if not pending:
+            break
+        sub = pending.pop()
+        found |= members(sub).keys() | assigned(sub).keys()
+        pending += type.__subclasses__(sub)
+    return found - assigned(cls).keys()
 
 
 def is_open(cls: type) -> bool:

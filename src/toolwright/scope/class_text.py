@@ -1,8 +1,7 @@
-"""One class of the stub module, as guest code meets it: a record, an enum, an exception, or a proxy with its members."""
+"""A class of the stub module, as guest code meets it: a record, an enum, an exception, or a proxy with its members."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import inspect
@@ -11,19 +10,19 @@ import typing
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from toolwright.scope.annotations import ANY, Speller, Where, is_standard, names_of, read
-from toolwright.scope.attributes import assigned, is_open
+from toolwright.scope.annotations import ANY, Where, is_standard, names_of
+from toolwright.scope.attributes import assigned, held_by, is_open, members_below
 from toolwright.scope.classes import MIXINS, enum_base, field_names, is_builtin, is_model, kind_of
+from toolwright.scope.function_text import UNKNOWN, function_lines, signature_parts
 from toolwright.scope.members import Member, is_async, members, operators
 from toolwright.scope.rules import WRITING_OPERATORS, Place
-from toolwright.scope.signatures import default_text, signature, unbound
+from toolwright.scope.signatures import default_text, signature
 from toolwright.scope.values import PATH_PARTS
 from toolwright_guest.wire import type_of
 
 if TYPE_CHECKING:
     from toolwright.scope.stub_module import StubModule
 
-UNKNOWN = f"(*args: {ANY}, **kwargs: {ANY})"
 _OF_MODELS = (
     f"def model_dump(self, *, mode: str = ..., include: {ANY} = ..., exclude: {ANY} = ..., exclude_none: bool = ...)"
     f" -> _builtins.dict[_builtins.str, {ANY}]: ...",
@@ -31,7 +30,9 @@ _OF_MODELS = (
     "exclude_none: bool = ...) -> _builtins.str: ...",
     f"def model_copy(self, *, update: _builtins.dict[_builtins.str, {ANY}] | None = ...) -> _typing.Self: ...",
     f"@_builtins.classmethod\n    def model_validate(cls, obj: {ANY}, **options: {ANY}) -> _typing.Self: ...",
-    f"@_builtins.classmethod\n    def model_validate_json(cls, json_data: {ANY}, **options: {ANY}) -> _typing.Self: ...",
+    f"@_builtins.classmethod\n    def model_validate_json(cls, text: {ANY}, /, **options: {ANY}) -> _typing.Self: ...",
+    f"@_builtins.classmethod\n    def model_construct(cls, **values: {ANY}) -> _typing.Self: ...",
+    f"@_builtins.classmethod\n    def model_json_schema(cls, **options: {ANY}) -> _builtins.dict[_builtins.str, {ANY}]: ...",
     f"model_fields: _typing.ClassVar[_builtins.dict[_builtins.str, {ANY}]]",
     f"def __iter__(self) -> _abc.Iterator[tuple[_builtins.str, {ANY}]]: ...",
 )
@@ -44,77 +45,6 @@ _GIVES = {
     "__await__": f"_abc.Generator[{ANY}, {ANY}, {ANY}]", "__exit__": "None", "__aexit__": "None",
 }  # fmt: skip
 _AS_OBJECT = ("__hash__", "__repr__", "__str__", "__format__")
-
-
-def function_lines(
-    speller: Speller, function: Any, name: str, where: Where, *, bound: bool = False, first: str = "", mark: str = ""
-) -> list[str]:
-    """`def name(…) -> …: ...`, with a line before it for each decorator; several where the function has overloads."""
-    plain = getattr(function, "__func__", function)
-    try:
-        variants = typing.get_overloads(inspect.unwrap(plain))
-    except (ValueError, AttributeError):  # a wrapper of itself; a callable without a name
-        variants = []
-    lines: list[str] = []
-    for one in variants or [function]:
-        lines += ["@_typing.overload"] if variants else []
-        lines += [mark] if mark else []
-        head = "async def" if is_async(function) else "def"
-        parameters, gives = signature_parts(speller, one, where, bound=bound)
-        inner = ", ".join(filter(None, (first, parameters)))
-        lines.append(f"{head} {name}({inner}) -> {gives}: ...")
-    return lines
-
-
-def signature_parts(speller: Speller, function: Any, where: Where, *, bound: bool = False) -> tuple[str, str]:
-    """The parameters and the result of a function, as text."""
-    found = signature(function)
-    if found is None:
-        return UNKNOWN[1:-1], ANY
-    if bound and found.parameters:
-        first = next(iter(found.parameters.values()))
-        found = found if first.kind is first.VAR_POSITIONAL else unbound(found)
-    names = {**where.names, **names_of(function)}
-    given = dataclasses.replace(where, names=names, given=True)
-    parts: list[str] = []
-    last: Any = None
-    for p in found.parameters.values():
-        if keyword.iskeyword(p.name) or not p.name.isidentifier():
-            return UNKNOWN[1:-1], ANY
-        if last == p.POSITIONAL_ONLY != p.kind:
-            parts.append("/")
-        if p.kind is p.KEYWORD_ONLY and last not in (p.KEYWORD_ONLY, p.VAR_POSITIONAL):
-            parts.append("*")
-        parts.append(_parameter(speller, p, given))
-        last = p.kind
-    if last == inspect.Parameter.POSITIONAL_ONLY:
-        parts.append("/")
-    returned = dataclasses.replace(where, names=names)
-    gives = _managed(speller, function, found.return_annotation, returned)
-    return ", ".join(parts), gives or speller.spell(found.return_annotation, returned)
-
-
-def _managed(speller: Speller, function: Any, hint: Any, where: Where) -> str:
-    """What a generator gives that `contextmanager` made a context manager of; "" for every other function."""
-    function = getattr(function, "__func__", function)
-    if not hasattr(function, "__wrapped__") or getattr(function, "__globals__", None) is not vars(contextlib):
-        return ""
-    if isinstance(hint, str):
-        hint = read(hint, where.names)
-    item = speller.spell((*typing.get_args(hint), Any)[0], where)
-    speller.imports.add("contextlib")
-    kind = "AbstractAsyncContextManager" if inspect.isasyncgenfunction(function.__wrapped__) else "AbstractContextManager"
-    return f"_contextlib.{kind}[{item}]"
-
-
-def _parameter(speller: Speller, p: inspect.Parameter, where: Where) -> str:
-    star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
-    if star and typing.get_origin(p.annotation) is typing.Unpack:
-        return f"{star}{p.name}: {ANY}"
-    text = speller.spell(p.annotation, where)
-    if p.default is None and text != ANY and "None" not in text.split(" | "):
-        text += " | None"
-    return f"{star}{p.name}: {text}" + ("" if p.default is p.empty else f" = {default_text(p.default)}")
 
 
 class ClassText:
@@ -186,10 +116,9 @@ class ClassText:
     def _hint(self, name: str) -> Any:
         """The annotation that the class or one of its bases gives a name."""
         for base in self._cls.__mro__:
-            hints: Any = vars(base).get("__annotations__", {})
+            hints = _annotations(base)
             if name in hints:
-                hint = hints[name]
-                return hint if base is self._cls else typing.ForwardRef(hint) if isinstance(hint, str) else hint
+                return hints[name]
         return Any
 
     def _init(self, *, checked: bool = True) -> str:
@@ -198,7 +127,7 @@ class ClassText:
             bare = [p.replace(annotation=inspect.Parameter.empty) for p in found.parameters.values()]
             found = found.replace(parameters=bare)
         if found is None:
-            return f"def __init__(self, {UNKNOWN[1:-1]}) -> None: ..."
+            return f"def __init__(self, {UNKNOWN}) -> None: ..."
         init = getattr(self._cls, "__init__", None)
         where = dataclasses.replace(self._where, names={**self._where.names, **names_of(init)})
         parameters, _ = signature_parts(self._speller, _Signed(found), where)
@@ -206,7 +135,8 @@ class ClassText:
 
     def _bases(self, error: bool) -> str:
         spelled: list[str] = []
-        for base in vars(self._cls).get("__orig_bases__", self._cls.__bases__):
+        bases: tuple[Any, ...] = _own(self._cls).get("__orig_bases__", self._cls.__bases__)
+        for base in bases:
             origin = typing.get_origin(base) or base
             if origin is typing.Generic:
                 variables = ", ".join(self._speller.spell(v, self._where) for v in typing.get_args(base))
@@ -218,17 +148,20 @@ class ClassText:
         return f"({', '.join(spelled)})" if spelled else ""
 
     def _members(self, error: bool) -> Iterator[str]:
-        own = vars(self._cls)
+        own = _own(self._cls)
         if error:  # the guest rebuilds it: its text, its plain attributes, and none of its methods
             yield from self._attributes(methods=False)
             yield f"def __init__(self, *args: {ANY}) -> None: ..."
             return
-        if "__init__" in own or "__new__" in own or any(map(_is_bound_class, [self._cls])):
+        if "__init__" in own or "__new__" in own or _is_data(self._cls):
             yield self._init()
         for name, member in members(self._cls).items():
             if name in own and name not in self._hidden:
                 yield from self._member(member)
         yield from self._attributes(methods=True)
+        for name in sorted(members_below(self._cls) - members(self._cls).keys()):
+            if self._module.rules.verdict(self._place, name).visible:
+                yield f"{name}: {ANY}"
         for name in operators(self._cls):
             if name in own and not (name in WRITING_OPERATORS and self._read_only(name)):
                 yield from self._operator(name)
@@ -248,9 +181,7 @@ class ClassText:
             case "property":
                 return self._property(member, where)
             case "static":
-                return function_lines(
-                    self._speller, member.value, member.name, where, mark="@_builtins.staticmethod"
-                )
+                return function_lines(self._speller, member.value, member.name, where, mark="@_builtins.staticmethod")
             case "class":
                 return function_lines(
                     self._speller, member.value, member.name, where, bound=True, first="cls",
@@ -280,18 +211,14 @@ class ClassText:
 
     def _attributes(self, *, methods: bool) -> Iterator[str]:
         """What instances hold: as annotated, as their methods assign it, as those hold it that are there."""
-        found = dict.fromkeys((n for n in vars(self._cls).get("__annotations__", {}) if not n.startswith("_")), Any)
-        found |= dict.fromkeys(assigned(self._cls), Any)
-        seen = self._module.seen.get(self._cls, [])
+        found = [n for n in _annotations(self._cls) if not n.startswith("_")] + list(assigned(self._cls))
         held: dict[str, set[str]] = {}
-        for instance in seen:
-            own: Any = getattr(instance, "__dict__", None)
-            for name, value in (own if type_of(own) is dict else {}).items():
-                if isinstance(name, str) and name.isidentifier() and not name.startswith("_"):
-                    kind = self._module.value(value, self._at(name)) if value is not None else ANY
-                    held.setdefault(name, set()).add(kind)
+        for instance in self._module.seen.get(self._cls, []):
+            for name, value in held_by(instance).items():
+                kind = self._module.value(value, self._at(name)) if value is not None else ANY
+                held.setdefault(name, set()).add(kind)
         for name in dict.fromkeys((*found, *held)):
-            if keyword.iskeyword(name) or (methods and name in vars(self._cls) and name in members(self._cls)):
+            if keyword.iskeyword(name) or (methods and name in _own(self._cls) and name in members(self._cls)):
                 continue
             if not self._module.rules.verdict(self._place, name, data=True).visible:
                 continue
@@ -308,7 +235,7 @@ class ClassText:
         return held.pop() if len(held) == 1 else ANY
 
     def _operator(self, name: str) -> list[str]:
-        function: Any = vars(self._cls)[name]
+        function: Any = getattr(self._cls, name)
         where = self._at("")
         parameters, gives = signature_parts(self._speller, function, where, bound=True)
         if name in ("__exit__", "__aexit__"):
@@ -333,15 +260,22 @@ class _Signed:
     def __call__(self) -> None: ...
 
 
-def _is_bound_class(cls: Any) -> bool:
+def _own(cls: type) -> dict[str, Any]:
+    return dict(vars(cls))
+
+
+def _annotations(cls: type) -> dict[str, Any]:
+    found: Any = _own(cls).get("__annotations__")
+    return found if type_of(found) is dict else {}
+
+
+def _is_data(cls: Any) -> bool:
     return dataclasses.is_dataclass(cls) or is_model(cls)
 
 
 def _with_default(cls: Any) -> set[str]:
     missing = dataclasses.MISSING
-    return {
-        f.name for f in dataclasses.fields(cls) if f.default is not missing or f.default_factory is not missing
-    }
+    return {f.name for f in dataclasses.fields(cls) if f.default is not missing or f.default_factory is not missing}
 
 
 def _left_out(base: type) -> bool:

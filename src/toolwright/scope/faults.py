@@ -46,6 +46,11 @@ def pack(error: BaseException, classes: Classes, packer: Parcel) -> Any:
     return {"E": [about, [packer.pack(a) for a in args], packer.pack(_attributes(error)), text]}
 
 
+def told(error: BaseException) -> str:
+    """An exception in one text: its type, and what it says."""
+    return f"{type(error).__name__}: {clean(_text(error))}"
+
+
 def _text(error: BaseException) -> str:
     try:
         return str(error)[:TEXT_LIMIT]

@@ -14,13 +14,14 @@ from typing import Any
 from uuid import uuid4
 
 from toolwright.doors import About, Answer, Beginning, Call, Guest, Lineage, Made
-from toolwright.errors import NotReversible, UsageError
-from toolwright.scope import recorded
+from toolwright.errors import HandleLost, NotReversible, StaleHandle, UsageError
+from toolwright.scope import faults, recorded
 from toolwright.scope.abouts import Abouts
 from toolwright.scope.classes import Classes
 from toolwright.scope.current import CURRENT, CurrentCall, key_of
 from toolwright.scope.handles import Handles
 from toolwright.scope.lent import Lender
+from toolwright.scope.operations import facts_of
 from toolwright.scope.revivals import Revivals
 from toolwright.scope.rules import Place
 from toolwright.scope.running import Running, arguments
@@ -200,6 +201,31 @@ class ScopeHost:
             await self._running.called(undo, (given, {}), known.operation.thread)
         finally:
             CURRENT.reset(token)
+
+    async def cannot_undo(self, call: Call, answer: Answer) -> str:
+        """Why that would not work, as far as it can be known before; "" where nothing is in the way."""
+        undo = self.about(call).operation.undo
+        if undo is None:
+            return "it has no undo"
+        needed = [answer.value, call.arguments] if takes_call(undo) else [answer.value]
+        try:
+            if self._revivals:
+                await self._revivals.revive(*needed, target=call.target)
+        except (HandleLost, StaleHandle) as error:
+            return str(error)
+        numbers = {number for packed in needed for number in recorded.handles_in(packed.tree)}
+        if call.target > 0:
+            numbers.add(call.target)
+        gone = next((number for number in sorted(numbers) if self._handles.find(number) is None), None)
+        return "" if gone is None else f"object {gone}, which its undo needs, is not held any more"
+
+    def undo_repeats(self, call: Call) -> bool:
+        """Whether its undo may run twice: where that function is itself an operation declared idempotent."""
+        return facts_of(self.about(call).operation.undo).idempotent
+
+    def told(self, error: BaseException) -> str:
+        """An exception of host code, without what guest code may not know."""
+        return faults.told(error)
 
     async def _undoing(self, call: Call) -> Undoing:
         if self._revivals:

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from toolwright.scope.annotations import ALIAS, ANY, Speller, Where, is_standard
-from toolwright.scope.class_text import ClassText, function_lines
+from toolwright.scope.attributes import held_by
+from toolwright.scope.class_text import ClassText
 from toolwright.scope.classes import is_builtin, kind_of
+from toolwright.scope.function_text import function_lines
 from toolwright.scope.members import FUNCTIONS, members, module_members
 from toolwright.scope.operations import facts_of
 from toolwright.scope.rules import Place
@@ -84,8 +86,16 @@ class StubModule:
         aliases = [f"{ALIAS}{named} = {named}" for named in sorted(self.speller.aliased)]
         self.speller.imports |= {"dataclasses", "enum", "ty_extensions", "typing_extensions"}
         exported = f"__all__ = {sorted(self.bound)!r}"
-        extra = [text for text in self._extra.values()]
-        parts = (*self.speller.lines(), exported, PRELUDE, *self._modules, *classes, *aliases, *body, *extra)
+        parts = (
+            *self.speller.lines(),
+            exported,
+            PRELUDE,
+            *self._modules,
+            *classes,
+            *aliases,
+            *body,
+            *self._extra.values(),
+        )
         return "\n".join(parts) + "\n"
 
     @property
@@ -216,7 +226,5 @@ class StubModule:
         known = self.seen.setdefault(kind, [])
         if len(known) < SAMPLE and not any(value is other for other in known):
             known.append(value)
-            own: Any = getattr(value, "__dict__", None)
-            for name, part in (own if type_of(own) is dict else {}).items():
-                if isinstance(name, str) and not name.startswith("_"):
-                    self._look(part, depth + 1)
+            for part in held_by(value).values():
+                self._look(part, depth + 1)

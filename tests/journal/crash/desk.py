@@ -6,6 +6,7 @@ What a method returns depends on its arguments alone: a second process gives the
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from toolwright import operation
+from toolwright.errors import GuestGone
 from toolwright.scope import current_call
 
 
@@ -126,6 +128,26 @@ class Desk:
     async def aapply(self, what: Any, function: Callable[[Any], Any]) -> Any:
         self.effects.append("aapply", [what])
         return ["applied", *await asyncio.gather(function(what), function([what]))]
+
+    @operation(reads=True)
+    def listen(self, function: Any) -> None:
+        self._listener = function
+
+    @operation(reads=True)
+    async def ring(self, what: list[str], delay: int) -> None:
+        """The listener, if the process that heard of it still lives, hears each of these after this call is over."""
+
+        async def ringing() -> None:
+            for one in what:
+                await asyncio.sleep(delay / 1000)
+                try:
+                    await asyncio.to_thread(self._listener, one)
+                except GuestGone:
+                    return
+
+        if self._listener is not None:
+            context = contextvars.Context()  # not that of this call: it is over then
+            self._ringing = asyncio.get_running_loop().create_task(ringing(), context=context)
 
     # reads
 

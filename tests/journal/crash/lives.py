@@ -25,6 +25,7 @@ class Ending:
     """What is left of a session at its end, as far as it must not depend on how often it died."""
 
     cells: tuple[tuple[Any, ...], ...]
+    value: Any
     files: dict[str, bytes]
 
 
@@ -46,12 +47,12 @@ async def live(journal: Journal, desk: Desk, cells: Sequence[str], workspace: Pa
 
 
 def ending(journal: Journal, workspace: Path) -> Ending:
-    cells = [
-        (c.number, c.status, None if c.value is None else (c.value.tree, [bytes(b) for b in c.value.blobs]), c.stdout, c.error)
-        for c in journal.cells(SESSION)
-    ]
+    rows = journal.cells(SESSION)
+    last = rows[-1]
+    value = None if last.value is None else (last.value.tree, [bytes(blob) for blob in last.value.blobs])
     files = {str(p.relative_to(workspace)): p.read_bytes() for p in sorted(workspace.rglob("*")) if p.is_file()}
-    return Ending(cells=tuple(cells), files=files)
+    cells = tuple((c.number, c.status, c.stdout, c.error) for c in rows)
+    return Ending(cells=cells, value=value, files=files)
 
 
 def in_doubt(journal: Journal) -> set[str]:
@@ -65,16 +66,16 @@ def is_in_doubt(row: Row) -> bool:
     return row.door == "host" and row.status == "started" and not row.reads
 
 
-def check_effects(effects: Effects, wanted: Sequence[Effect], partial: frozenset[str] = frozenset()) -> None:
+def check_effects(effects: Effects, wanted: Sequence[Effect], free: frozenset[str]) -> None:
     """Each effect of the unbroken run once; an idempotent one at least once, always under one key.
 
-    `partial` names effects that a call makes in its course: of a call in doubt some of them may be missing.
+    Those that `free` names may be missing, or be others; not twice.
     """
     found = Counter(e.what for e in effects.read())
     names = {e.what: e for e in [*wanted, *effects.read()]}
     for what, count in found.items():
         assert count == 1 or names[what].idempotent, f"{what} happened {count} times"
-    missing = {e.what for e in wanted if e.name not in partial} - set(found)
+    missing = {e.what for e in wanted if e.name not in free} - set(found)
     assert not missing, f"never happened: {missing}"
     keys: dict[str, set[str]] = {}
     for effect in effects.read():

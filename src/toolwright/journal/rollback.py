@@ -1,0 +1,130 @@
+"""Rolling a session back to an earlier cell: which cells go with it, what can be undone, and the order of things.
+
+First everything that cannot be undone is listed, and nothing is done without a yes to it. Then calls are undone, the
+last first; then the files are put back; then the cells are marked. Where it stops in between, doing it again goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from toolwright.errors import RollbackFailed, RollbackRefused, UsageError
+from toolwright.journal.effects import Effect, Left, Undoer, Undone, mark_of
+from toolwright.journal.rows import CellRow, Row
+from toolwright.journal.snapshots import Snapshots
+from toolwright.journal.story import Story
+from toolwright.journal.trees import FileChange
+from toolwright.journal.writer import Writer
+
+ROLLBACK = "rollback"  # the verb of the row that says how far one is
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RolledBack:
+    """What a rollback did. `left` could not be undone, and stays as it is."""
+
+    cells: tuple[int, ...] = ()
+    undone: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    files: tuple[FileChange, ...] = ()
+
+    def __str__(self) -> str:
+        count = (
+            f"{len(self.cells)} cells rolled back, {len(self.undone)} calls undone, {len(self.files)} files restored"
+        )
+        return "\n".join([count, *(f"not undone: {one}" for one in self.left)])
+
+
+class Rollback:
+    """One of them. `reached` is the number of the last answer that the guest got."""
+
+    def __init__(self, story: Story, to: int, undoer: Undoer, snapshots: Snapshots, writer: Writer) -> None:
+        _check(story, to)
+        self._story = story
+        self._to = to
+        self._undoer = undoer
+        self._snapshots = snapshots
+        self._writer = writer
+        rows = undoer.rows(to + 1)
+        self._effects = undoer.effects(rows, lambda row: row.cell > to)
+        touched = {effect.row.cell for effect in self._effects}
+        self.cells = [c for c in story.cells if c.number > to and (not c.undone or c.number in touched)]
+
+    async def run(self, *, yes: bool, end_guest: Callable[[], Awaitable[None]], reached: int) -> RolledBack:
+        """Do it. `end_guest` is called when all is undone and the files are next."""
+        async with self._undoer.alone:
+            plan = await self._undoer.plan(self._effects)
+            if plan.left and not yes:
+                raise RollbackRefused(_refusal(self._to, plan.left), left=tuple(map(str, plan.left)))
+            self._mark("started")
+            found = await self._undoer.carry_out(plan)
+        if found.failed is not None:
+            raise _failure(self._to, found.failed, found) from found.error
+        await end_guest()
+        now, then = await self._snapshots.take(), self.cells[0].tree
+        await self._snapshots.restore(then)
+        given_up = [mark_of(left.effect.row, "cancelled") for left in plan.left]
+        self._mark("done", *given_up, cells=self._undone(reached))
+        return RolledBack(
+            cells=tuple(c.number for c in self.cells),
+            undone=tuple(map(str, found.undone)),
+            left=tuple(map(str, found.left)),
+            files=await self._snapshots.difference(now, then) if then else (),
+        )
+
+    def _mark(self, status: str, *rows: Row, cells: Sequence[CellRow] = ()) -> None:
+        mark = Row(
+            cell=self.cells[0].number,
+            path=ROLLBACK,
+            door="undo",
+            title=ROLLBACK,
+            verb=ROLLBACK,
+            name=str(self._to),
+            status="done" if status == "done" else "started",
+        )
+        self._writer.now(*rows, *cells, mark)
+
+    def _undone(self, reached: int) -> list[CellRow]:
+        """What was told to the guest up to the next cell goes with the cell: no guest of this state was told it."""
+        begins = {c.number: c.before for c in self._story.cells}
+        found: list[CellRow] = []
+        for cell in self.cells:
+            later = [before for number, before in begins.items() if number > cell.number]
+            status = "ended" if cell.status == "running" else cell.status
+            found.append(replace(cell, undone=True, status=status, after=min(later, default=reached)))
+        return found
+
+
+def unfinished(story: Story) -> str:
+    """What to say of a rollback that was not carried to its end; "" where there is none."""
+    row = next((r for r in story.rows if r.door == "undo" and r.verb == ROLLBACK and r.status == "started"), None)
+    return "" if row is None else f"a rollback to cell {row.name} was not finished; call rollback(to={row.name}) again"
+
+
+def _check(story: Story, to: int) -> None:
+    begins = story.facts.parent_cell
+    if to < begins:
+        raise UsageError(
+            f"rollback(to={to}): session {story.facts.id!r} is a fork that begins after cell {begins} of "
+            f"{story.facts.parent!r}, and what that did is not its to undo; give {begins} or more"
+        )
+    cell = next((c for c in story.cells if c.number == to), None)
+    if to != begins and cell is None:
+        raise UsageError(f"rollback(to={to}): session {story.facts.id!r} has no cell {to}")
+    if to != begins and cell is not None and cell.undone:
+        raise UsageError(f"rollback(to={to}): cell {to} was rolled back itself; give an earlier one")
+
+
+def _refusal(to: int, left: Sequence[Left]) -> str:
+    lines = "\n".join(f"  {one}" for one in left)
+    return f"rolling back to cell {to} cannot undo this; nothing was done. Say yes=True to undo the rest:\n{lines}"
+
+
+def _failure(to: int, failed: Effect, found: Undone) -> RollbackFailed:
+    text = (
+        f"rolling back to cell {to} stopped at an undo that failed; files and names are as they were. What is undone "
+        f"is not undone again when you call rollback(to={to}) once more.\n{found.text()}"
+    )
+    undone, rest = tuple(map(str, found.undone)), tuple(map(str, found.not_tried))
+    return RollbackFailed(text, undone=undone, failed=f"{failed} ({found.why})", not_tried=rest)
