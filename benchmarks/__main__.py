@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import calls, chart, crowd, imports, journal, opening, page, resuming, speed, terminal
+from benchmarks import calls, chart, checking, crowd, imports, journal, opening, page, resuming, speed, terminal
 from benchmarks.peers import conductor
 from benchmarks.results import Check, Report, machine, today
 from benchmarks.run import Run
@@ -29,6 +29,7 @@ SUBJECTS: tuple[Callable[[Run], Awaitable[list[Check]]], ...] = (
     resuming.measure,
     speed.measure,
     imports.measure,
+    checking.measure,
 )
 
 

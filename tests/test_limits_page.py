@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import hashlib
 import inspect
 import os
 import re
@@ -12,7 +13,8 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -26,9 +28,9 @@ import pydantic
 import pytest
 import sqlalchemy
 import sqlalchemy.exc
-from tests.cells import PATIENCE_S, failure, outcomes, value
+from tests.cells import PATIENCE_S, PATIENT, failure, outcomes, value
 
-from toolwright import GuestValue, Limits, Runtime, Scope
+from toolwright import GuestValue, Limits, Outcome, Runtime, Scope, operation
 from toolwright.errors import (
     CodeError,
     Crashed,
@@ -38,6 +40,7 @@ from toolwright.errors import (
     TimeLimit,
     WorkspaceLimit,
 )
+from toolwright.journal import open_journal
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "limits.md"
 SETTING: contextvars.ContextVar[str] = contextvars.ContextVar("SETTING", default="unset")
@@ -721,6 +724,176 @@ async def test_after_a_sync_host_call_that_hangs_calls_run_on_another_thread() -
         assert isinstance((await rt.execute("hang()")).error, TimeLimit)
         assert (await rt.execute("thread()")).unwrap() != first
         finish.set()
+
+
+# --- sessions with a journal ---
+
+
+async def journaled(place: Path, *cells: str, **names: Any) -> list[Outcome]:
+    """What came of each cell of a new session, which ends with the last."""
+    async with Runtime(names, limits=PATIENT, store=place / "s.db", session="s") as rt:
+        return [await rt.execute(dedent(cell)) for cell in cells]
+
+
+@asynccontextmanager
+async def resumed(place: Path, **names: Any) -> AsyncGenerator[Runtime]:
+    told: list[str] = []
+    async with Runtime.resume("s", scope=names, limits=PATIENT, store=place / "s.db", progress=told.append) as rt:
+        yield rt
+
+
+async def another_way(place: Path, cell: str, **names: Any) -> bool:
+    """Whether that cell, run again, did not do the same."""
+    for outcome in await journaled(place, "before = 1", cell, **names):
+        outcome.unwrap()
+    async with resumed(place, **names) as rt:
+        assert rt.restored is not None
+        assert (await rt.execute("before")).unwrap() == 1
+        return rt.restored.diverged is not None and rt.restored.diverged.cell == 2
+
+
+async def test_time_in_a_journaled_cell_counts_reads_and_not_work(tmp_path: Path) -> None:
+    code = "import time\nbegan = time.time_ns()\nsum(range(100_000))\ntime.time_ns() - began"
+    assert [outcome.value for outcome in await journaled(tmp_path, code)] == [1000]
+
+
+async def test_sleeping_in_a_journaled_cell_is_a_call(tmp_path: Path) -> None:
+    code = "import asyncio, time\ntime.sleep(0.001)\nawait asyncio.sleep(0.001)"
+    (outcome,) = await journaled(tmp_path, code)
+    assert [call.name for call in outcome.calls] == ["sleep", "sleep"]
+
+
+async def test_randomness_of_a_journaled_cell_follows_from_the_journal(tmp_path: Path) -> None:
+    (outcome,) = await journaled(tmp_path, "import secrets\nsecrets.token_bytes(32)")
+    with closing(open_journal(str(tmp_path / "s.db"))) as journal:
+        seed = journal.facts("s").seed
+    assert outcome.value in [hashlib.sha256(seed + number.to_bytes(8, "big")).digest() for number in range(100)]
+
+
+async def test_prints_of_earlier_cells_are_not_heard_again(tmp_path: Path) -> None:
+    heard: list[Any] = []
+    await journaled(tmp_path, "print('once')")
+    async with resumed(tmp_path) as rt:
+        assert (await rt.outcome(on_event=heard.append)).stdout == "once\n"
+        assert (await rt.execute("None", on_event=heard.append)).stdout == ""
+    assert heard == []
+
+
+async def test_a_name_that_is_not_bound_again_is_stale_after_a_resume(tmp_path: Path) -> None:
+    await journaled(tmp_path, "shop.kind(1)", shop=Shop())
+    async with resumed(tmp_path) as rt:
+        assert "toolwright.StaleHandle" in str((await rt.execute("shop.kind(1)")).error)
+
+
+async def test_threads_that_race_may_go_another_way(tmp_path: Path) -> None:
+    code = """
+        import threading
+        count, stop = 0, False
+        def work():
+            global count
+            while not stop:
+                count += 1
+        thread = threading.Thread(target=work)
+        thread.start()
+        pause()
+        stop = True
+        thread.join()
+        tell(count)
+    """
+    for attempt in range(20):  # that two counts are the same is unlikely, and may happen
+        place = tmp_path / str(attempt)
+        place.mkdir()
+        if await another_way(place, code, pause=lambda: None, tell=Shop().kind):
+            return
+    pytest.fail("the threads did the same every time")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os\ntell(os.times().elapsed)",
+        "import os\nopen('a', 'w').close()\ntell(os.stat('a').st_mtime_ns)",
+        "import ctypes\nnow = (ctypes.c_long * 2)()\nctypes.CDLL(None).clock_gettime(1, now)\ntell(list(now))",
+    ],
+)
+async def test_times_told_by_c_go_another_way(tmp_path: Path, code: str) -> None:
+    assert await another_way(tmp_path, code, tell=Shop().kind)
+
+
+async def test_addresses_go_another_way(tmp_path: Path) -> None:
+    code = "class Plain: pass\nkept = [Plain() for _ in range(100)]\n[tell(id(one)) for one in kept]\nlen(kept)"
+    assert await another_way(tmp_path, code, tell=Shop().kind)
+
+
+async def test_a_difference_that_shows_nowhere_is_not_noticed(tmp_path: Path) -> None:
+    told: list[float] = []
+    ended = "tell(now)\nimport os\nos._exit(1)"  # a cell that is not run again
+    await journaled(tmp_path, "import os\nnow = os.times().elapsed\nNone", ended, tell=told.append)
+    async with resumed(tmp_path, tell=told.append) as rt:
+        assert rt.restored is not None
+        assert rt.restored.diverged is None
+        (await rt.execute("tell(now)")).unwrap()
+    assert told[0] != told[1]
+
+
+class Library:
+    """Its answers hold objects."""
+
+    @operation(reads=True)
+    def shops(self) -> list[Shop]:
+        return [Shop(), Shop()]
+
+    @operation(reads=True)
+    def shop(self) -> Shop:
+        return Shop()
+
+    @operation(reads=True)
+    def numbers(self) -> Iterator[int]:
+        yield from range(10)
+
+    def file(self) -> Any:
+        return Path(os.devnull).open()
+
+    def cursor(self) -> sqlite3.Cursor:
+        return sqlite3.connect(":memory:").execute("select 1")
+
+
+async def test_objects_that_were_somewhere_are_lost_after_a_resume(tmp_path: Path) -> None:
+    code = """
+        first, second = library.shops()
+        used = library.shop()
+        used.add([])
+        numbers = library.numbers()
+        next(numbers)
+        file, cursor = library.file(), library.cursor()
+    """
+    (outcome,) = await journaled(tmp_path, code, library=Library())
+    outcome.unwrap()
+    async with resumed(tmp_path, library=Library()) as rt:
+        for use in ("second.kind(1)", "used.kind(1)", "next(numbers)", "file.read()", "cursor.fetchone()"):
+            assert "toolwright.HandleLost" in str((await rt.execute(use)).error), use
+
+
+async def test_what_is_written_to_a_file_that_was_open_across_a_resume_is_lost(tmp_path: Path) -> None:
+    await journaled(tmp_path, "log = open('log', 'w')\nlog.write('one ')\nlog.flush()")
+    async with resumed(tmp_path) as rt:
+        (await rt.execute("log.write('two')\nlog.flush()")).unwrap()
+        assert await rt.files.read_text("log") == "one "
+
+
+async def test_a_transaction_that_is_undone_leaves_variables_as_they_are(tmp_path: Path) -> None:
+    code = """
+        count = 1
+        try:
+            with transaction():
+                count = 2
+                open("made", "w").close()
+                raise ValueError
+        except ValueError:
+            import os
+        count, os.path.exists("made")
+    """
+    assert [outcome.value for outcome in await journaled(tmp_path, code)] == [(2, False)]
 
 
 # --- the platform ---

@@ -28,7 +28,7 @@ async def main(store: Path) -> None:
         assert rt.restored is not None
         show(rt.restored.diverged)
         show(rt.restored.lost)
-        show((await rt.execute("total = 1; log(total)")).value)
+        show((await rt.execute("total")).value)
 
 
 with tempfile.TemporaryDirectory() as place:

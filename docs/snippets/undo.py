@@ -2,12 +2,13 @@ import tempfile
 from pathlib import Path
 
 import toolwright
+from toolwright.errors import RollbackRefused
 
 BOOKED: list[str] = []
 
 
 class Calendar:
-    @toolwright.operation(undo=BOOKED.remove)  # called with what `book` returned
+    @toolwright.operation(undo=BOOKED.remove)  # is called with what `book` returned
     def book(self, title: str) -> str:
         BOOKED.append(title)
         return title
@@ -20,7 +21,7 @@ CELLS = [
     """
     with transaction():
         calendar.book("dentist")
-        open("plan.txt", "w").write("dentist")
+        open("plan.txt", "w").close()
         1 / 0
     """,
     """
@@ -29,17 +30,27 @@ CELLS = [
         calendar.invite("ada")
     """,
     "calendar.book('tea')",
-    "calendar.book('cake')",
+    "calendar.book('cake'); calendar.invite('grace')",
 ]
+
+
+def told(outcome: toolwright.Outcome) -> str:
+    """Its value, or what its error says without the lines of code."""
+    lines = str(outcome.error).splitlines()[1:]
+    return outcome.value if outcome.ok else "\n".join(line for line in lines if not line.startswith(" "))
 
 
 async def main(store: Path) -> None:
     async with toolwright.Runtime({"calendar": Calendar()}, store=store, session="s1") as rt:
         for code in CELLS:
-            outcome = await rt.execute(code)
-            print(outcome.value if outcome.ok else str(outcome.error).splitlines()[-1], BOOKED)
-        print([entry.path for entry in await rt.files.list()])
-        print(await rt.rollback(to=3), BOOKED)
+            print(told(await rt.execute(code)))
+        print(BOOKED, [entry.path for entry in await rt.files.list()])
+        try:
+            await rt.rollback(to=3)
+        except RollbackRefused as refused:
+            print(refused)
+        print(await rt.rollback(to=3, yes=True))
+        print(BOOKED)
 
 
 with tempfile.TemporaryDirectory() as place:

@@ -7,7 +7,6 @@ pace. What the guest said in both must be the same, word for word.
 
 from __future__ import annotations
 
-import os
 import random
 import select
 import socket
@@ -317,9 +316,3 @@ def _back_of(body: Any) -> list[tuple[int, int]]:
 
 _NAMES = dict(enumerate(("get", "aget", "callback", "acallback", "fail", "slow"), 1))
 _STEPS: dict[str, Any] = {"fail": _fail, "sleep": _sleep, "callback": _call_back, "acallback": _call_back}
-
-
-def interpreters() -> list[str]:
-    """Other versions that may be there, by the names that pyenv gives them."""
-    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    return [str(found / "bin" / "python") for found in sorted(root.glob("3.1[123].*"))]

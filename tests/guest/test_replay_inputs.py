@@ -281,9 +281,3 @@ def test_a_guest_without_a_journal_has_its_own_clock_and_chance_and_names_no_pat
         assert value[1] > scripted.START + 1e7
         assert abs(value[1] - value[2]) < 60
     assert one.values[0][3] != other.values[0][3]
-
-
-@pytest.mark.parametrize("python", scripted.interpreters()[1:])
-def test_another_version_of_python_says_the_same_again_too(python: str) -> None:
-    for program in ("timeouts that fire and that do not", "callbacks", "clocks and chance", "a loop of the cell's own"):
-        scripted.same(*map(dedent, PROGRAMS[program]), burst=True, python=python)

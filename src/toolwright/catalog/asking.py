@@ -30,24 +30,22 @@ class Asking:
 
 async def pending(cell: Cell, asking: Asking) -> list[Diagnostic]:
     """Coroutines that are read as if they were their results."""
-    found: list[Diagnostic] = []
-    for place in itertools.islice(awaits.places(cell.tree), awaits.PLACES):
-        told = await asking.about(place.node)
-        if told and awaits.is_pending(place, told):
-            node = place.node
-            what = ast.unparse(node)
-            about = f" of `{_title(told)}`" if isinstance(node, ast.Call) else ""
-            found.append(
-                Diagnostic(
-                    rule="missing-await",
-                    message=f"`{what[:60]}` is read before it is awaited: write `await`{about}",
-                    line=node.lineno,
-                    column=node.col_offset,
-                    end_line=node.end_lineno or node.lineno,
-                    end_column=node.end_col_offset or node.col_offset,
-                )
-            )
-    return found
+    places = list(itertools.islice(awaits.places(cell.tree), awaits.PLACES))
+    answers = await asyncio.gather(*(asking.about(place.node) for place in places))
+    found = zip(places, answers, strict=True)
+    return [_unawaited(place.node, told) for place, told in found if told and awaits.is_pending(place, told)]
+
+
+def _unawaited(node: ast.expr, told: str) -> Diagnostic:
+    about = f" of `{_title(told)}`" if isinstance(node, ast.Call) else ""
+    return Diagnostic(
+        rule="missing-await",
+        message=f"`{ast.unparse(node)[:60]}` is read before it is awaited: write `await`{about}",
+        line=node.lineno,
+        column=node.col_offset,
+        end_line=node.end_lineno or node.lineno,
+        end_column=node.end_col_offset or node.col_offset,
+    )
 
 
 async def called(found: Diagnostic, cell: Cell, asking: Asking) -> str:

@@ -74,6 +74,7 @@ class TypeChecker:
         self._package = ""
         self._version: Any = None
         self._signatures = Signatures("")
+        self._asynchronous = False  # nothing of the scope has to be awaited
         self._cells: dict[str, _Earlier] = {}
         self._turn = asyncio.Lock()
 
@@ -139,7 +140,8 @@ class TypeChecker:
                 raise PlatformError("the type checker does not see the scope")  # then every name would be wrong
             asking = Asking(server, file)
             told = [d for d in found if d.line > 0 and await self._is_told(d, cell, asking)]
-            told += [d for d in await pending(cell, asking) if d.line not in {other.line for other in told}]
+            if self._asynchronous or "async" in code or any("async" in one for one in before):
+                told += [d for d in await pending(cell, asking) if d.line not in {other.line for other in told}]
             called = {d: await called_by(d, cell, asking) for d in told if d.rule == "unused-awaitable"}
         finally:
             server.tell("textDocument/didClose", {"textDocument": {"uri": file}})
@@ -165,6 +167,7 @@ class TypeChecker:
             self._server = await asyncio.to_thread(borrow, self._site or ())
         stub = await asyncio.to_thread(scope_stubs, self._scope, self._names)
         self._signatures = Signatures(stub)
+        self._asynchronous = "async def" in stub or "Awaitable" in stub
         self._package = f"_tw{next(_PACKAGES)}"
         self._cells.clear()
         self._server.write(f"{self._package}/scope.pyi", stub)

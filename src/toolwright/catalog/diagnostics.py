@@ -23,16 +23,19 @@ DEFAULT = frozenset(
 )
 _QUOTED = re.compile(r"`([^`]+)`")
 _FOUND = re.compile(r"Expected `([^`]+)`, found `([^`]+)`")
+_KEY = re.compile(r"key of type `([^`]+)` on object of type `([^`]+)`")
+_BY_KEY = frozenset(("dict", "defaultdict", "Counter", "OrderedDict", "Mapping"))
 _CONTAINERS = frozenset(("list", "dict", "set", "frozenset", "tuple", "defaultdict", "Counter", "deque"))
 _ATOMS = frozenset(("Literal", "int", "str", "float", "bytes", "bool", "list", "dict", "set", "tuple"))
 _AWAITABLE = re.compile(r"\b(?:CoroutineType|Coroutine|Awaitable|Future|Task)\[")
 # what an object is declared to be when it is something more special
 _WIDE = frozenset(
-    "object Iterator Iterable Generator AsyncIterator AsyncIterable AsyncGenerator Sequence Mapping Collection Awaitable "
-    "IO TextIO BinaryIO tzinfo Future type".split()
+    "object type Iterator Iterable Generator AsyncIterator AsyncIterable AsyncGenerator Sequence Mapping Collection "
+    "Awaitable IO TextIO BinaryIO tzinfo".split()
 )
 _OF_CACHES = frozenset(("cache_info", "cache_clear", "cache_parameters"))
 _FILLING = re.compile(r"bound method `(?:list|dict|set|deque|defaultdict|Counter)\.")
+_FAILS = ("read-only", "values to unpack", "Cannot assign to a subscript")
 _IN_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _ASYNC = (ast.Await, ast.AsyncFor, ast.AsyncWith)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -86,7 +89,7 @@ def certain(found: Diagnostic, cell: Cell) -> bool:
         case "unsupported-operator":
             return _wrong_operands(found)
         case "invalid-assignment":
-            return "read-only" in found.message or "values to unpack" in found.message
+            return any(words in found.message for words in _FAILS) and not any(len(split(t)) > 1 for t in quoted)
         case "redundant-condition":
             return "`CoroutineType[" in found.message
         case "import-not-found":
@@ -126,7 +129,9 @@ def _is_error(name: str) -> bool:
 
 
 def _wrong_argument(found: Diagnostic) -> bool:
-    told = _FOUND.search(found.message)
+    told, key = _FOUND.search(found.message), _KEY.search(found.message)
+    if key is not None:  # the keys of a dict that the cell fills are a guess
+        return len(split(key[1])) == len(split(key[2])) == 1 and _head(key[2]) not in _BY_KEY
     if told is None or _FILLING.search(found.message):
         return False
     expected, given = told[1], told[2]

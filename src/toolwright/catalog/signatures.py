@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 _ALIASES = re.compile(r"\b_as_|\b_(?:builtins|typing|abc|[a-z_]+)\.(?=\w)")
 _CONTAINERS = re.compile(r"\b_(list|dict|set)\[")
+_METHOD = re.compile(r"Method `(\w+)` of type `[^`]+` cannot")
 _CALLED = re.compile(r"(?:bound method|function|constructor|parameter \S+ of|of) `([\w.]+)`")
 _MISSING = re.compile(r"(?:Object of type|Class|Attribute `\w+` is not defined on) `(?:type\[)?(\w+)")
 _ATTRIBUTE = re.compile(r"has no attribute `(\w+)`")
@@ -18,7 +19,7 @@ _NAME = re.compile(r"Name `(\w+)` used when not defined")
 
 def readable(text: str) -> str:
     """Stub text, or a message about it, as a person would write it."""
-    return _CONTAINERS.sub(r"\1[", _ALIASES.sub("", text))
+    return _CONTAINERS.sub(r"\1[", _ALIASES.sub("", _METHOD.sub(r"`\1` cannot", text)))
 
 
 class Signatures:

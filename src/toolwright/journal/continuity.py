@@ -28,6 +28,7 @@ from toolwright.journal.trees import Trees
 from toolwright.sandboxes import GONE, GUEST_UID, Interpreter, Limits, OnEvent, Opening, Outcome, Sandbox, Workspace
 
 T = TypeVar("T")
+QUIET_TRIES = 10  # to take the workspace while no call of host code changes it
 KEPT = "The names are as they were before the cell; what it did outside is done."
 
 
@@ -112,7 +113,7 @@ class Continuity:
             await self.outcome()
         if self._interpreter is None or not self._interpreter.alive:
             await self._restore(self.session.story())
-        row = self.session.begin(code, await self._take_tree())
+        row = self.session.begin(code, await self._take_quiet_tree())
         return await self._run(row, on_event)
 
     async def outcome(self, on_event: OnEvent | None = None) -> Outcome:
@@ -216,6 +217,17 @@ class Continuity:
         """The workspace as it was after a cell: before the next one, or as it is now."""
         later = next((c for c in self.session.story().cells if c.number > cell), None)
         return later.tree if later is not None else await self._take_tree()
+
+    async def _take_quiet_tree(self) -> str:
+        """The workspace before a cell: with what callbacks between cells wrote, whole."""
+        tree, told = "", -1
+        for _ in range(QUIET_TRIES):
+            await self._life.quiet(self._limits.wall_s)
+            if told == self._life.delivered:
+                break
+            told = self._life.delivered
+            tree = await self._take_tree()
+        return tree
 
     async def _take_tree(self) -> str:
         return await asyncio.to_thread(self._trees.take, self._workspace)

@@ -163,8 +163,10 @@ def cell_of(number: int, body: Body, fetch: Fetch) -> CellRow:
     return CellRow(number=number, **fields)
 
 
-def checkpoint_body(checkpoint: Checkpoint) -> Body:
+def checkpoint_body(checkpoint: Checkpoint, large: Large) -> Body:
     """All of a checkpoint but its cell."""
+    if checkpoint.content:
+        large[checkpoint.digest] = checked(checkpoint.digest, checkpoint.content)
     return dumps([checkpoint.digest, checkpoint.signature, checkpoint.missing])
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from toolwright.errors import Fenced, JournalFailed, NoSession, UsageError
 from toolwright.journal import encoding
 from toolwright.journal.encoding import Body, Large
-from toolwright.journal.rows import CellRow, Change, Checkpoint, Claim, Facts, Row
+from toolwright.journal.rows import CellRow, Change, Checkpoint, Claim, Dropped, Facts, Row
 
 
 @dataclass(kw_only=True, slots=True)
@@ -60,7 +60,7 @@ class MemoryJournal:
 
     def write(self, claim: Claim, *changes: Change) -> None:
         large: Large = {}
-        bodies = [_body(change, large) for change in changes]
+        bodies = [_body(change, large) if not isinstance(change, Dropped) else "" for change in changes]
         with self._lock:
             found = self._sessions.get(claim.session)
             if found is None or found.epoch != claim.epoch:
@@ -72,8 +72,19 @@ class MemoryJournal:
                     found.rows[change.cell, change.path] = body
                 elif isinstance(change, CellRow):
                     found.cells[change.number] = body
-                else:
+                elif isinstance(change, Checkpoint):
                     found.checkpoints[change.cell] = body
+                else:
+                    self._drop(found, change.cell)
+
+    def _drop(self, session: _Session, cell: int) -> None:
+        body = session.checkpoints.pop(cell, None)
+        if body is None:
+            return
+        digest = encoding.checkpoint_of(cell, body).digest
+        session.uses.discard(digest)
+        if not any(digest in other.uses for other in self._sessions.values()):
+            self._blobs.pop(digest, None)
 
     def forget(self, session: str) -> None:
         with self._lock:
@@ -137,9 +148,9 @@ class MemoryJournal:
         self._blobs |= large
 
 
-def _body(change: Change, large: Large) -> Body:
+def _body(change: Row | CellRow | Checkpoint, large: Large) -> Body:
     if isinstance(change, Row):
         return encoding.row_body(change, large)
     if isinstance(change, CellRow):
         return encoding.cell_body(change, large)
-    return encoding.checkpoint_body(change)
+    return encoding.checkpoint_body(change, large)

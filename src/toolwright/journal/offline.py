@@ -114,7 +114,7 @@ class _Repeating:
     async def run(self, cells: Sequence[CellRow], on_cell: Callable[[CellRow], None] | None) -> Repeated:
         session, calls = self._story.facts.id, 0
         ends = [float(row.before) for row in cells[1:]] + [math.inf]
-        for done, (row, upto) in enumerate(zip(cells, ends, strict=True)):
+        for done, (row, upto) in enumerate(zip(cells, ends, strict=False)):
             if on_cell is not None:
                 on_cell(row)
             await asyncio.to_thread(self._trees.restore, row.tree, self._opening.workspace)

@@ -113,7 +113,13 @@ class Returning:
             life.writer.soon(row)
         answer = self._guest.invoke(row.target, parent, row.arguments, row.path, at)
         answer.add_done_callback(lambda done: self._answered(row, done))
+        self._note(row, answer)
         _follow(answer, future)
+
+    def _note(self, row: Row, answer: Future[Answer]) -> None:
+        if row.path.startswith("!"):
+            self._life.callbacks.add(answer)
+            answer.add_done_callback(self._life.callbacks.discard)
 
     def _answered(self, row: Row, done: Future[Answer]) -> None:
         if done.exception() is not None or self._life.writer is None or self._loop.is_closed():
@@ -127,6 +133,7 @@ class Returning:
         parent = next((number for number, call in life.under_way.items() if call.path == above), 0)
         answer = self._guest.invoke(row.target, parent, row.arguments, row.path, row.at)
         answer.add_done_callback(lambda done: self._compare(row, done))
+        self._note(row, answer)
         _follow(answer, self._again.setdefault(row.path, _fresh()))
 
     def _compare(self, row: Row, done: Future[Answer]) -> None:

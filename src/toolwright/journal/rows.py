@@ -76,12 +76,23 @@ class CellRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Checkpoint:
-    """A guest's state after `cell`, pickled by the guest for the guest. A cache: losing it loses time only."""
+    """A guest's state after `cell`, pickled by the guest for the guest. A cache: losing it loses time only.
+
+    `content` is the blob itself where one is written with its checkpoint; what is read has it in `Blobs`.
+    """
 
     cell: int
     digest: str  # of the blob that holds it
     signature: str
     missing: tuple[str, ...] = ()  # what could not be pickled, and comes back by replay alone
+    content: bytes = field(default=b"", repr=False, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dropped:
+    """The checkpoint of `cell` is not needed any more, nor is its blob, which nothing else of the session names."""
+
+    cell: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,7 +109,7 @@ class Facts:
     parent_cell: int = 0
 
 
-Change = Row | CellRow | Checkpoint
+Change = Row | CellRow | Checkpoint | Dropped
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from toolwright.errors import Fenced, JournalFailed, NoSession, UsageError
 from toolwright.journal import encoding
 from toolwright.journal.encoding import Large, storable
-from toolwright.journal.rows import CellRow, Change, Checkpoint, Claim, Facts, Row
+from toolwright.journal.rows import CellRow, Change, Checkpoint, Claim, Dropped, Facts, Row
 from toolwright.journal.schema import connect, failure
 
 SEQ_BITS = 32  # a claim's rows are numbered from `epoch << SEQ_BITS`: later claims come later
@@ -36,6 +36,7 @@ WRITE_CELL = (
 WRITE_CHECKPOINT = (
     f"insert into checkpoints (session, cell, body) select n, ?, ? {_FENCED} on conflict (session, cell) {_REPLACED}"
 )
+DROP_CHECKPOINT = "delete from checkpoints where cell = ? and session = ?"
 
 
 @dataclass(kw_only=True, slots=True)
@@ -92,7 +93,7 @@ class SqliteJournal:
     def write(self, claim: Claim, *changes: Change) -> None:
         large: Large = {}
         steps = [_step(change, large) for change in changes]
-        if len(steps) != 1 or large:
+        if len(steps) != 1 or large or steps[0][0] is DROP_CHECKPOINT:
             with self._transaction():
                 held = self._holder(claim)
                 if not steps:
@@ -266,6 +267,9 @@ class SqliteJournal:
             raise self._fenced(claim)
 
     def _execute(self, held: _Held, claim: Claim, sql: str, columns: tuple[Any, ...]) -> None:
+        if sql is DROP_CHECKPOINT:
+            self._check(held, claim)
+            return self._drop(held.number, *columns)
         if sql is WRITE_ROW:
             held.seq += 1
             columns = (*columns, held.seq, held.number, claim.epoch)
@@ -277,6 +281,18 @@ class SqliteJournal:
             cursor = self._connection.execute(sql, [storable(column) for column in columns])
         if cursor.rowcount != 1:
             raise self._fenced(claim)
+
+    def _drop(self, number: int, cell: int) -> None:
+        """A checkpoint with its blob."""
+        found = self._fetch("select body from checkpoints where cell = ? and session = ?", storable(cell), number)
+        for (body,) in found:
+            digest = storable(encoding.checkpoint_of(cell, body).digest)
+            self._connection.execute(DROP_CHECKPOINT, (storable(cell), number))
+            self._connection.execute("delete from uses where session = ? and digest = ?", (number, digest))
+            self._connection.execute(
+                "delete from blobs where digest = ? and not exists (select 1 from uses where digest = ?)",
+                (digest, digest),
+            )
 
     def _fenced(self, claim: Claim) -> Fenced:
         self._held.pop(claim.epoch, None)
@@ -291,7 +307,9 @@ def _step(change: Change, large: Large) -> tuple[str, tuple[Any, ...]]:
     if type(change) is CellRow:
         return WRITE_CELL, (change.number, encoding.cell_body(change, large))
     if type(change) is Checkpoint:
-        return WRITE_CHECKPOINT, (change.cell, encoding.checkpoint_body(change))
+        return WRITE_CHECKPOINT, (change.cell, encoding.checkpoint_body(change, large))
+    if type(change) is Dropped:
+        return DROP_CHECKPOINT, (change.cell,)
     raise UsageError(f"a journal keeps Row, CellRow and Checkpoint; this is a {type(change).__name__}")
 
 

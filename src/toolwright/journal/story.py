@@ -1,6 +1,6 @@
 """A session as its journal tells it: the cells that make up its state, the rows of their calls, the lineage of objects.
 
-Read once, when a guest is to be brought back; a fork is read through its parents. It changes nothing.
+Read when it is asked for, and once; a fork is read through its parents. It changes nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from toolwright.doors import Call, Made, Origin
 from toolwright.journal.rows import CellRow, Checkpoint, Facts, Reading, Row
+from toolwright.journal.starts import Start
 from toolwright_guest.wire import Packed, type_of
 
 _ROOT = re.compile(r"\d*")
@@ -20,47 +21,86 @@ NAMES = "names"  # the verb of a row that holds names which were bound after the
 
 
 class Story:
-    """Everything up to and with cell `upto`, or all there is."""
+    """Everything up to and with cell `upto`, or all there is. With a `start`, only what comes after it, and its cell."""
 
-    def __init__(self, journal: Reading, session: str, upto: int | None = None) -> None:
+    def __init__(
+        self, journal: Reading, session: str, upto: int | None = None, start: Start | None = None
+    ) -> None:
         self.facts = journal.facts(session)
-        self.cells: list[CellRow] = []
-        self._rows: dict[str, Row] = {}
-        chain = _chain(journal, self.facts)
-        self.first: Facts = chain[0][0]
-        self._forks = [facts for facts, _ in chain[1:]]
-        self.delivered = 0  # the number of the last answer that any guest of this session got
-        for facts, last in chain:
-            limit = last if upto is None else upto if last is None else min(last, upto)
-            self._take_cells(journal.cells(facts.id), limit, cut_off_too=facts is self.facts)
-            reach = None if limit is None else self.cells[-1].after if self.cells else 0
-            for row in journal.rows(facts.id):
-                self.delivered = max(self.delivered, row.delivered or 0)
+        self.start = start
+        self._journal = journal
+        self._upto = upto
+        self._chain = _chain(journal, self.facts, upto)
+        self.first: Facts = self._chain[0][0]
+        self._forks = [facts for facts, _ in self._chain[1:]]
+        self._begins = 0 if start is None else start.cell
+
+    def since(self, start: Start | None) -> Story:
+        """The same, told from there on."""
+        return Story(self._journal, self.facts.id, self._upto, start)
+
+    @cached_property
+    def cells(self) -> list[CellRow]:
+        """A fork does not carry on its parent's cell; what it says itself of a parent's cell (undone) goes first."""
+        cells: list[CellRow] = []
+        for facts, limit in self._chain:
+            found = self._journal.cells(facts.id, self._begins)
+            mine = {c.number: c for c in found if limit is None or c.number <= limit}
+            taken = [mine.pop(c.number, c) for c in cells] + list(mine.values())
+            cells = [c for c in taken if facts is self.facts or c.status != "running"]
+        return cells
+
+    @cached_property
+    def _read(self) -> tuple[dict[str, Row], int]:
+        rows: dict[str, Row] = {}
+        delivered = max((c.after for c in self.cells), default=0) if self.start is None else self.start.delivered
+        for facts, limit in self._chain:
+            reach = None if limit is None else max((c.after for c in self.cells if c.number <= limit), default=0)
+            for row in self._journal.rows(facts.id, self._begins):
+                delivered = max(delivered, row.delivered or 0)
                 told = self._told(row, reach) if limit is None or row.cell <= limit else None
                 if told is not None:
-                    self._rows[_key(row)] = told
-        self.checkpoints = _checkpoints(journal, chain, upto)
+                    rows[_key(row)] = told
+        return rows, delivered
 
-    def _take_cells(self, found: Sequence[CellRow], limit: int | None, *, cut_off_too: bool) -> None:
-        """A fork does not carry on its parent's cell; what it says itself of a parent's cell (undone) goes first."""
-        mine = {c.number: c for c in found if limit is None or c.number <= limit}
-        taken = [mine.pop(c.number, c) for c in self.cells] + list(mine.values())
-        self.cells = [c for c in taken if cut_off_too or c.status != "running"]
+    @property
+    def _rows(self) -> dict[str, Row]:
+        return self._read[0]
+
+    @property
+    def delivered(self) -> int:
+        """The number of the last answer that any guest of this session got."""
+        return self._read[1]
+
+    @cached_property
+    def checkpoints(self) -> list[tuple[str, Checkpoint]]:
+        """Those that are good here, oldest first, each with the session that made it."""
+        found: list[tuple[str, Checkpoint]] = []
+        for facts, limit in self._chain:
+            made = self._journal.checkpoints(facts.id)
+            found += [(facts.id, one) for one in made if limit is None or one.cell <= limit]
+        return found
+
+    @cached_property
+    def _outside(self) -> list[CellRow]:
+        return [c for c in self.cells if not _in_state(c)]
+
+    def has(self, cell: int) -> bool:
+        """Whether a cell is part of the state."""
+        return any(c.number == cell and _in_state(c) for c in self.cells)
 
     def _told(self, row: Row, reach: int | None) -> Row | None:
         """The row, as this state knows it: without what only a guest learned or did that is none of this state's."""
         number = row.delivered
-        if row.status == "cancelled" and row.after.isdecimal() and not self._has(int(row.after)):
+        given_up = int(row.after) if row.status == "cancelled" and row.after.isdecimal() else 0
+        if given_up > self._begins and not self.has(given_up):
             return replace(row, status="started", after="")  # given up in a cell that does not count
         if number is None or row.door not in ("host", "guest"):
             return row
-        elsewhere = any(c.before < number <= c.after for c in self.cells if not _in_state(c))
+        elsewhere = any(c.before < number <= c.after for c in self._outside)
         if not elsewhere and (reach is None or number <= reach):
             return row
         return replace(row, delivered=None) if row.door == "host" else None
-
-    def _has(self, cell: int) -> bool:
-        return any(c.number == cell and _in_state(c) for c in self.cells)
 
     @property
     def last(self) -> int:
@@ -70,7 +110,8 @@ class Story:
     @cached_property
     def state(self) -> list[CellRow]:
         """The cells whose code makes up the state, in order: none that was ended from outside, none that was undone."""
-        return [c for c in self.cells if c.status != "running" and _in_state(c)]
+        cells = self.cells if self.start is None else [c for c in self.cells if c.number > self._begins]
+        return [c for c in cells if c.status != "running" and _in_state(c)]
 
     @cached_property
     def cut_off(self) -> CellRow | None:
@@ -87,6 +128,18 @@ class Story:
         numbers = {c.number for c in cells}
         return [r for r in self._rows.values() if r.cell in numbers and r.door in ("host", "guest") and r.verb != NAMES]
 
+    def recorded(self, cells: Sequence[CellRow]) -> list[Row]:
+        """What is to be told again while these cells run again; also what was told between the start and the first."""
+        rows, start = self.rows_of(cells), self.start
+        if start is None:
+            return rows
+        if start.complete:  # else it is of tasks that are not there any more
+            known = [r for r in self._rows.values() if r.cell == start.cell and r.door in ("host", "guest")]
+            between = (r for r in known if r.verb != NAMES and (r.delivered is None or r.delivered > start.delivered))
+            rows = [*between, *rows]
+        asked = {r.path for r in rows if r.door == "host"}
+        return [r if r.after in asked or r.door == "host" else replace(r, after="") for r in rows]
+
     def left_of(self, cells: Sequence[CellRow]) -> list[Row]:
         """The rows of calls that tasks of these cells made while a cell ran that was ended from outside."""
         numbers = {str(c.number) for c in cells}
@@ -102,8 +155,24 @@ class Story:
 
     def names(self) -> list[tuple[Packed, tuple[str, ...]]]:
         """What was bound, and under which names: at the beginning, and when a resumed session had new ones."""
-        later = [(r.value, tuple(r.name.split(","))) for r in self._rows.values() if r.verb == NAMES and r.value]
-        return [(self.first.names, names_of(self.first.names)), *later]
+        return [(self.first.names, names_of(self.first.names)), *self._later_names]
+
+    @cached_property
+    def _later_names(self) -> list[tuple[Packed, tuple[str, ...]]]:
+        known = frozenset[str]() if self.start is None else frozenset(self.start.names)
+        rows = [(r.value, tuple(r.name.split(","))) for r in self._rows.values() if r.verb == NAMES and r.value]
+        return [(value, only) for value, only in rows if not known.issuperset(only)]
+
+    @property
+    def bound(self) -> tuple[str, ...]:
+        """All names that were ever bound."""
+        before = names_of(self.first.names) if self.start is None else self.start.names
+        return (*before, *(name for _, only in self._later_names for name in only))
+
+    @property
+    def times_bound(self) -> int:
+        """How often names were bound after the session had begun."""
+        return len(self._later_names) + (0 if self.start is None else self.start.later)
 
     def seed_of(self, cell: CellRow) -> bytes:
         """What a cell draws its randomness from, if not from what the guest began with.
@@ -120,19 +189,32 @@ class Story:
 
     def _seed(self, number: int) -> bytes:
         own = next((f.seed for f in reversed(self._forks) if number > f.parent_cell), b"")
-        forgotten = any(c.number < number and not _in_state(c) for c in self.cells)
-        return own or (self.first.seed if forgotten else b"")
+        return own or (self.first.seed if self.forgets(number) else b"")
+
+    def forgets(self, number: int) -> bool:
+        """Whether there is a cell before this one that is not part of the state."""
+        before = self.start is not None and self.start.forgotten
+        return before or any(c.number < number for c in self._outside)
 
     # lineage: see `toolwright.doors.Lineage`
 
     def known(self) -> Sequence[Made]:
-        return [*self.first.made, *(m for r in self._rows.values() for m in r.made)]
+        before = self.first.made if self.start is None else self.start.made
+        return [*before, *(m for r in self._rows.values() for m in r.made)]
+
+    @cached_property
+    def beginnings(self) -> frozenset[int]:
+        """The numbers of what no call made: the guest began with it, or was given it as a new name."""
+        first = {made.number for made in self.first.made} if self.start is None else self.start.began
+        return frozenset(first) | {m.number for r in self._rows.values() if r.verb == NAMES for m in r.made}
 
     def origin(self, handle: int) -> Origin | None:
+        if handle in self.beginnings:
+            return None
+        if self.start is not None:  # asked for seldom: it takes all rows to know
+            return self._whole.origin(handle)
         for row in self._rows.values():
             if any(m.number == handle for m in row.made):
-                if row.verb == NAMES:
-                    return None
                 return Origin(
                     call=_call(row),
                     title=row.title,
@@ -141,6 +223,11 @@ class Story:
                     kept=row.kept,
                 )
         return None
+
+
+    @cached_property
+    def _whole(self) -> Story:
+        return self.since(None)
 
 
 def _in_state(cell: CellRow) -> bool:
@@ -175,27 +262,15 @@ def _key(row: Row) -> str:
     return f"{row.door} {row.path}"
 
 
-def _chain(journal: Reading, facts: Facts) -> list[tuple[Facts, int | None]]:
+def _chain(journal: Reading, facts: Facts, upto: int | None) -> list[tuple[Facts, int | None]]:
     """The session and those it was forked from, oldest first, each with the last cell that counts."""
     chain: list[tuple[Facts, int | None]] = [(facts, None)]
     while chain[0][0].parent:
         young = chain[0][0]
         chain.insert(0, (journal.facts(young.parent), young.parent_cell))
-    last: int | None = None
+    last = upto
     for i in range(len(chain) - 1, -1, -1):  # a grandparent counts no further than the fork of its child
         limit = chain[i][1]
         last = limit if last is None else last if limit is None else min(last, limit)
         chain[i] = (chain[i][0], last)
     return chain
-
-
-def _checkpoints(
-    journal: Reading, chain: list[tuple[Facts, int | None]], upto: int | None
-) -> list[tuple[str, Checkpoint]]:
-    """The checkpoints that are good here, oldest first, each with the session that made it."""
-    found: list[tuple[str, Checkpoint]] = []
-    for facts, last in chain:
-        for one in journal.checkpoints(facts.id):
-            if (last is None or one.cell <= last) and (upto is None or one.cell <= upto):
-                found.append((facts.id, one))
-    return found

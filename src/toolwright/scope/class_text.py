@@ -32,7 +32,7 @@ _OF_MODELS = (
     f"@_builtins.classmethod\n    def model_validate(cls, obj: {ANY}, **options: {ANY}) -> _typing.Self: ...",
     f"@_builtins.classmethod\n    def model_validate_json(cls, text: {ANY}, /, **options: {ANY}) -> _typing.Self: ...",
     f"@_builtins.classmethod\n    def model_construct(cls, **values: {ANY}) -> _typing.Self: ...",
-    f"@_builtins.classmethod\n    def model_json_schema(cls, **options: {ANY}) -> _builtins.dict[_builtins.str, {ANY}]: ...",
+    f"@_builtins.classmethod\n    def model_json_schema(cls, **options: {ANY}) -> _builtins.dict[str, {ANY}]: ...",
     f"model_fields: _typing.ClassVar[_builtins.dict[_builtins.str, {ANY}]]",
     f"def __iter__(self) -> _abc.Iterator[tuple[_builtins.str, {ANY}]]: ...",
 )

@@ -132,6 +132,11 @@ class Rules:
                 hidden = (hidden or name in rule.hide) if isinstance(rule.hide, frozenset) else rule.hide
         return hidden
 
+    def narrows(self, root: str) -> bool:
+        """Whether something is hidden or refused below one name of the scope that is not so below all of them."""
+        firsts = (r.pattern.partition(".")[0] for r in self._rules if r.hide is not None or r.only or r.read_only)
+        return any(first != "*" and fnmatchcase(root, first) for first in firsts)
+
     def facts(self, place: Place, name: str, known: Operation) -> Operation:
         return with_facts(known, self.verdict(place, name).facts)
 

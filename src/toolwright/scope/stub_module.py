@@ -68,7 +68,8 @@ class StubModule:
         self._scope = scope
         self._extra = extra
         self.bound = {name for name, _ in scope.names()} | set(extra)
-        self._named: dict[Any, str] = {}
+        self._named: dict[tuple[type, Any], str] = {}
+        self._asked: dict[tuple[type, str], str] = {}
         self._taken = set(self.bound)
         self._pending: list[tuple[type, str, str]] = []
         self._modules: list[str] = []
@@ -83,20 +84,12 @@ class StubModule:
         while self._pending:
             cls, named, path = self._pending.pop(0)
             classes += [*ClassText(self, cls, named, path).lines(), ""]
-        aliases = [f"{ALIAS}{named} = {named}" for named in sorted(self.speller.aliased)]
         self.speller.imports |= {"dataclasses", "enum", "ty_extensions", "typing_extensions"}
         exported = f"__all__ = {sorted(self.bound)!r}"
-        parts = (
-            *self.speller.lines(),
-            exported,
-            PRELUDE,
-            *self._modules,
-            *classes,
-            *aliases,
-            *body,
-            *self._extra.values(),
-        )
-        return "\n".join(parts) + "\n"
+        parts = (*self.speller.lines(), exported, PRELUDE, *self._modules, *classes, *body, *self._extra.values())
+        text = self._answered("\n".join(parts))
+        aliases = [f"{ALIAS}{named} = {named}" for named in sorted(self.speller.aliased)]
+        return "\n".join((text, *aliases)) + "\n"
 
     @property
     def shadowed(self) -> frozenset[str]:
@@ -114,12 +107,32 @@ class StubModule:
             return None
         if kind_of(cls) == "handle" and issubclass(cls, (str, int, float, bytes, list, tuple, dict, set, frozenset)):
             return None
-        key = (cls, hidden if kind_of(cls) == "handle" else ())
+        key = self._key(cls, hidden, where.path)
         known = self._named.get(key)
         if known is None and len(self._named) < CLASSES:
             known = self._named[key] = self._free(cls)
             self._pending.append((cls, known, where.path))
-        return known
+        if known is None or not where.given or key[1] is None:
+            return known
+        return self._any_of(cls, ALIAS if known in where.shadowed else "")
+
+    def _key(self, cls: type, hidden: tuple[str, ...], path: str) -> tuple[type, Any]:
+        """A class that shows other members in another place, or leads to such, is written once for each."""
+        if kind_of(cls) != "handle":
+            return cls, None
+        root = path.partition(".")[0]
+        return cls, (hidden, root if self.rules.narrows(root) else "")
+
+    def _any_of(self, cls: type, before: str) -> str:
+        """Stands for all that a class is written as, until that is known: a function takes the object from anywhere."""
+        return self._asked.setdefault((cls, before), f"_any_of_{len(self._asked)}_")
+
+    def _answered(self, text: str) -> str:
+        for (cls, before), mark in self._asked.items():
+            known = [named for key, named in self._named.items() if key[0] is cls]
+            self.speller.aliased |= set(known) if before else set()
+            text = text.replace(mark, " | ".join(f"{before}{named}" for named in known))
+        return text
 
     def hidden(self, cls: type, path: str) -> tuple[str, ...]:
         """The members that this scope does not show, or refuses to call, on objects of the class in that place."""
@@ -137,7 +150,7 @@ class StubModule:
         hidden = self.hidden(cls, name)
         if is_builtin(cls) or (is_standard(cls) and not hidden) or cls.__name__ != name:
             return
-        key = (cls, hidden if kind_of(cls) == "handle" else ())
+        key = self._key(cls, hidden, name)
         if key not in self._named:
             self._named[key] = name
             self._pending.append((cls, name, name))

@@ -157,6 +157,10 @@ class Desk:
         return f"seen {what}"
 
     @operation(reads=True)
+    def find(self, name: str) -> Row:
+        return Row(self.effects, name)
+
+    @operation(reads=True)
     def look_now(self, what: Any) -> str:
         return f"seen {what}"
 

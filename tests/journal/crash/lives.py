@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.journal.crash.desk import Desk, Effect, Effects
+from tests.journal.crash.scenarios import Scenario
 from toolwright import Limits, Runtime
 from toolwright.journal import Journal, Row
 from toolwright.sandboxes import Sandbox
@@ -46,13 +47,13 @@ async def live(journal: Journal, desk: Desk, cells: Sequence[str], workspace: Pa
             await rt.execute(code)
 
 
-def ending(journal: Journal, workspace: Path) -> Ending:
+def ending(journal: Journal, workspace: Path, scenario: Scenario) -> Ending:
     rows = journal.cells(SESSION)
     last = rows[-1]
     value = None if last.value is None else (last.value.tree, [bytes(blob) for blob in last.value.blobs])
     files = {str(p.relative_to(workspace)): p.read_bytes() for p in sorted(workspace.rglob("*")) if p.is_file()}
     cells = tuple((c.number, c.status, c.stdout, c.error) for c in rows)
-    return Ending(cells=cells, value=value, files=files)
+    return Ending(cells=cells, value=value, files=files if scenario.compare_files else {})
 
 
 def in_doubt(journal: Journal) -> set[str]:

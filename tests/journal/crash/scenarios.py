@@ -50,10 +50,12 @@ class Scenario:
 
     cells: tuple[str, ...]
     free: frozenset[str] = frozenset()
+    compare_files: bool = True
 
 
-def _scenario(*cells: str, free: str = "") -> Scenario:
-    return Scenario(cells=(PRELUDE, *(dedent(cell) for cell in cells)), free=frozenset(free.split()))
+def _scenario(*cells: str, free: str = "", compare_files: bool = True) -> Scenario:
+    told = (PRELUDE, *(dedent(cell) for cell in cells))
+    return Scenario(cells=told, free=frozenset(free.split()), compare_files=compare_files)
 
 
 SCENARIOS: dict[str, Scenario] = {
@@ -260,6 +262,7 @@ SCENARIOS: dict[str, Scenario] = {
         await send(ids[-1])
         """,
         "(sorted(ids) == sorted(one[1] for one in await desk.done()), len(set(ids)))",
+        free="send",
     ),
     "errors of the host": _scenario(
         """
@@ -311,14 +314,12 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "records that are used later": _scenario(
         """
-        for attempt in range(3):
-            try:
-                row = desk.row("oslo")
-                break
-            except Exception as error:
-                assert is_unknown(error), error
-                await desk.unknown(str(error))
-                row = None
+        try:
+            row = desk.row("oslo")
+        except Exception as error:
+            assert is_unknown(error), error
+            await desk.unknown(str(error))
+            row = desk.find("oslo")
         """,
         """
         async def rename(what):
@@ -353,12 +354,20 @@ SCENARIOS: dict[str, Scenario] = {
             seen.append([what, desk.look_now(what)])
             open("heard.txt", "a").write(what)
             return len(seen)
+        open("heard.txt", "w").close()
         desk.listen(heard)
         x = 1
         """,
-        "await desk.ring(['a', 'b'], 0); x = len(seen)",
-        "x += 1\nfor i in range(100): await asyncio.sleep(0)\nx",
-        "await asyncio.sleep(0.02)\n(x, [what for what, _ in seen] == list(open('heard.txt').read()))",
+        "await desk.ring(['a', 'b', 'c'], 0); x = len(seen)",
+        "before = len(seen); x += len(seen)\nfor i in range(100): await asyncio.sleep(0)\nlen(seen) >= before",
+        "x += 1\nawait desk.ring(['d'], 3)",
+        "await asyncio.sleep(0.01)",
+        """
+        # who listens does not outlive its process: how much was heard is a race, and all agree on it
+        heard_of = [what for what, _ in seen]
+        (heard_of == list(open('heard.txt').read()), set(heard_of) <= set("abcd"))
+        """,
+        compare_files=False,
     ),
     "many at once": _scenario(
         "got = await asyncio.gather(*(desk.look(i, (i * 7) % 20) for i in range(300)))",

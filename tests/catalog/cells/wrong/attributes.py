@@ -106,3 +106,10 @@ class Report:
         self.title = title
 # %% + 1 fails: a report has a title
 Report("x").name
+# %% 2 fails: a list is asked by number
+rows = crm.contacts.list()
+rows["Ada"].email
+# %% 1 fails: contacts are asked by name
+crm.contacts[0]
+# %% 1 fails: contacts are not put there by name
+crm.contacts["Zoe"] = Contact("Zoe", "zoe@example.org")

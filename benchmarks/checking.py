@@ -1,0 +1,74 @@
+"""A type check before a cell runs: by the warm checker, beside `ty check` started anew on the same cell and stubs."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.results import Check
+from benchmarks.run import Run, median, started
+from toolwright.catalog import TypeChecker
+from toolwright.catalog.server import find_ty
+from toolwright.scope import Scope, scope_stubs
+
+TARGET = 1 / 3
+CELL = """
+found = [c for c in contacts.list("Oslo", limit={number}) if c.score > 1]
+names = {{c.name: c.score * {number} for c in found}}
+for name, score in sorted(names.items(), key=lambda item: -item[1]):
+    print(f"{{name:>10}} {{score:6.2f}}")
+made = contacts.create("Zoe", "zoe@example.org")
+made.name.upper(), len(names)
+"""
+
+
+@dataclass
+class Contact:
+    name: str
+    email: str
+    score: float = 0.0
+
+
+class Contacts:
+    def list(self, city: str, *, limit: int = 10) -> list[Contact]:
+        return []
+
+    def create(self, name: str, email: str) -> Contact:
+        return Contact(name, email)
+
+
+async def measure(run: Run) -> list[Check]:
+    scope = Scope({"contacts": Contacts()})
+    warm: list[float] = []
+    anew: list[float] = []
+    checker = TypeChecker(scope)
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "ty.toml").write_text("", encoding="utf-8")
+        (Path(place) / "scope.pyi").write_text(scope_stubs(scope), encoding="utf-8")
+        cell = Path(place) / "cell.py"
+        await checker.check("1 + 1")
+        for number in run.rounds("type checks", 60, 3):
+            code = CELL.format(number=number)
+            began = time.perf_counter()
+            mistakes = await checker.check(code)
+            warm.append(time.perf_counter() - began)
+            if mistakes:
+                raise RuntimeError(f"a right cell was refused: {mistakes[0]}")
+            cell.write_text(f"from scope import *\n{code}", encoding="utf-8")
+            anew.append(started(find_ty(), "check", "-qq", "--project", place, str(cell)))
+    await checker.close()
+    return [
+        Check(
+            subject="type check",
+            what="a cell, checked before it runs",
+            against="`ty check` started anew",
+            ours=median(warm),
+            theirs=median(anew),
+            value=median(warm) / median(anew),
+            target=TARGET,
+            samples=len(warm),
+            note="a warm `ty server`, and what it says sorted into what goes wrong for sure",
+        )
+    ]
