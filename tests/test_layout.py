@@ -40,6 +40,7 @@ OUTER_EDGES: dict[str, str] = {
     "toolwright/scope/frames.py:pack": "pyarrow and polars raise kinds of their own, and are not imported to name them",
     "toolwright/sandboxes/interpreter.py:ProcessInterpreter._value": "a record's class checks the guest's fields as it "
     "likes; what it refuses is told and not built",
+    "toolwright/journal/effects.py:Undoer._one": "what an undo of the developer's raises is what the report tells",
     # guest code, caught in the guest
     "toolwright_guest/interpreter.py:Guest._run": "whatever a cell raises, SystemExit too, is its outcome",
     "toolwright_guest/interpreter.py:_repr": "a value's __repr__ is guest code; where it fails, that is its text",

@@ -24,6 +24,7 @@ from toolwright.journal import (
     Trees,
     check_id,
     open_journal,
+    read_key,
     repeat,
     workspace_of,
 )
@@ -142,7 +143,8 @@ class Runtime:
             return
         parent = self._beginning if isinstance(self._beginning, Story) else None
         fork = Fork(parent=parent.facts.id, cell=parent.last) if parent is not None else None
-        journal = SessionJournal(self._journal, self.session or "", pins=await sandbox.pins(), fork=fork)
+        pins, key = await sandbox.pins(), await asyncio.to_thread(self._checkpoint_key)
+        journal = SessionJournal(self._journal, self.session or "", pins=pins, fork=fork, key=key)
         self._course = Continuity(journal, self._host, sandbox, workspace, self.limits, self._progress)
         if parent is not None:
             await self._course.fork(parent)
@@ -150,6 +152,13 @@ class Runtime:
             await self._course.resume()
         else:
             await self._course.begin()
+
+    def _checkpoint_key(self) -> bytes | None:
+        try:
+            return read_key(Settings.from_environment().state_dir)
+        except PlatformError as error:
+            self._progress(f"toolwright: {error}; sessions are resumed without checkpoints, which takes longer")
+            return None
 
     async def _process_sandbox(self) -> Sandbox:
         if not sys.platform.startswith("linux"):

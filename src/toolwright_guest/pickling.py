@@ -171,7 +171,12 @@ class StatePickler(cloudpickle.Pickler):
         if special is not None:
             return special
         own = self._module_own(obj, type(obj))
-        return super().reducer_override(obj) if own is None else own
+        if own is not None:
+            return own
+        reduced = super().reducer_override(obj)
+        if isinstance(obj, type) and type(reduced) is tuple and "__slots__" in vars(obj) and not issubclass(obj, tuple):
+            reduced[1][3]["__slots__"] = obj.__slots__  # a class made without them would have a dict
+        return reduced
 
     def _module_own(self, obj: Any, kind: Any) -> Any:
         """A value that the module of its class has itself, as `dataclasses.MISSING`: it is one, and stays that one."""

@@ -58,9 +58,10 @@ async def test_a_right_cell_runs(file: Path) -> None:
     assert failed == []
 
 
-async def test_no_right_cell_is_complained_about() -> None:
+@pytest.mark.parametrize("site", [None, ()], ids=["packages unknown", "no packages"])
+async def test_no_right_cell_is_complained_about(site: tuple[Path, ...] | None) -> None:
     alarms: list[str] = []
-    async with aclosing(Checker(scope())) as checker:
+    async with aclosing(Checker(scope(), site=site)) as checker:
         for sample in samples("right"):
             alarms += [f"{sample.title} {m.rule}: {m}" for m in await checker.check(sample.code, before=sample.before)]
     assert alarms == []

@@ -88,6 +88,15 @@ class Things(Mapping[str, Animal]):
         return 0
 
 
+class Words(list[str]):
+    def longest(self) -> str:
+        return max(self, key=len)
+
+
+class Loud(str):
+    __slots__ = ()
+
+
 class Tools:
     """One method of each kind."""
 
@@ -186,6 +195,8 @@ NAMES: dict[str, Any] = {
     "Circle": Circle,
     "Dog": Dog,
     "slots": Slots(),
+    "words": Words(["a"]),
+    "loud": Loud("a"),
     "things": Things(),
     "triple": functools.partial(twice, by=3),
     "adder": lambda a, b=1: a + b,  # pyright: ignore[reportUnknownLambdaType]
@@ -215,6 +226,7 @@ Dog.named("x").bark(); Dog.count() + 1; Dog.kind.upper(); Dog.legs + 1; Dog().ag
 Box(3).value + 1
 Shape("x", 4).name, Circle("x", radius=2).radius
 slots.name
+words.longest().upper(); len(words); words[0].upper(); loud.upper()
 things["x"].age; len(things); [n.upper() for n in things]; things.get("x"); list(things.items())
 triple(3) + 1, triple(3, by=4)
 adder(1), adder(1, 2), adder(1, b=2)
@@ -244,6 +256,8 @@ Dog().bark("x")
 Circle("x", radius="2")
 Circle(radius=2)
 things[3]
+words.shortest()
+loud.quieter()
 triple()
 adder()
 method("x")

@@ -14,6 +14,11 @@ from toolwright.scope import Undoing, current_call
 PATIENT = Limits(wall_s=20.0, cpu_s=20.0)
 
 
+def _rename_back(old: str, call: Undoing) -> None:
+    ticket: Ticket = call.target
+    ticket.put_back(old)
+
+
 class Ticket:
     """Crosses by handle."""
 
@@ -21,7 +26,7 @@ class Ticket:
         self._shop = shop
         self.name = name
 
-    @operation(undo=lambda old, call: call.target.put_back(old))  # pyright: ignore[reportUnknownLambdaType, reportUnknownMemberType]
+    @operation(undo=_rename_back)
     def rename(self, name: str) -> str:
         old, self.name = self.name, name
         self._shop.log.append(f"rename {old} to {name}")

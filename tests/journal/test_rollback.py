@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from tests.cells import eventually
 from tests.journal.crash.dying import Mortal
 from tests.journal.shops import PATIENT, Shop, failure, run, session, value
+
 from toolwright import Limits, Runtime, Scope, operation
 from toolwright.errors import JournalFailed, RollbackFailed, RollbackRefused, UsageError
 from toolwright.journal import Journal, MemoryJournal, RolledBack, SqliteJournal
@@ -150,7 +150,7 @@ async def test_after_a_rollback_a_resume_a_replay_and_a_fork_agree(tmp_path: Pat
         await value(rt, "c = shop.order('c')")
     async with session(shop, store, resume=True) as rt:
         assert rt.restored is not None
-        assert rt.restored.cells == (1, 3)
+        assert rt.restored.diverged is None
         assert await value(rt, "n, 'b' in globals(), os.listdir()") == (1, False, [])
         branch = await rt.fork(at=3)
         assert await value(branch, "n, c, 'b' in globals()") == (1, 4, False)
@@ -192,7 +192,7 @@ async def test_cells_that_are_not_there_are_refused() -> None:
         await value(rt, "2")
         with pytest.raises(UsageError, match="has no cell 7"):
             await rt.rollback(7)
-        with pytest.raises(UsageError, match="has no cell -1|not its to undo"):
+        with pytest.raises(UsageError, match="not its to undo"):
             await rt.rollback(-1)
         await rt.rollback(1)
         with pytest.raises(UsageError, match="cell 2 was rolled back itself"):
@@ -220,20 +220,28 @@ async def test_what_an_older_task_does_meanwhile_waits() -> None:
 # in another process
 
 
+class Handle:
+    def close(self) -> None: ...
+
+
+def _close(made: Handle) -> None:
+    made.close()
+
+
+def _forget(made: int) -> None:
+    return None
+
+
 class Files:
     """By handle, and not to be had again in another process."""
 
-    @operation(undo=lambda made: made.close())  # pyright: ignore[reportUnknownLambdaType, reportUnknownMemberType]
+    @operation(undo=_close)
     def open(self) -> Handle:
         return Handle()
 
-    @operation(undo=lambda made: None)  # pyright: ignore[reportUnknownLambdaType]
+    @operation(undo=_forget)
     def note(self, text: str) -> int:
         return 1
-
-
-class Handle:
-    def close(self) -> None: ...
 
 
 async def test_an_undo_whose_object_is_lost_is_listed(journal: Journal) -> None:
@@ -279,6 +287,36 @@ async def test_a_cell_that_was_cut_off_is_rolled_back_and_not_carried_on(journal
         assert (await run(rt, "n")).value == 1
         assert (await rt.outcome()).cell == 3
     assert shop.log == ["order a", "take back a"]
+
+
+async def test_a_call_that_may_have_happened_stays_listed_after_its_cell_was_carried_on(journal: Journal) -> None:
+    shop, mortal = Shop(), Mortal(journal)
+    async with session(shop, mortal) as rt:
+        running = asyncio.create_task(run(rt, UNKNOWN))
+        await shop.at_gate.wait()
+        mortal.live_until(0)
+        shop.gate.set()
+        with pytest.raises(JournalFailed):
+            await running
+    mortal.live_until(None)
+    async with session(shop, mortal, resume=True) as rt:
+        assert (await rt.outcome()).value == "OutcomeUnknown"
+        with pytest.raises(RollbackRefused) as refused:
+            await rt.rollback(0)
+    assert len(refused.value.left) == 1
+    assert refused.value.left[0].startswith(
+        "shop.order_at_the_gate('b') in cell 1, line 4: what came of it is not known"
+    )
+
+
+UNKNOWN = """
+kind = None
+try:
+    await shop.order_at_the_gate('b')
+except Exception as error:
+    kind = type(error).__name__
+kind
+"""
 
 
 # a death at every moment
@@ -339,7 +377,7 @@ sorted(os.listdir()), open("f").read()
 async def _lives(journal: Mortal, book: Book, point: int | None, workspace: Path) -> object:
     """What the cell came to, with a death at that moment."""
     journal.live_until(point)
-    workspace.mkdir()
+    workspace.mkdir()  # noqa: ASYNC240  a directory of the test
     scope = scope_of(book, journal)
     try:
         async with Runtime(scope, store=journal, session="s1", limits=PATIENT, workspace=workspace) as rt:

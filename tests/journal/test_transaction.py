@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 
 import pytest
-
 from tests.cells import eventually
 from tests.journal.shops import PATIENT, Shop, failure, run, session, value
+
 from toolwright import Limits, Runtime, Scope
 from toolwright.errors import CallLimit, ProtocolError, TimeLimit
 from toolwright.runtime import replay
@@ -323,6 +323,35 @@ async def test_blocks_of_parallel_tasks_are_their_own() -> None:
     assert sorted(shop.orders.values()) == ["a", "a2", "c", "c2"]
 
 
+async def test_files_of_a_block_that_was_undone_do_not_come_back_with_another() -> None:
+    async with session(Shop()) as rt:
+        found = await value(
+            rt,
+            """
+            import asyncio, os
+            async def first():
+                async with transaction():
+                    open("of_first", "w").write("1")
+                    began.set()
+                    await both.wait()
+                    1 / 0
+            async def second():
+                await began.wait()
+                async with transaction():
+                    both.set()
+                    await done.wait()
+                    1 / 0
+            began, both, done = asyncio.Event(), asyncio.Event(), asyncio.Event()
+            tasks = [asyncio.create_task(first()), asyncio.create_task(second())]
+            await asyncio.wait(tasks[:1])
+            done.set()
+            await asyncio.wait(tasks)
+            os.listdir()
+            """,
+        )
+    assert found == []
+
+
 async def test_calls_of_tasks_and_threads_inside_belong_to_the_block() -> None:
     shop = Shop()
     async with session(shop) as rt:
@@ -523,6 +552,32 @@ async def test_a_guest_that_dies_while_it_is_undone_is_undone_to_its_end() -> No
         )
     assert outcome.error is not None
     assert shop.log[3:] == ["take back c", "take back b", "take back a"]
+
+
+async def test_a_block_of_an_older_task_outlives_a_cell_that_was_ended() -> None:
+    shop = Shop()
+    async with Runtime({"shop": shop}, store="memory:", limits=Limits(wall_s=1.0, cpu_s=20.0)) as rt:
+        await value(
+            rt,
+            """
+            import asyncio
+            async def work():
+                async with transaction():
+                    await shop.order_later("a")
+                    await asyncio.sleep(0)
+                    await go.wait()
+                    1 / 0
+            go = asyncio.Event()
+            task = asyncio.create_task(work())
+            None
+            """,
+        )
+        ended = await run(rt, "await shop.order_later('x')\nawait asyncio.sleep(0.1)\nwhile True: pass")
+        assert isinstance(ended.error, TimeLimit)
+        assert sorted(shop.log) == ["order a", "order x"]
+        text = await failure(rt, "go.set()\nawait task")
+    assert "ZeroDivisionError" in text
+    assert sorted(shop.log) == ["order a", "order x", "take back a"]
 
 
 async def test_a_block_that_made_too_many_calls_is_undone_all_the_same() -> None:

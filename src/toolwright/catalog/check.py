@@ -125,6 +125,7 @@ class TypeChecker:
             stored=earlier.stored | _stored(tree),
             shared=earlier.shared | _shared(tree),
             site=self._site,
+            own_paths=any("sys.path" in one for one in (code, *before)),
         )
         file = (server.root / self._package / f"{_module(key, code)}.py").as_uri()
         text = earlier.known.header(tree, self._package) + code

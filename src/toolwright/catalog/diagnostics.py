@@ -35,6 +35,16 @@ _WIDE = frozenset(
 )
 _OF_CACHES = frozenset(("cache_info", "cache_clear", "cache_parameters"))
 _FILLING = re.compile(r"bound method `(?:list|dict|set|deque|defaultdict|Counter)\.")
+_CAUGHT = {
+    "import-not-found": frozenset(("ImportError", "ModuleNotFoundError", "Exception")),
+    "missing-attribute": frozenset(("AttributeError",)),
+    "unresolved-reference": frozenset(("NameError",)),
+    **dict.fromkeys(
+        "missing-argument unknown-argument too-many-positional-arguments invalid-argument-type call-non-callable "
+        "not-iterable not-subscriptable unsupported-operator".split(),
+        frozenset(("TypeError",)),
+    ),
+}
 _FAILS = ("read-only", "values to unpack", "Cannot assign to a subscript")
 _IN_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _ASYNC = (ast.Await, ast.AsyncFor, ast.AsyncWith)
@@ -68,11 +78,14 @@ class Cell:
     stored: frozenset[str]  # attributes that it or a cell before it assigns
     shared: frozenset[str]  # names that a function assigns by `global` or `nonlocal`: their type at a line is a guess
     site: Sequence[Path] | None
+    own_paths: bool = False  # it, or a cell before it, touches `sys.path`
 
 
 def certain(found: Diagnostic, cell: Cell) -> bool:
     """Whether the code goes wrong for sure."""
     if found.rule not in DEFAULT or "may not be" in found.message or _is_shared(found, cell):
+        return False
+    if _is_expected(found, cell.tree):
         return False
     quoted = _QUOTED.findall(found.message)
     match found.rule:
@@ -93,7 +106,7 @@ def certain(found: Diagnostic, cell: Cell) -> bool:
         case "redundant-condition":
             return "`CoroutineType[" in found.message
         case "import-not-found":
-            return _wrong_import(quoted[-2:], cell.site)
+            return _wrong_import(quoted[-2:], None if cell.own_paths else cell.site)
         case "invalid-await":
             return not any(map(_AWAITABLE.search, quoted))
         case _:
@@ -187,6 +200,18 @@ def _is_shared(found: Diagnostic, cell: Cell) -> bool:
         return False
     inside = nodes_at(cell.tree, found.line, found.column, found.end_line, found.end_column)
     return any(isinstance(node, ast.Name) and node.id in cell.shared for node in inside)
+
+
+def _is_expected(found: Diagnostic, tree: ast.Module) -> bool:
+    """Whether the code around it waits for exactly this to go wrong."""
+    names = _CAUGHT.get(found.rule, frozenset())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Try) and node.body[0].lineno <= found.line <= _end(node.body[-1])[0]:
+            caught = (handler.type for handler in node.handlers)
+            parts = (n.id if isinstance(n, ast.Name) else "" for kind in caught if kind for n in ast.walk(kind))
+            if names & set(parts):
+                return True
+    return False
 
 
 def _is_for_notebooks(found: Diagnostic, tree: ast.Module) -> bool:

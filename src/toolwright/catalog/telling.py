@@ -36,7 +36,9 @@ def mistake(found: Diagnostic, code: str, signatures: Signatures, called: str) -
     end = len(raw[: found.end_column].decode(errors="replace")) if found.end_line == found.line else len(source)
     types = [text.removeprefix("Has type ") for _, _, text in found.related if text.startswith("Has type ")]
     message = readable(found.message) + (f" between {readable(' and '.join(types))}" if types else "")
-    if ("CoroutineType[" in message or "Future[" in message) and found.rule != "missing-await":
+    if found.rule == "unused-awaitable":
+        message = "This is not awaited, and does nothing until it is: write `await` before it"
+    elif ("CoroutineType[" in message or "Future[" in message) and found.rule != "missing-await":
         message += _AWAIT
     return Mistake(
         line=found.line,

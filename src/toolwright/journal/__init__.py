@@ -1,11 +1,13 @@
 """The journal: what came through the doors, kept so that a session can be run again."""
 
-from toolwright.journal.continuity import Continuity, Restored
+from toolwright.journal.checkpoints import read_key
+from toolwright.journal.continuity import Continuity
 from toolwright.journal.life import Divergence
 from toolwright.journal.memory import MemoryJournal
 from toolwright.journal.offline import Repeated, repeat
 from toolwright.journal.places import workspace_of
 from toolwright.journal.rollback import RolledBack
+from toolwright.journal.restored import Restored
 from toolwright.journal.rows import (
     Blobs,
     CellRow,
@@ -14,6 +16,7 @@ from toolwright.journal.rows import (
     Checkpoint,
     Claim,
     DoorName,
+    Dropped,
     Facts,
     Journal,
     Reading,
@@ -37,6 +40,7 @@ __all__ = [
     "Continuity",
     "Divergence",
     "DoorName",
+    "Dropped",
     "Facts",
     "Fork",
     "Journal",
@@ -54,6 +58,7 @@ __all__ = [
     "Writing",
     "check_id",
     "open_journal",
+    "read_key",
     "repeat",
     "workspace_of",
 ]

@@ -6,23 +6,25 @@ answers. It knows how to open a guest, and nothing of what stands behind the doo
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import math
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from toolwright.doors import Host
-from toolwright.errors import Cancelled, Diverged, UsageError
+from toolwright.errors import Cancelled, Diverged, GuestError, UsageError
 from toolwright.journal.comparing import divergence, printed_otherwise
 from toolwright.journal.life import Divergence, Life
 from toolwright.journal.outcomes import outcome_of
+from toolwright.journal.restored import Restored, names_in
 from toolwright.journal.reversible import Reversible
 from toolwright.journal.rollback import Rollback, RolledBack, unfinished
 from toolwright.journal.rows import CellRow
+from toolwright.journal.saving import Saving
 from toolwright.journal.session import SessionJournal
 from toolwright.journal.snapshots import Snapshots
+from toolwright.journal.starts import Start
 from toolwright.journal.story import Story
 from toolwright.journal.trees import Trees
 from toolwright.sandboxes import GONE, GUEST_UID, Interpreter, Limits, OnEvent, Opening, Outcome, Sandbox, Workspace
@@ -32,25 +34,13 @@ QUIET_TRIES = 10  # to take the workspace while no call of host code changes it
 KEPT = "The names are as they were before the cell; what it did outside is done."
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Restored:
-    """How a guest was brought back: which cells were run again, and what is not as it was."""
-
-    cells: tuple[int, ...] = ()
-    diverged: Divergence | None = None
-    lost: tuple[str, ...] = ()  # names that are gone, because the cells that made them could not be repeated
-    notes: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        if self.diverged is None:
-            return f"ran {len(self.cells)} cells again"
-        names = ", ".join(self.lost) or "none"
-        return f"a cell that was run again went another way ({self.diverged}). Names lost: {names}"
-
-
 class _WentAnotherWay(Exception):
     def __init__(self, divergence: Divergence) -> None:
         self.divergence = divergence
+
+
+class _Unreadable(Exception):
+    """The guest could not take up a checkpoint."""
 
 
 class Continuity:
@@ -76,6 +66,7 @@ class Continuity:
         self._snapshots = session.snapshots = Snapshots(self._trees, workspace)
         self._unsettled = 0  # a cell that was ended, whose transactions may be open
         self._interpreter: Interpreter | None = None
+        self._saving: Saving | None = None
         self._scratch: Workspace | None = None
         self._cut_off: CellRow | None = None
 
@@ -84,6 +75,7 @@ class Continuity:
     async def begin(self) -> None:
         """A new session."""
         self._interpreter = await self._open(self.session.first_life(self._host))
+        self._saving = Saving(self.session, self._interpreter, 0)
 
     async def resume(self) -> None:
         """A session that is there: its guest is brought back; a cell that was cut off waits to be carried on."""
@@ -109,6 +101,7 @@ class Continuity:
 
     async def run(self, code: str, on_event: OnEvent | None) -> Outcome:
         """Run a new cell, after the one that was cut off, if there is one."""
+        await self._saved()
         if self._cut_off is not None:
             await self.outcome()
         if self._interpreter is None or not self._interpreter.alive:
@@ -118,16 +111,22 @@ class Continuity:
 
     async def outcome(self, on_event: OnEvent | None = None) -> Outcome:
         """What came of the last cell. One that was cut off is carried on to its end first."""
+        await self._saved()
         if self._cut_off is not None and (self._interpreter is None or not self._interpreter.alive):
             await self._restore(self.session.story())
         row = self._cut_off
         if row is not None:
-            await asyncio.to_thread(self._trees.restore, row.tree, self._workspace)
+            await self._snapshots.restore(row.tree)
             return await self._run(row, on_event)
         cells = self.session.story().cells
         if not cells:
             raise UsageError(f"session {self.session.id!r} has run no cell yet")
         return outcome_of(cells[-1], self._host)
+
+    async def _saved(self) -> None:
+        """Until no checkpoint is being made."""
+        if self._saving is not None:
+            await self._saving.wait()
 
     async def _run(self, row: CellRow, on_event: OnEvent | None) -> Outcome:
         assert self._interpreter is not None
@@ -154,6 +153,8 @@ class Continuity:
             outcome = replace(outcome, error=kind(str(outcome.error).replace(GONE, KEPT)))
         row = self.session.end(row, outcome, alive=alive)
         self._cut_off = None
+        if self._saving is not None and row.status != "ended" and interpreter.alive:
+            self._saving.ran(row)
         if row.status == "ended" and (told := await self._settle(row.number)) and outcome.error is not None:
             kind = type(outcome.error)
             outcome = replace(outcome, error=kind(f"{outcome.error} {told}"))
@@ -167,7 +168,7 @@ class Continuity:
         self._unsettled = 0
         if found is None:
             return ""
-        how = "Its transaction was undone" if found.failed is None else "The undo of its transaction failed"
+        how = "Its transaction was undone" if not found.failed else "The undo of its transaction failed"
         told = ".\n".join(filter(None, (how, found.text())))
         self._say(f"toolwright: session {self.session.id}: cell {cell} was ended. {told}")
         return told
@@ -179,6 +180,7 @@ class Continuity:
 
     async def rollback(self, to: int, *, yes: bool) -> RolledBack:
         """Undo what the cells after `to` did, and go on as if they had not been."""
+        await self._saved()
         if self._unsettled:
             await self._settle(self._unsettled)
         reversible, writer = self._reversible, self.session.writer
@@ -186,9 +188,14 @@ class Continuity:
         rollback = Rollback(self.session.story(), to, reversible.undoer, self._snapshots, writer)
         if not rollback.cells:
             return RolledBack()
+
+        async def end_guest() -> None:
+            reversible.retire()
+            await self._end_guest()
+
         reversible.hold()
         try:
-            done = await rollback.run(yes=yes, end_guest=self._end_guest, reached=self._life.delivered)
+            done = await rollback.run(yes=yes, end_guest=end_guest, reached=self._life.delivered)
         finally:
             reversible.release()
         self._cut_off = None
@@ -230,19 +237,40 @@ class Continuity:
         return tree
 
     async def _take_tree(self) -> str:
-        return await asyncio.to_thread(self._trees.take, self._workspace)
+        return await self._snapshots.take()
 
     # bringing a guest back
 
     async def _restore(self, story: Story) -> None:
-        cells = story.state
         try:
-            await self._repeat(story, cells)
-            self.restored = Restored(cells=tuple(c.number for c in cells), notes=self.restored_notes)
+            self.restored = self._told(await self._bring_back(story))
         except _WentAnotherWay as other:
-            await self._give_up(story, other.divergence)
+            await self._give_up(other.divergence)
         if self._unsettled:
             await self._settle(self._unsettled)
+
+    async def _bring_back(self, story: Story) -> Story:
+        """A guest with the state of this story, from a checkpoint of it where one can be used. Gives what was repeated."""
+        checkpoints = self.session.checkpoints
+        tail = story if story.start is not None else checkpoints.tail(story)
+        while True:
+            try:
+                await self._repeat(tail, tail.state)
+                return tail
+            except _Unreadable as error:
+                assert tail.start is not None
+                checkpoints.refuse(tail.start, str(error))
+                tail = checkpoints.tail(story.since(None))
+
+    def _told(self, story: Story, diverged: Divergence | None = None, lost: Sequence[str] = ()) -> Restored:
+        notes, self.session.checkpoints.notes = self.session.checkpoints.notes, []
+        return Restored(
+            cells=tuple(c.number for c in story.state),
+            diverged=diverged,
+            lost=tuple(lost),
+            notes=(*notes, *self.restored_notes),
+            checkpoint=0 if story.start is None else story.start.cell,
+        )
 
     async def _repeat(self, story: Story, cells: Sequence[CellRow]) -> None:
         """A guest that has run these cells again, each to the same end."""
@@ -250,27 +278,43 @@ class Continuity:
         self.restored_notes: tuple[str, ...] = ()
         pending = [*cells, self._cut_off] if self._cut_off is not None else list(cells)
         doors = self.session.next_life(self._host, story, pending)
-        if cells:
-            self._scratch = await asyncio.to_thread(self._populated, cells[0].tree)
+        begins: float = pending[0].before if pending else math.inf
+        if cells or story.between:
+            tree = pending[0].tree if pending else await self._take_tree()
+            self._scratch = await asyncio.to_thread(self._populated, tree)
             self._snapshots.workspace = self._scratch
         self._interpreter = await self._open(doors, self._scratch)
         try:
+            if story.start is not None:
+                await self._take_up(self._interpreter, story.start, begins)
             ends = [float(row.before) for row in pending[1:]] + [math.inf]
             for row, upto in zip(cells, ends, strict=False):
                 await self._again(self._interpreter, row, story, upto)
             if not cells:
-                self._life.end(pending[0].before if pending else math.inf)
+                self._life.end(begins)
             await self._interpreter.reveal()
+            last = cells[-1].number if cells else story.start.cell if story.start is not None else 0
+            self._saving = Saving(self.session, self._interpreter, last)
         except BaseException:
             await self._end_guest()
             raise
         finally:
             await self._drop_scratch()
 
+    async def _take_up(self, interpreter: Interpreter, start: Start, upto: float) -> None:
+        """Begin with a checkpoint, and what was told between it and the next cell, which begins after delivery `upto`."""
+        try:
+            await interpreter.load(start.content)
+        except GuestError as error:
+            raise _Unreadable(str(error)) from None
+        self._life.cell = start.cell
+        self._life.end(upto)
+        await self._watched(self._life.told(self._limits.wall_s))
+
     async def _again(self, interpreter: Interpreter, row: CellRow, story: Story, upto: float) -> None:
         """Run a cell again, and tell what was told between it and the next, which begins after delivery `upto`."""
         if self._scratch is not None:  # what else changed the files since the last cell is not run again
-            await asyncio.to_thread(self._trees.restore, row.tree, self._scratch)
+            await self._snapshots.restore(row.tree)
         life = self._life
         life.value = None
         life.begin(row)
@@ -289,13 +333,33 @@ class Continuity:
         assert self.session.life is not None
         return self.session.life
 
-    async def _give_up(self, story: Story, found: Divergence) -> None:
+    async def _give_up(self, found: Divergence) -> None:
         """Go on as before the cell that cannot be repeated; say which names are gone with it and those after it."""
         assert self.session.writer is not None
         if self._cut_off is not None:
             cut, self._cut_off = self._cut_off, None
             self._unsettled = cut.number
             self.session.cut(cut, Diverged(f"the cell was cut off, and cannot be carried on: {found}"))
+        story = self.session.story()
+        if not await self._rescue(story, found):
+            await self._shorten(story, found)
+        self._say(f"toolwright: session {self.session.id}: {self.restored}")
+
+    async def _rescue(self, story: Story, found: Divergence) -> bool:
+        """Go on from a later checkpoint, which need not be whole: it has what the cell made that cannot be repeated."""
+        for tail in self.session.checkpoints.rescue(story, found.cell):
+            assert tail.start is not None
+            try:
+                await self._repeat(tail, tail.state)
+            except (_Unreadable, _WentAnotherWay):
+                continue
+            self.restored = self._told(tail, found, tail.start.lost)
+            return True
+        return False
+
+    async def _shorten(self, story: Story, found: Divergence) -> None:
+        """Go on without the cell, and those after it."""
+        assert self.session.writer is not None
         other, lost = found, list[CellRow]()
         while True:
             gone = [c for c in story.state if c.number >= other.cell] or story.state
@@ -303,13 +367,11 @@ class Continuity:
             self.session.writer.now(*(replace(c, undone=True) for c in gone))
             story = self.session.story()
             try:
-                await self._repeat(story, story.state)
+                tail = await self._bring_back(story)
                 break
             except _WentAnotherWay as again:
                 other = again.divergence
-        kept = tuple(c.number for c in story.state)
-        self.restored = Restored(cells=kept, diverged=found, lost=_names(lost), notes=self.restored_notes)
-        self._say(f"toolwright: session {self.session.id}: {self.restored}")
+        self.restored = self._told(tail, found, names_in(lost))
 
     def _populated(self, tree: str) -> Workspace:
         scratch = Workspace.create(None, GUEST_UID)
@@ -323,29 +385,15 @@ class Continuity:
             await asyncio.to_thread(scratch.remove)
 
     async def _end_guest(self) -> None:
-        interpreter, self._interpreter = self._interpreter, None
+        interpreter, self._interpreter, self._saving = self._interpreter, None, None
         if interpreter is not None:
             await interpreter.close()
 
     async def close(self) -> None:
+        if self._saving is not None and self._interpreter is not None and self._interpreter.alive:
+            await self._saving.finish()
         await self._end_guest()
         if self.session.reversible is not None:
             await self.session.reversible.idle()
         if self.session.writer is not None and self.session.writer.failed is None:
             self.session.writer.now()
-
-
-def _names(cells: Sequence[CellRow]) -> tuple[str, ...]:
-    """The names that these cells gave to something, in order."""
-    found: dict[str, None] = {}
-    for cell in cells:
-        try:
-            tree = ast.parse(cell.code)
-        except SyntaxError:
-            continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                found[node.id] = None
-            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                found[node.name] = None
-    return tuple(found)

@@ -66,7 +66,7 @@ class Undone:
 
     undone: tuple[Effect, ...] = ()
     left: tuple[Left, ...] = ()
-    failed: Effect | None = None
+    failed: str = ""  # the call, or the files
     error: BaseException | None = None
     why: str = ""
     not_tried: tuple[Effect, ...] = ()
@@ -74,7 +74,7 @@ class Undone:
     def text(self) -> str:
         """For people, a line for each sort; "" where there was nothing to undo."""
         parts: list[str] = []
-        if self.failed is not None:
+        if self.failed:
             parts.append(f"failed: the undo of {self.failed} ({self.why})")
         for word, found in (("undone", self.undone), ("not tried", self.not_tried), ("not undone", self.left)):
             if found:
@@ -161,7 +161,9 @@ class Undoer:
             if error is not None:
                 why = f"{type(error).__name__}: {error}" if self._host is None else self._host.told(error)
                 rest = plan.todo[at + 1 :]
-                return Undone(undone=tuple(undone), left=plan.left, failed=effect, error=error, why=why, not_tried=rest)
+                return Undone(
+                    undone=tuple(undone), left=plan.left, failed=str(effect), error=error, why=why, not_tried=rest
+                )
             undone.append(effect)
         return Undone(undone=tuple(undone), left=plan.left)
 

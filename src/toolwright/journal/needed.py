@@ -15,7 +15,7 @@ class Needed:
         self._counts: dict[int, int] = {}  # by number, oldest first: how often the guest let go of it meanwhile
 
     def keep(self, numbers: Iterable[int]) -> None:
-        for number in numbers:
+        for number in (one for one in numbers if one > 0):
             self._counts[number] = self._counts.pop(number, 0)
         while len(self._counts) > MOST:
             oldest = next(iter(self._counts))

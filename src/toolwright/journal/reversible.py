@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from toolwright.doors import About, Answer, Call, Host, Operation, Wrapper
-from toolwright.errors import Fenced, JournalFailed, NotReversible
+from toolwright.errors import Fenced, JournalFailed, NotReversible, PlatformError
 from toolwright.journal.blocks import BEGIN, COMMIT, ENDED, VERBS, Block, Blocks, anyway_in, lies_in
 from toolwright.journal.effects import Undoer, Undone, is_effect, mark_of
 from toolwright.journal.life import Life
@@ -133,10 +133,21 @@ class Reversible(Wrapper):
         block = self._blocks.begin(call.name, call.cell, "", bool(anyway))
         try:
             block.tree = await self._snapshots.take()
-        except BaseException:
+        except (Fenced, JournalFailed) as error:
+            return await self._stop(error)
+        except PlatformError as error:
+            self._blocks.forget(call.name)
+            return await self.inner.call(replace(call, refused=NotReversible(f"no transaction can begin: {error}")))
+        except asyncio.CancelledError:
             self._blocks.forget(call.name)
             raise
         return Answer(value=Packed(block.tree, []))
+
+    async def _stop(self, error: Fenced | JournalFailed) -> Answer:
+        """Answer nothing more: the one who runs the cell is told by the writer."""
+        if self._life.writer is not None:
+            self._life.writer.fail(error)
+        return await asyncio.get_running_loop().create_future()
 
     async def _commit(self, block: Block, call: Call) -> Answer:
         if block.state != "open":
@@ -153,9 +164,9 @@ class Reversible(Wrapper):
         task.add_done_callback(self._undone)
         try:
             found = await asyncio.shield(task)  # to its end, also when the guest is gone
-        except (Fenced, JournalFailed):  # kept by the writer, which tells the one who runs the cell
-            return await asyncio.get_running_loop().create_future()
-        return Answer(value=_told(found, "" if found.failed is not None else block.tree))
+        except (Fenced, JournalFailed) as error:
+            return await self._stop(error)
+        return Answer(value=_told(found, "" if found.failed else block.tree))
 
     def _undone(self, task: asyncio.Task[Undone]) -> None:
         self._undoing.discard(task)
@@ -168,18 +179,25 @@ class Reversible(Wrapper):
             if block.state == "undone":  # with the one around it, meanwhile
                 return Undone()
             found = await self._undo_all(block.cell, [block])
-            if found.failed is None:
-                await self._snapshots.restore(block.tree)
-                self._blocks.undone(block)
-            else:
+            if found.failed:
                 block.state = "failed"
+            else:
+                self._blocks.undone(block)
         return found
 
     async def _undo_all(self, first_cell: int, blocks: list[Block]) -> Undone:
         rows = self.undoer.rows(first_cell)
         inside = _since([block.prefix for block in blocks], rows)
         plan = await self.undoer.plan(self.undoer.effects(rows, lambda row: (row.cell, row.path) in inside))
-        return await self.undoer.carry_out(plan)
+        found = await self.undoer.carry_out(plan)
+        try:
+            if not found.failed:
+                await self._snapshots.restore(blocks[0].tree)
+        except (Fenced, JournalFailed):
+            raise
+        except PlatformError as error:
+            return replace(found, failed="the files of the workspace", error=error, why=str(error))
+        return found
 
     # what is said from outside
 
@@ -193,13 +211,21 @@ class Reversible(Wrapper):
             if not blocks:
                 return None
             found = await self._undo_all(cell, blocks)
-            if found.failed is None:
-                await self._snapshots.restore(blocks[0].tree)
             if self._life.writer is not None:
                 begun = [row for row in rows if row.verb == BEGIN and any(row.name == b.prefix for b in blocks)]
-                status = "done" if found.failed is None else "failed"
+                status = "failed" if found.failed else "done"
                 self._life.writer.now(*(mark_of(row, status, verb=ENDED) for row in begun))
         return found
+
+    def retire(self) -> None:
+        """Its guest is done with. For one who holds `undoer.alone`: what waits to undo a block has not begun."""
+        for task in self._undoing:
+            task.cancel()
+
+    @property
+    def has_open(self) -> bool:
+        """Whether guest code is in a transaction."""
+        return bool(self._blocks.open())
 
     async def idle(self) -> None:
         """Until no transaction is being undone."""
@@ -225,14 +251,14 @@ def _named(packed: Packed) -> set[int]:
 
 def _told(found: Undone, tree: str) -> Packed:
     text = found.text()
-    if found.failed is not None:
+    if found.failed:
         text = f"an undo failed: the transaction is neither done nor undone, and its files are as they are\n{text}"
     elif text:
         text = f"transaction undone\n{text}"
     report = {
         "text": text,
         "undone": [str(one) for one in found.undone[:_SEVERAL]],
-        "failed": "" if found.failed is None else str(found.failed),
+        "failed": found.failed,
         "not_tried": [str(one) for one in found.not_tried[:_SEVERAL]],
         "left": [str(one) for one in found.left[:_SEVERAL]],
         "tree": tree,

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from toolwright.errors import RollbackFailed, RollbackRefused, UsageError
-from toolwright.journal.effects import Effect, Left, Undoer, Undone, mark_of
+from toolwright.journal.effects import Left, Undoer, Undone, mark_of
 from toolwright.journal.rows import CellRow, Row
 from toolwright.journal.snapshots import Snapshots
 from toolwright.journal.story import Story
@@ -59,13 +59,13 @@ class Rollback:
                 raise RollbackRefused(_refusal(self._to, plan.left), left=tuple(map(str, plan.left)))
             self._mark("started")
             found = await self._undoer.carry_out(plan)
-        if found.failed is not None:
-            raise _failure(self._to, found.failed, found) from found.error
-        await end_guest()
-        now, then = await self._snapshots.take(), self.cells[0].tree
-        await self._snapshots.restore(then)
-        given_up = [mark_of(left.effect.row, "cancelled") for left in plan.left]
-        self._mark("done", *given_up, cells=self._undone(reached))
+            if found.failed:
+                raise _failure(self._to, found) from found.error
+            await end_guest()
+            now, then = await self._snapshots.take(), self.cells[0].tree
+            await self._snapshots.restore(then)
+            given_up = [mark_of(left.effect.row, "cancelled") for left in plan.left]
+            self._mark("done", *given_up, cells=self._undone(reached))
         return RolledBack(
             cells=tuple(c.number for c in self.cells),
             undone=tuple(map(str, found.undone)),
@@ -98,8 +98,16 @@ class Rollback:
 
 def unfinished(story: Story) -> str:
     """What to say of a rollback that was not carried to its end; "" where there is none."""
-    row = next((r for r in story.rows if r.door == "undo" and r.verb == ROLLBACK and r.status == "started"), None)
-    return "" if row is None else f"a rollback to cell {row.name} was not finished; call rollback(to={row.name}) again"
+    to = rollback_under_way(story)
+    return f"a rollback to cell {to} was not finished; call rollback(to={to}) again" if to else ""
+
+
+def rollback_under_way(story: Story) -> str:
+    """The cell that a rollback leads to which was not carried to its end; "" for none."""
+    rows = [r for r in story.rows if r.door == "undo" and r.verb == ROLLBACK]
+    if rows:
+        return rows[-1].name if rows[-1].status == "started" else ""
+    return story.start.rollback if story.start is not None else ""
 
 
 def _check(story: Story, to: int) -> None:
@@ -121,10 +129,10 @@ def _refusal(to: int, left: Sequence[Left]) -> str:
     return f"rolling back to cell {to} cannot undo this; nothing was done. Say yes=True to undo the rest:\n{lines}"
 
 
-def _failure(to: int, failed: Effect, found: Undone) -> RollbackFailed:
+def _failure(to: int, found: Undone) -> RollbackFailed:
     text = (
         f"rolling back to cell {to} stopped at an undo that failed; files and names are as they were. What is undone "
         f"is not undone again when you call rollback(to={to}) once more.\n{found.text()}"
     )
     undone, rest = tuple(map(str, found.undone)), tuple(map(str, found.not_tried))
-    return RollbackFailed(text, undone=undone, failed=f"{failed} ({found.why})", not_tried=rest)
+    return RollbackFailed(text, undone=undone, failed=f"{found.failed} ({found.why})", not_tried=rest)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from toolwright.doors import Beginning, Host, Made, Undo
 from toolwright.errors import CodeError, GuestError, UsageError
+from toolwright.journal.checkpoints import Checkpoints
 from toolwright.journal.effects import Undoer
 from toolwright.journal.life import Clock, Life
 from toolwright.journal.outcomes import packed_value, told_error
@@ -39,9 +40,18 @@ class Fork:
 class SessionJournal:
     """One session. A new one is made when its first guest begins; one that is there is claimed at once."""
 
-    def __init__(self, journal: Journal, session: str, *, pins: dict[str, str], fork: Fork | None = None) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        session: str,
+        *,
+        pins: dict[str, str],
+        fork: Fork | None = None,
+        key: bytes | None = None,
+    ) -> None:
         self.journal = journal
         self.id = check_id(session)
+        self.checkpoints = Checkpoints(journal, session, pins, key)
         self.life: Life | None = None
         self.writer: Writer | None = None
         self.snapshots: Snapshots | None = None  # of the guest's files: without them there are no transactions
@@ -56,7 +66,7 @@ class SessionJournal:
         """Become the one who writes to this session; gives what there is of it. `NoSession` where there is none."""
         claim = self.journal.claim(self.id)
         self.writer = Writer(self.journal, claim)
-        story = self.story()
+        story = self.checkpoints.tail(self.story())
         self.last = story.last
         self._clock = Clock(story.clock)
         return story
@@ -105,7 +115,7 @@ class SessionJournal:
         self.life = life = Life(
             self.writer,
             self._clock,
-            recorded=story.rows_of(cells),
+            recorded=story.recorded(cells),
             delivered=story.delivered,
             left=story.left_of(cells),
             strict={c.number: frozenset(c.pending) for c in cells if c.status != "running"},
@@ -121,14 +131,13 @@ class SessionJournal:
         return self.reversible
 
     def _begin_again(self, now: Beginning, story: Story) -> Beginning:
-        first, *later = story.names()
-        more = list(later)
-        known = {name for _, only in (first, *later) for name in only}
+        first, *more = story.names()
+        known = frozenset(story.bound)
         new = tuple(name for name in names_of(now.names) if name not in known)
         if new and self.writer is not None:
             row = Row(
                 cell=self.last,
-                path=f"{NAMES}#{len(later) + 1}",
+                path=f"{NAMES}#{story.times_bound + 1}",
                 verb=NAMES,
                 name=",".join(new),
                 status="done",

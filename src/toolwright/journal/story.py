@@ -130,15 +130,21 @@ class Story:
 
     def recorded(self, cells: Sequence[CellRow]) -> list[Row]:
         """What is to be told again while these cells run again; also what was told between the start and the first."""
-        rows, start = self.rows_of(cells), self.start
-        if start is None:
+        rows = self.rows_of(cells)
+        if self.start is None:
             return rows
-        if start.complete:  # else it is of tasks that are not there any more
-            known = [r for r in self._rows.values() if r.cell == start.cell and r.door in ("host", "guest")]
-            between = (r for r in known if r.verb != NAMES and (r.delivered is None or r.delivered > start.delivered))
-            rows = [*between, *rows]
+        rows = [*self.between, *rows]
         asked = {r.path for r in rows if r.door == "host"}
         return [r if r.after in asked or r.door == "host" else replace(r, after="") for r in rows]
+
+    @cached_property
+    def between(self) -> list[Row]:
+        """The rows of calls that were made after the start and before the next cell: by functions that the host called."""
+        start = self.start
+        if start is None or not start.complete:  # else they are of tasks that are not there any more
+            return []
+        rows = (r for r in self._rows.values() if r.cell == start.cell and r.door in ("host", "guest"))
+        return [r for r in rows if r.verb != NAMES and (r.delivered is None or r.delivered > start.delivered)]
 
     def left_of(self, cells: Sequence[CellRow]) -> list[Row]:
         """The rows of calls that tasks of these cells made while a cell ran that was ended from outside."""
@@ -211,23 +217,23 @@ class Story:
     def origin(self, handle: int) -> Origin | None:
         if handle in self.beginnings:
             return None
-        if self.start is not None:  # asked for seldom: it takes all rows to know
-            return self._whole.origin(handle)
-        for row in self._rows.values():
+        for row in self._ever:
             if any(m.number == handle for m in row.made):
                 return Origin(
                     call=_call(row),
                     title=row.title,
                     alone=sum(m.number > 0 for m in row.made) == 1,
-                    touched=any(r.target == handle and not r.reads for r in self._rows.values()),
+                    touched=any(r.target == handle and not r.reads for r in self._ever),
                     kept=row.kept,
                 )
         return None
 
 
     @cached_property
-    def _whole(self) -> Story:
-        return self.since(None)
+    def _ever(self) -> Sequence[Row]:
+        """All rows, also those before the start, which are read when they are asked for. The others are as they were."""
+        before = [] if self.start is None else [r for r in self.since(None).rows if r.cell < self._begins]
+        return [*before, *self._rows.values()]
 
 
 def _in_state(cell: CellRow) -> bool:

@@ -31,10 +31,14 @@ class Writer:
         try:
             self._journal.write(self.claim, *waiting, *changes)
         except (Fenced, JournalFailed) as error:
-            self.failed = error
-            if not self.broken.done():
-                self.broken.set_result(None)
+            self.fail(error)
             raise
+
+    def fail(self, error: Fenced | JournalFailed) -> None:
+        """Something that belongs to the session could not be kept or read: nothing more is written."""
+        self.failed = self.failed or error
+        if not self.broken.done():
+            self.broken.set_result(None)
 
     def soon(self, change: Change) -> None:
         """Write it before anything else is heard or written."""

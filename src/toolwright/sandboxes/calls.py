@@ -21,6 +21,8 @@ from toolwright_guest.wire import NOTHING, WireError
 IN_FLIGHT = 1000
 IN_FLIGHT_BYTES = 256 << 20
 LENIENCE = 1000  # calls over the limit that are refused one by one, before the guest is ended
+SLEEPS = 10_000  # in a cell; they are no calls to the one who counts `host_calls`, and are told to nobody
+SLEEP = "sleep"
 
 Send = Callable[[list[Any], list[Any]], None]
 Kill = Callable[[GuestError], None]
@@ -59,12 +61,12 @@ class Calls:
         self._kill = kill
         self._loop = asyncio.get_running_loop()
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._asked = self._cancels = 0  # since the last cell began, by it or by what it left running
+        self._asked = self._cancels = self._sleeps = 0  # since the last cell began, by it or by what it left running
         self._bytes = 0  # of the calls under way
 
     def begin(self, cell: Cell) -> None:
         self.cell = cell
-        self._asked = self._cancels = 0
+        self._asked = self._cancels = self._sleeps = 0
 
     @property
     def over_limit(self) -> bool:
@@ -79,11 +81,11 @@ class Calls:
         """Begin a call whose arguments take about `size` bytes."""
         if call.id in self._tasks:
             raise WireError("a call with the number of another")
-        refused = self._refused(size)
+        refused = self._refused(size) if call.verb != SLEEP else self._refused_sleep()
         if refused is not None:
             call, size = replace(call, arguments=NOTHING, refused=CallLimit(refused)), 0
         title = self._host.about(call).title
-        cell = self.cell
+        cell = self.cell if call.verb != SLEEP else None
         if cell is not None and cell.on_event is not None:
             self._drain()
             cell.tell(CallStarted(cell=cell.number, call=call.id, name=title))
@@ -95,7 +97,7 @@ class Calls:
     def cancel(self, number: int) -> None:
         """The guest no longer waits for this call."""
         self._cancels += 1
-        if self._cancels > self._asked + IN_FLIGHT:
+        if self._cancels > self._asked + self._sleeps + IN_FLIGHT:
             raise WireError("more calls cancelled than made")
         task = self._tasks.get(number)
         if task is not None:
@@ -120,6 +122,14 @@ class Calls:
             return "the arguments of the calls under way are too large together; await some first"
         if len(self._tasks) >= IN_FLIGHT:
             return f"more than {IN_FLIGHT} host calls are under way at once; await some first"
+        return None
+
+    def _refused_sleep(self) -> str | None:
+        self._sleeps += 1
+        if self._sleeps > SLEEPS + LENIENCE:
+            self._kill(CallLimit(f"the cell slept more than {SLEEPS} times. {exits.GONE}"))
+        if self._sleeps > SLEEPS or len(self._tasks) >= 2 * IN_FLIGHT:
+            return f"a cell sleeps at most {SLEEPS} times; sleep longer, or await what you wait for"
         return None
 
     async def _serve(self, call: Call, title: str, cell: Cell | None, size: int) -> None:

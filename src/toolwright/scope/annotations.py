@@ -31,7 +31,7 @@ UNREADABLE = (
 _NOTHING: dict[str, Any] = {}
 _FRAMES = frozenset(("numpy", "pandas", "polars", "pyarrow"))  # theirs are real frames where the guest has the library
 _WRAPPERS = (typing.Annotated, typing.ClassVar, typing.Final, typing.Required, typing.NotRequired)
-_PLAIN: tuple[type[Any], ...] = (bool, int, float, str, bytes, list, tuple, dict, set, frozenset)
+PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)  # an object of a class derived from one crosses as that
 _INVARIANT = {list: "_list", dict: "_dict", set: "_set"}
 _FORMS: dict[Any, str] = {
     typing.Any: ANY, object: ANY, inspect.Parameter.empty: ANY, None: "None", type(None): "None", Ellipsis: "...",
@@ -183,7 +183,7 @@ class Speller:
         home = self.home(cls)
         if home is not None:
             return home
-        base = next((k for k in _PLAIN if issubclass(cls, k)), None) if kind_of(cls) == "handle" else None
+        base = next((k for k in PLAIN if issubclass(cls, k)), None) if kind_of(cls) == "handle" else None
         return self.builtin(base.__name__, where) if base is not None else ANY
 
     def builtin(self, name: str, where: Where) -> str:
@@ -196,7 +196,8 @@ class Speller:
             return None
         top = module.partition(".")[0]
         for place in (module, top, top.lstrip("_"), module.lstrip("_")):
-            if getattr(sys.modules.get(place), name, None) is thing and not place.startswith("_"):
+            is_private = any(part.startswith("_") for part in place.split("."))
+            if not is_private and getattr(sys.modules.get(place), name, None) is thing:
                 self.imports.add(place)
                 return f"{alias(place)}.{name}"
         return None

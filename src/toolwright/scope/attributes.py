@@ -79,7 +79,8 @@ def is_open(cls: type) -> bool:
     """Whether instances may have attributes that nobody can foretell."""
     for base in cls.__mro__[:-1]:
         names = vars(base)
-        if "__getattr__" in names or "__getattribute__" in names:
+        wrapped = isinstance(names.get("__getattribute__"), types.WrapperDescriptorType)  # every type made in C has one
+        if "__getattr__" in names or ("__getattribute__" in names and not wrapped):
             return True
         init: Any = names.get("__init__")
         if isinstance(init, types.FunctionType) and _DYNAMIC & set(init.__code__.co_names):

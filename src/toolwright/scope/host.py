@@ -204,6 +204,8 @@ class ScopeHost:
 
     async def cannot_undo(self, call: Call, answer: Answer) -> str:
         """Why that would not work, as far as it can be known before; "" where nothing is in the way."""
+        if call.target > 0 and self._handles.find(call.target) is None and self._revivals.made(call.target) is None:
+            return f"object {call.target}, on which it was called, is not held any more"
         undo = self.about(call).operation.undo
         if undo is None:
             return "it has no undo"
@@ -214,8 +216,6 @@ class ScopeHost:
         except (HandleLost, StaleHandle) as error:
             return str(error)
         numbers = {number for packed in needed for number in recorded.handles_in(packed.tree)}
-        if call.target > 0:
-            numbers.add(call.target)
         gone = next((number for number in sorted(numbers) if self._handles.find(number) is None), None)
         return "" if gone is None else f"object {gone}, which its undo needs, is not held any more"
 

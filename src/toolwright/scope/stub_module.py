@@ -12,7 +12,7 @@ import types
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from toolwright.scope.annotations import ALIAS, ANY, Speller, Where, is_standard
+from toolwright.scope.annotations import ALIAS, ANY, PLAIN, Speller, Where, is_standard
 from toolwright.scope.attributes import held_by
 from toolwright.scope.class_text import ClassText
 from toolwright.scope.classes import is_builtin, kind_of
@@ -105,7 +105,7 @@ class StubModule:
         hidden = self.hidden(cls, where.path)
         if is_standard(cls) and not (hidden and self.speller.home(cls)):
             return None
-        if kind_of(cls) == "handle" and issubclass(cls, (str, int, float, bytes, list, tuple, dict, set, frozenset)):
+        if kind_of(cls) == "handle" and issubclass(cls, PLAIN):
             return None
         key = self._key(cls, hidden, where.path)
         known = self._named.get(key)

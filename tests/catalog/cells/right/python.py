@@ -319,3 +319,30 @@ def flat(items: Iterable) -> list:
 
 
 flat([1, [2, [3]]]), math.pi, os.path.join("a", "b"), string.ascii_letters[:3]
+# %%
+try:
+    import package_that_is_not_there
+except ImportError:
+    package_that_is_not_there = None
+package_that_is_not_there is None
+# %%
+try:
+    size = crm.contacts.size
+except AttributeError:
+    size = len(crm.contacts)
+size
+# %%
+try:
+    cached_people
+except NameError:
+    cached_people = crm.contacts.list()
+len(cached_people)
+# %%
+import sys
+from pathlib import Path
+
+Path("own_module.py").write_text("def greet(name): return f'hi {name}'")
+sys.path.insert(0, ".")
+import own_module
+
+own_module.greet("Ada")
