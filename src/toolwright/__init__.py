@@ -10,9 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolwright.events import CallFinished, CallStarted, Event, Printed
-    from toolwright.runtime import Runtime, run
+    from toolwright.journal import Divergence, Repeated, Restored, RolledBack
+    from toolwright.runtime import Runtime, replay, run
     from toolwright.sandboxes import CallRecord, GuestValue, Limits, Outcome
-    from toolwright.scope import GuestFunction, Operation, Scope, operation
+    from toolwright.scope import (
+        CurrentCall,
+        GuestFunction,
+        LostObject,
+        Operation,
+        Revivable,
+        Scope,
+        Undoing,
+        current_call,
+        operation,
+    )
 
     __version__: str
 
@@ -20,16 +31,26 @@ _HOME = {
     "CallFinished": "events",
     "CallRecord": "sandboxes",
     "CallStarted": "events",
+    "CurrentCall": "scope",
+    "Divergence": "journal",
     "Event": "events",
     "GuestFunction": "scope",
     "GuestValue": "sandboxes",
     "Limits": "sandboxes",
+    "LostObject": "scope",
     "Operation": "scope",
     "Outcome": "sandboxes",
     "Printed": "events",
+    "Repeated": "journal",
+    "Restored": "journal",
+    "Revivable": "scope",
+    "RolledBack": "journal",
     "Runtime": "runtime",
     "Scope": "scope",
+    "Undoing": "scope",
+    "current_call": "scope",
     "operation": "scope",
+    "replay": "runtime",
     "run": "runtime",
 }
 
@@ -37,16 +58,26 @@ __all__ = [
     "CallFinished",
     "CallRecord",
     "CallStarted",
+    "CurrentCall",
+    "Divergence",
     "Event",
     "GuestFunction",
     "GuestValue",
     "Limits",
+    "LostObject",
     "Operation",
     "Outcome",
     "Printed",
+    "Repeated",
+    "Restored",
+    "Revivable",
+    "RolledBack",
     "Runtime",
     "Scope",
+    "Undoing",
+    "current_call",
     "operation",
+    "replay",
     "run",
 ]
 

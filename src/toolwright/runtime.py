@@ -6,10 +6,12 @@ import asyncio
 import sys
 import uuid
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
+from toolwright.catalog import Mistake, TypeChecker, type_mistake
 from toolwright.errors import NotInScope, PlatformError, UsageError
 from toolwright.journal import (
     CellRow,
@@ -45,6 +47,15 @@ from toolwright.scope import Scope, ScopeHost, stub
 from toolwright.settings import Settings
 
 T = TypeVar("T")
+# What guest code has besides the scope, for the type checker.
+NAMES = {
+    "transaction": """
+import contextlib as _contextlib
+class _Transaction(_contextlib.AbstractContextManager[None, None], _contextlib.AbstractAsyncContextManager[None, None]):
+    ...
+def transaction(*, anyway: bool = False) -> _Transaction: ...
+"""
+}
 
 
 class Runtime:
@@ -62,6 +73,7 @@ class Runtime:
     progress   is told of long work, such as installing packages, line by line
     store      where sessions are journaled: "sqlite:///agents.db", "memory:", or a `Journal`
     session    the id of a new session in the store; `Runtime.resume` opens one that is there
+    check      what the type checker's mistakes do: "strict" refuses the cell, "warn" tells them, "off" asks nobody
     """
 
     def __init__(
@@ -76,7 +88,10 @@ class Runtime:
         progress: Callable[[str], None] | None = None,
         store: str | Path | Journal | None = None,
         session: str | None = None,
+        check: Literal["off", "warn", "strict"] = "off",
     ) -> None:
+        if check not in ("off", "warn", "strict"):
+            raise UsageError(f'check={check!r}: give "off", "warn" or "strict"')
         if isinstance(sandbox, str) and sandbox not in ("auto", "process"):
             raise UsageError(f'sandbox={sandbox!r}: give "auto", "process", or a Sandbox')
         if session is not None and store is None:
@@ -92,6 +107,8 @@ class Runtime:
         self._required = frozenset(require)
         self._progress = progress or _say
         self._store = store
+        self._check: Literal["off", "warn", "strict"] = check
+        self._checker: TypeChecker | None = None
         self._beginning: Literal["new", "resume"] | Story = "new"
         self._tree = ""  # what a fork's workspace begins with
         self._journal: Journal | None = None
@@ -184,7 +201,16 @@ class Runtime:
         async with self._turn:
             if self._course is None:
                 raise UsageError("this Runtime is not open: use `async with Runtime(…) as rt:`")
-            return await self._course.run(code, on_event)
+            mistakes = await self._mistakes(code, self._course) if self._check != "off" else ()
+            if mistakes and self._check == "strict":
+                return Outcome(cell=0, error=type_mistake(mistakes))
+            outcome = await self._course.run(code, on_event)
+            return replace(outcome, mistakes=tuple(map(str, mistakes))) if mistakes else outcome
+
+    async def _mistakes(self, code: str, course: Passing | Continuity) -> tuple[Mistake, ...]:
+        if self._checker is None:
+            self._checker = TypeChecker(self.scope, names=NAMES)
+        return await self._checker.check(code, before=course.ran())
 
     async def outcome(self, *, on_event: OnEvent | None = None) -> Outcome:
         """What came of the session's last cell, carried on to its end if its process died under it."""
@@ -211,6 +237,7 @@ class Runtime:
             progress=self._progress,
             store=self._store if isinstance(self._store, str | Path) and self._store != "memory:" else self._journal,
             session=session,
+            check=self._check,
         )
         branch._beginning, branch._tree = story, tree
         await branch.__aenter__()
@@ -243,6 +270,9 @@ class Runtime:
 
     async def close(self) -> None:
         """End the guest, remove a workspace that was made here for no longer."""
+        checker, self._checker = self._checker, None
+        if checker is not None:
+            await checker.close()
         course, self._course = self._course, None
         if course is not None:
             await course.close()

@@ -183,6 +183,14 @@ async def test_code_that_cannot_be_judged_is_left_to_the_run(checker: TypeChecke
     assert await checker.check("book.find('x')") == ()
 
 
+async def test_a_cell_whose_types_grow_without_end_is_given_up_and_the_next_is_checked() -> None:
+    checker = TypeChecker(Scope({"a": 1}), timeout_s=1.0)
+    growing = "x = None\n" + "".join(f"if a == {i}: x = ({i}, x)\n" for i in range(600)) + "x.foo"
+    assert await checker.check(growing) == ()
+    assert (await only(checker, "a.foo")).line == 1
+    await checker.close()
+
+
 async def test_many_cells_are_checked_at_once(checker: TypeChecker) -> None:
     found = await asyncio.gather(*(checker.check(f"book.nope{i}") for i in range(20)))
     assert [mistakes[0].message.endswith(f"`nope{i}`") for i, mistakes in enumerate(found)] == [True] * 20

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolwright import Limits, Outcome, Scope
-from toolwright.doors import Call
+from toolwright.doors import Call, Made
 from toolwright.errors import Crashed, ToolwrightError
 from toolwright.sandboxes.base import Opening
 from toolwright.sandboxes.child import Child
@@ -120,7 +120,7 @@ class Session:
     def _open(self) -> None:
         self._conn, self._peer = socket.socketpair()
         printed, self._out = os.pipe()
-        child = Child(1, lambda _: child.tell({"exit": KILLED}))
+        child = Child(1, lambda _: child.tell({"exit": KILLED}), lambda _: child.tell({"revealed": ""}))
         child.tell({"pid": os.getpid()})
         opening = Opening(host=self.host, limits=LIMITS, workspace=self._workspace)
         self.interpreter: Any = ProcessInterpreter(child, self._conn, printed, opening, frozenset(("numpy",)), None)
@@ -195,7 +195,15 @@ class Bystander:
 
 
 class _Nobody:
-    def invoke(self, lent: int, parent: int, arguments: Packed) -> Any:
+    def invoke(
+        self,
+        lent: int,
+        parent: int,
+        arguments: Packed,
+        path: str = "",
+        at: float = 0.0,
+        made: tuple[Made, ...] = (),
+    ) -> Any:
         raise AssertionError("nothing was lent")
 
     def give_back(self, lent: int, count: int) -> None:

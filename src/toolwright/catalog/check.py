@@ -27,7 +27,6 @@ from toolwright.catalog.telling import diagnostic, mistake, syntax
 from toolwright.errors import PlatformError, UsageError
 from toolwright.scope import Scope, scope_stubs
 
-PATIENCE_S = 10.0
 LONGEST = 200_000  # characters of a cell
 _UNREADABLE = (RecursionError, MemoryError, ValueError, UnicodeError)
 _PACKAGES = itertools.count(1)
@@ -48,10 +47,11 @@ _FIRST = _Earlier(known=Known(), stored=frozenset(), shared=frozenset())
 class TypeChecker:
     """Checks cells against one scope.
 
-    scope   what the cells may use; its stubs are made at the first check, and again when it changes
-    rules   "default": what goes wrong for sure. "all": everything that ty says of its own accord
-    names   further names of the session, each with its stub's lines
-    site    the guest's packages, where they are known: a package that is not there is then a mistake
+    scope      what the cells may use; its stubs are made at the first check, and again when it changes
+    rules      "default": what goes wrong for sure. "all": everything that ty says of its own accord
+    names      further names of the session, each with its stub's lines
+    site       the guest's packages, where they are known: a package that is not there is then a mistake
+    timeout_s  for one cell; one that takes longer is not judged
 
     Close it: the process behind it is shared, and ends with its last user.
     """
@@ -63,6 +63,7 @@ class TypeChecker:
         rules: Literal["default", "all"] = "default",
         names: Mapping[str, str] | None = None,
         site: Sequence[Path] | None = None,
+        timeout_s: float = 5.0,
     ) -> None:
         if rules not in ("default", "all"):
             raise UsageError(f'rules={rules!r}: give "default" or "all"')
@@ -70,6 +71,7 @@ class TypeChecker:
         self._rules = rules
         self._names = dict(names or {})
         self._site = site
+        self._timeout_s = timeout_s
         self._server: Server | None = None
         self._package = ""
         self._version: Any = None
@@ -92,7 +94,7 @@ class TypeChecker:
             return ()
         async with self._turn:
             try:
-                async with asyncio.timeout(PATIENCE_S):
+                async with asyncio.timeout(self._timeout_s):
                     return await self._check(code, tree, before)
             except (TimeoutError, PlatformError):
                 await self._lose()

@@ -69,6 +69,7 @@ class Continuity:
         self._saving: Saving | None = None
         self._scratch: Workspace | None = None
         self._cut_off: CellRow | None = None
+        self._ran: list[str] | None = None  # the code that makes up the state, where somebody asked for it
 
     # beginning
 
@@ -123,6 +124,12 @@ class Continuity:
             raise UsageError(f"session {self.session.id!r} has run no cell yet")
         return outcome_of(cells[-1], self._host)
 
+    def ran(self) -> list[str]:
+        """The code of the cells that make up the state."""
+        if self._ran is None:
+            self._ran = [row.code for row in self.session.story().state]
+        return self._ran
+
     async def _saved(self) -> None:
         """Until no checkpoint is being made."""
         if self._saving is not None:
@@ -153,6 +160,8 @@ class Continuity:
             outcome = replace(outcome, error=kind(str(outcome.error).replace(GONE, KEPT)))
         row = self.session.end(row, outcome, alive=alive)
         self._cut_off = None
+        if self._ran is not None and row.status != "ended":
+            self._ran.append(row.code)
         if self._saving is not None and row.status != "ended" and interpreter.alive:
             self._saving.ran(row)
         if row.status == "ended" and (told := await self._settle(row.number)) and outcome.error is not None:
@@ -242,6 +251,7 @@ class Continuity:
     # bringing a guest back
 
     async def _restore(self, story: Story) -> None:
+        self._ran = None
         try:
             self.restored = self._told(await self._bring_back(story))
         except _WentAnotherWay as other:

@@ -76,7 +76,7 @@ class Life:
         self.value: Packed | None = None  # what the last cell came to, as it came
         self.back: deque[tuple[int, int]] = deque()
         self.under_way: dict[int, Call] = {}
-        self.callbacks: set[Future[Answer]] = set()  # of host code on its own: it is no call of the guest that it serves
+        self.callbacks: set[Future[Answer]] = set()  # by host code on its own, for no call
         self.last_asked = ""
         self.cell = 0  # the last one that began
         self.invoke_again: Callable[[Row], None] = lambda row: None

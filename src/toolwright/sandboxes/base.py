@@ -74,6 +74,7 @@ class Outcome:
     calls: tuple[CallRecord, ...] = ()
     rung: str = ""
     duration_s: float = 0.0
+    mistakes: tuple[str, ...] = ()  # what the type checker said of it, where it ran all the same
 
     @property
     def ok(self) -> bool:

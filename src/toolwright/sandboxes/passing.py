@@ -16,6 +16,7 @@ class Passing:
         self._opening = Opening(host=host, limits=limits, workspace=workspace)
         self._interpreter: Interpreter | None = None
         self._cells = 0
+        self._ran: list[str] = []
         self._holds_names = False
 
     async def begin(self) -> None:
@@ -26,6 +27,7 @@ class Passing:
         if self._interpreter is None or not self._interpreter.alive:
             lost = self._lost_since()
             self._interpreter = await self._sandbox.open(self._opening)
+            self._ran = []
             if lost is not None:
                 return Outcome(cell=self._cells, error=lost, rung=self._sandbox.rung)
         self._holds_names = False  # and it stays so where the cell is cancelled: whoever does that knows
@@ -33,7 +35,13 @@ class Passing:
         outcome = await interpreter.run(self._cells, code, on_event)
         # A guest may end right after its report: only an error that is not the cell's own says that names are gone.
         self._holds_names = interpreter.alive or outcome.error is None or isinstance(outcome.error, CodeError)
+        if self._holds_names:
+            self._ran.append(code)
         return outcome
+
+    def ran(self) -> list[str]:
+        """The code of the cells that make up the state."""
+        return self._ran
 
     def _lost_since(self) -> GuestError | None:
         """Why names that the last cell left are gone. Told instead of running code that counts on them."""
