@@ -63,7 +63,7 @@ def test_a_quick_run_measures_every_subject_and_prints_json(tmp_path: Path) -> N
     told = json.loads(done.stdout)
     assert told["quick"] is True
     memory = {"memory"} if os.geteuid() == 0 else set[str]()  # only root may look into a guest
-    subjects = {"opening", "host calls", "journal", "speed", "import"} | memory
+    subjects = {"opening", "host calls", "journal", "speed", "import", "type check"} | memory
     assert {check["subject"] for check in told["checks"]} == subjects
     for check in told["checks"]:
         assert check["ok"] in (True, False, None)

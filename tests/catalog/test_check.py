@@ -260,6 +260,23 @@ def test_the_process_dies_with_a_host_that_is_killed() -> None:
     asyncio.run(eventually(gone))
 
 
+async def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    dead, other = tmp_path / f"{server.PREFIX}dead", tmp_path / f"{server.PREFIX}starting"
+    dead.mkdir()
+    other.mkdir()
+    (dead / "lock").touch()
+    first, second = TypeChecker(Scope()), TypeChecker(Scope(), site=[other])
+    assert await first.check("1 + 1") == ()
+    assert not dead.exists()
+    assert other.exists()
+    await second.check("1 + 1")
+    await only(first, "nope")
+    await first.close()
+    await second.close()
+    assert list(tmp_path.iterdir()) == [other]
+
+
 def test_nothing_is_left_when_a_program_ends_without_closing(tmp_path: Path) -> None:
     program = """
         import asyncio

@@ -8,6 +8,7 @@ this process, because its standard input does. It does not know what is checked.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import importlib.util
 import json
 import os
@@ -20,11 +21,12 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from toolwright.errors import PlatformError, UsageError
 
 MEMORY = 2 << 30  # a cell can be written so that its types grow without end
+PREFIX = "toolwright-check-"
 MISSING = "checking types needs ty, which is not installed: pip install 'toolwright[check]'"
 
 
@@ -32,7 +34,10 @@ class Server:
     """One process. Any thread may ask; answers come as futures, which fail with PlatformError when it dies."""
 
     def __init__(self, site: Sequence[Path]) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="toolwright-check-"))
+        program = find_ty()
+        _sweep()
+        self.root = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._held = _hold(self.root)
         self.users = 0
         self._answers: dict[int, Future[Any]] = {}
         self._asked = 0
@@ -40,7 +45,7 @@ class Server:
         self._settle(site)
         kept = {"HOME": str(self.root), "XDG_CACHE_HOME": str(self.root / "cache"), "TY_MAX_PARALLELISM": "1"}
         self._ty = subprocess.Popen(
-            [find_ty(), "server"],
+            [program, "server"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -123,6 +128,7 @@ class Server:
         self._ty.kill()
         self._ty.wait()
         shutil.rmtree(self.root, ignore_errors=True)
+        self._held.close()
 
     def _send(self, message: dict[str, Any]) -> None:
         body = json.dumps(message).encode()
@@ -161,6 +167,27 @@ class Server:
         for answer in answers:
             if answer.set_running_or_notify_cancel():
                 answer.set_exception(PlatformError("the type checker's process ended; ask again, it starts anew"))
+
+
+def _hold(root: Path) -> IO[bytes]:
+    """Lock a directory for as long as this process lives. The lock has its name only when it is held."""
+    held = (root / "locking").open("wb")
+    fcntl.flock(held, fcntl.LOCK_EX)
+    os.rename(root / "locking", root / "lock")
+    return held
+
+
+def _sweep() -> None:
+    """Remove the directories of processes that were killed."""
+    for root in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        try:
+            if root.lstat().st_uid != os.geteuid():
+                continue
+            with (root / "lock").open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(root)
+        except OSError:  # in use, or gone already
+            continue
 
 
 def find_ty() -> str:

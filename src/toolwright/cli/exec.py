@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import tokenize
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,11 +15,22 @@ import typer
 if TYPE_CHECKING:
     from toolwright.errors import GuestError
     from toolwright.events import Event
+    from toolwright.runtime import Runtime
     from toolwright.sandboxes import Limits, Outcome
 
 RAISED, USAGE, LIMIT, PLATFORM, CANCELLED, PIPE_CLOSED = 1, 2, 3, 4, 130, 141
 _LIMITS = "Limits"
 _PLACES = "What the code gets"
+_LASTS = "Sessions"
+
+
+class Check(str, Enum):
+    """What mistakes that the type checker finds do."""
+
+    off = "off"
+    warn = "warn"
+    strict = "strict"
+
 
 ScopeOption = Annotated[
     list[str] | None,
@@ -39,6 +51,20 @@ PackagesOption = Annotated[
 WorkspaceOption = Annotated[
     str | None, typer.Option(metavar="DIR", help="A directory to share with the code.", rich_help_panel=_PLACES)
 ]
+SessionOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID",
+        help="Journal the cell in this session: a new one, or one that is resumed.",
+        rich_help_panel=_LASTS,
+    ),
+]
+StoreOption = Annotated[
+    str, typer.Option(metavar="URL", help="Where sessions are: a file, or sqlite:///file.db.", rich_help_panel=_LASTS)
+]
+CheckOption = Annotated[
+    Check, typer.Option(help="What mistakes that the type checker finds do: nothing, tell, or refuse the cell.")
+]
 
 
 def execute(
@@ -47,6 +73,9 @@ def execute(
     scope: ScopeOption = None,
     packages: PackagesOption = None,
     workspace: WorkspaceOption = None,
+    session: SessionOption = None,
+    store: StoreOption = "sqlite:///agents.db",
+    check: CheckOption = Check.off,
     wall_s: Annotated[float, typer.Option(help="Seconds on the clock.", rich_help_panel=_LIMITS)] = 30.0,
     cpu_s: Annotated[float, typer.Option(help="Seconds of processor time.", rich_help_panel=_LIMITS)] = 30.0,
     memory_mb: Annotated[int, typer.Option(help="Memory.", rich_help_panel=_LIMITS)] = 256,
@@ -65,17 +94,19 @@ def execute(
     130 cancelled with Ctrl-C.
     """
     from toolwright.errors import PlatformError, UsageError
-    from toolwright.runtime import Runtime
     from toolwright.sandboxes import Limits
 
     asked = {name: value for name, value in locals().items() if name in Limits.__dataclass_fields__}
     try:
         text = _code(file, code)
-        runtime = Runtime(
+        runtime = _runtime(
+            session,
+            store,
             scope=dict(_bound(name) for name in scope or ()),
             packages=_packages(packages),
             limits=_limits(Limits, asked),
             workspace=workspace,
+            check=check.value,
         )
         outcome = _run(runtime, text, None if as_json else _Out())
     except UsageError as error:
@@ -153,6 +184,24 @@ def _limits(make: type[Limits], asked: dict[str, Any]) -> Limits:
     return make(**asked)
 
 
+def _runtime(session: str | None, store: str, **options: Any) -> Runtime:
+    """One that forgets; or that of a session, which is resumed where the store has it."""
+    from toolwright.errors import NoSession
+    from toolwright.journal import open_journal
+    from toolwright.runtime import Runtime
+
+    if session is None:
+        return Runtime(**options)
+    journal = open_journal(store)
+    try:
+        journal.facts(session)
+    except NoSession:
+        return Runtime(session=session, store=store, **options)
+    finally:
+        journal.close()
+    return Runtime.resume(session, store=store, **options)
+
+
 # running it
 
 
@@ -179,7 +228,7 @@ class _Out:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _run(runtime: Any, code: str, out: _Out | None) -> Outcome:
+def _run(runtime: Runtime, code: str, out: _Out | None) -> Outcome:
     import asyncio
 
     async def main() -> Outcome:
@@ -206,6 +255,8 @@ def _run(runtime: Any, code: str, out: _Out | None) -> Outcome:
 def _tell(outcome: Outcome, as_json: bool) -> int:
     """The JSON object, or the error on stderr; gives the exit code."""
     error = outcome.error
+    for mistake in outcome.mistakes if not as_json else ():
+        print(f"toolwright: {mistake}", file=sys.stderr)
     if as_json:
         print(json.dumps(_described(outcome), ensure_ascii=False))
     elif error is not None:
@@ -229,6 +280,7 @@ def _described(outcome: Outcome) -> dict[str, Any]:
         "stdout": outcome.stdout,
         "error": None if error is None else {"type": _type(error), "text": str(error)},
         "calls": [{"name": c.name, "duration_s": round(c.duration_s, 6), "error": c.error} for c in outcome.calls],
+        "mistakes": list(outcome.mistakes),
         "rung": outcome.rung,
         "duration_s": round(outcome.duration_s, 6),
     }
@@ -239,8 +291,8 @@ def _type(error: GuestError) -> str:
 
 
 def _exit_code(error: GuestError) -> int:
-    from toolwright.errors import CodeError, LimitExceeded
+    from toolwright.errors import CodeError, Diverged, LimitExceeded, TypeMistake
 
     if isinstance(error, LimitExceeded):
         return LIMIT
-    return RAISED if isinstance(error, CodeError) else PLATFORM
+    return RAISED if isinstance(error, CodeError | TypeMistake | Diverged) else PLATFORM

@@ -90,6 +90,7 @@ class Life:
         self._given_up: set[str] = set()
         self._handing = False  # an answer has its turn, and is not with the guest yet
         self._running = 0  # the cell that runs now
+        self._beginning = False  # its code is not with the guest yet
         self._upto = math.inf if recorded is None else 0.0  # the last delivery whose place the run has reached
         self._told = asyncio.Event()
         self._live = asyncio.Event()
@@ -123,9 +124,19 @@ class Life:
     # where the run is
 
     def begin(self, cell: CellRow) -> None:
-        """A cell begins. What the guest was told after the end of one that is run again waits for that end."""
+        """A cell begins: the caller runs it next, without waiting for anything. Nothing is told before its code is.
+
+        What the guest was told after the end of one that is run again waits for that end.
+        """
         self.cell = self._running = cell.number
-        self._reach(math.inf if cell.status == "running" else cell.after)
+        self._beginning = True
+        self._live.clear()
+        # in the next turn of the loop the code is sent, and in the one after it this is called
+        self._loop.call_soon(self._loop.call_soon, self._begun, math.inf if cell.status == "running" else cell.after)
+
+    def _begun(self, upto: float) -> None:
+        self._beginning = False
+        self._reach(upto)
 
     def end(self, upto: float = math.inf) -> None:
         """A cell is over; the next begins after delivery `upto`, or is a new one."""
@@ -251,7 +262,7 @@ class Life:
                 if not future.done():
                     self._handing = True
                     future.set_result(None)
-        if not self._handing:
+        if not self._handing and not self._beginning:
             self._told.set()
             if not self._prefix and self._upto == math.inf:
                 self._live.set()

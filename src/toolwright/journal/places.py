@@ -17,7 +17,8 @@ def workspace_of(journal: Journal, session: str) -> Workspace | None:
     base = Path(path).resolve()
     place = base.with_name(f"{base.name}.workspaces") / session
     try:
-        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        place.parent.mkdir(exist_ok=True, mode=0o700)
+        place.mkdir(exist_ok=True, mode=0o700)
     except OSError as error:
         raise PlatformError(f"no workspace can be made at {place} ({error.strerror}); give workspace=") from None
     return Workspace.at(place, GUEST_UID)

@@ -51,6 +51,7 @@ class Saving:
         """Until none is being made. Who stops waiting does not stop it."""
         if self._task is not None:
             await asyncio.shield(self._task)
+            self._task = None
 
     async def finish(self) -> None:
         """One for all that ran since the last."""

@@ -69,6 +69,10 @@ def connect(path: Path, *, power_safe: bool) -> sqlite3.Connection:
     if not path.parent.is_dir():
         raise UsageError(f"journal {path}: there is no directory {path.parent}; make it, or name another file")
     try:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # it holds arguments and answers as they were
+    except OSError:
+        pass  # SQLite says better what is wrong with it
+    try:
         connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
     except sqlite3.Error as error:
         raise failure(path, error) from error

@@ -363,9 +363,10 @@ SCENARIOS: dict[str, Scenario] = {
         "x += 1\nawait desk.ring(['d'], 3)",
         "await asyncio.sleep(0.01)",
         """
-        # who listens does not outlive its process: how much was heard is a race, and all agree on it
-        heard_of = [what for what, _ in seen]
-        (heard_of == list(open('heard.txt').read()), set(heard_of) <= set("abcd"))
+        # who listens does not outlive its process: how much was heard is a race
+        heard_of, written = [what for what, _ in seen], open("heard.txt").read()
+        print(len(written) >= 0)
+        (heard_of == sorted(heard_of), all(said == f"seen {what}" for what, said in seen))
         """,
         compare_files=False,
     ),
