@@ -31,7 +31,7 @@ endif
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo test check lint types tests format bench docs fuzz clean
+.PHONY: help demo test check lint types tests format bench docs fuzz crash clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -67,6 +67,9 @@ docs: $(DEV) ## check the documents: their links, and that their snippets run
 
 fuzz: $(DEV) ## the long fuzzing runs, some minutes
 	@$(BIN)/python -m pytest -n $(JOBS) -m fuzz $(ARGS)
+
+crash: $(DEV) ## sessions that die hundreds of times and are resumed, some minutes
+	@$(BIN)/python -m pytest -n $(JOBS) -m crash $(ARGS)
 
 clean: ## remove .venv and what the tools leave behind
 	@rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis

@@ -40,7 +40,7 @@ from toolwright.errors import (
     TimeLimit,
     WorkspaceLimit,
 )
-from toolwright.journal import open_journal
+from toolwright.journal import Dropped, open_journal
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "limits.md"
 SETTING: contextvars.ContextVar[str] = contextvars.ContextVar("SETTING", default="unset")
@@ -742,10 +742,16 @@ async def resumed(place: Path, **names: Any) -> AsyncGenerator[Runtime]:
         yield rt
 
 
+def drop_checkpoints(place: Path) -> None:
+    with closing(open_journal(str(place / "s.db"))) as journal:
+        journal.write(journal.claim("s"), *(Dropped(cell=one.cell) for one in journal.checkpoints("s")))
+
+
 async def another_way(place: Path, cell: str, **names: Any) -> bool:
     """Whether that cell, run again, did not do the same."""
     for outcome in await journaled(place, "before = 1", cell, **names):
         outcome.unwrap()
+    drop_checkpoints(place)
     async with resumed(place, **names) as rt:
         assert rt.restored is not None
         assert (await rt.execute("before")).unwrap() == 1
@@ -757,10 +763,22 @@ async def test_time_in_a_journaled_cell_counts_reads_and_not_work(tmp_path: Path
     assert [outcome.value for outcome in await journaled(tmp_path, code)] == [1000]
 
 
-async def test_sleeping_in_a_journaled_cell_is_a_call(tmp_path: Path) -> None:
-    code = "import asyncio, time\ntime.sleep(0.001)\nawait asyncio.sleep(0.001)"
-    (outcome,) = await journaled(tmp_path, code)
-    assert [call.name for call in outcome.calls] == ["sleep", "sleep"]
+async def test_a_journaled_cell_sleeps_ten_thousand_times_at_most() -> None:
+    async with Runtime(limits=PATIENT, store="memory:") as rt:
+        outcome = await rt.execute("import time\ncount = 0\nwhile True:\n    time.sleep(0)\n    count += 1")
+        assert "sleeps at most 10000 times" in str(outcome.error)
+        assert (await rt.execute("count")).unwrap() == 10_000
+
+
+async def test_a_name_that_cannot_be_pickled_makes_resuming_slower(tmp_path: Path) -> None:
+    await journaled(tmp_path, "first = 1")
+    async with resumed(tmp_path) as rt:
+        assert rt.restored is not None
+        assert (rt.restored.checkpoint, rt.restored.cells) == (1, ())
+        (await rt.execute("numbers = (number for number in range(3))")).unwrap()
+    async with resumed(tmp_path) as rt:
+        assert rt.restored is not None
+        assert (rt.restored.checkpoint, rt.restored.cells) == (1, (2,))
 
 
 async def test_randomness_of_a_journaled_cell_follows_from_the_journal(tmp_path: Path) -> None:
@@ -821,8 +839,16 @@ async def test_times_told_by_c_go_another_way(tmp_path: Path, code: str) -> None
 
 
 async def test_addresses_go_another_way(tmp_path: Path) -> None:
-    code = "class Plain: pass\nkept = [Plain() for _ in range(100)]\n[tell(id(one)) for one in kept]\nlen(kept)"
-    assert await another_way(tmp_path, code, tell=Shop().kind)
+    names, told = {"tell": Shop().kind}, list[str]()
+    await journaled(tmp_path, "class Plain: pass\nkept = Plain()\ntell(id(kept))", **names)
+    drop_checkpoints(tmp_path)
+    # of another zygote: siblings share the layout of their memory
+    async with Runtime.resume(
+        "s", scope=names, packages=sys.prefix, limits=PATIENT, store=tmp_path / "s.db", progress=told.append
+    ) as rt:
+        assert rt.restored is not None
+        assert rt.restored.diverged is not None
+        assert rt.restored.lost == ("Plain", "kept")
 
 
 async def test_a_difference_that_shows_nowhere_is_not_noticed(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import tempfile
 from pathlib import Path
 
 import toolwright
-from toolwright.scope import current_call
 
 
 class Bank:
@@ -21,7 +20,7 @@ class Bank:
 
     @toolwright.operation(idempotent=True)
     def pay_once(self, name: str) -> str:
-        return self._write(f"pay {name}, request {current_call().idempotency_key[:6]}")
+        return self._write(f"pay {name}, request {toolwright.current_call().idempotency_key[:6]}")
 
     def _write(self, line: str) -> str:
         with self._book.open("a") as book:

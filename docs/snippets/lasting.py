@@ -20,7 +20,7 @@ async def main(store: Path) -> None:
     async with toolwright.Runtime({"desk": desk}, store=store, session="march") as rt:
         await rt.execute("numbers = {name: desk.invoice(name) for name in ('ada', 'grace')}")
         await rt.execute("import uuid; batch = uuid.uuid4(); batch")
-        await rt.execute("with open('numbers.txt', 'w') as out: out.write(str(numbers))")
+        await rt.execute("import pathlib; pathlib.Path('numbers.txt').write_text(str(numbers))")
         batch = (await rt.execute("batch")).value
 
     async with toolwright.Runtime.resume("march", scope={"desk": desk}, store=store) as rt:

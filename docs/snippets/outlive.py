@@ -7,7 +7,7 @@ import toolwright
 
 
 class Contact:
-    """A record that can be rebuilt from its own data: see `toolwright.scope.Revivable`."""
+    """A record that can be rebuilt from its own data: see `toolwright.Revivable`."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -109,6 +109,7 @@ class Runtime:
         self._store = store
         self._check: Literal["off", "warn", "strict"] = check
         self._checker: TypeChecker | None = None
+        self._site: tuple[Path, ...] | None = None  # where the guest's packages are, if that is known
         self._beginning: Literal["new", "resume"] | Story = "new"
         self._tree = ""  # what a fork's workspace begins with
         self._journal: Journal | None = None
@@ -181,6 +182,7 @@ class Runtime:
         if not sys.platform.startswith("linux"):
             raise PlatformError(f"the process sandbox needs Linux, and this is {sys.platform}; run it on Linux")
         found = await environment(self._packages, cache=Settings.from_environment().cache_dir, progress=self._progress)
+        self._site = found.site
         return ProcessSandbox(found, required=self._required)
 
     def _find_workspace(self) -> Workspace:
@@ -209,7 +211,7 @@ class Runtime:
 
     async def _mistakes(self, code: str, course: Passing | Continuity) -> tuple[Mistake, ...]:
         if self._checker is None:
-            self._checker = TypeChecker(self.scope, names=NAMES)
+            self._checker = TypeChecker(self.scope, names=NAMES, site=self._site)
         return await self._checker.check(code, before=course.ran())
 
     async def outcome(self, *, on_event: OnEvent | None = None) -> Outcome:

@@ -13,11 +13,12 @@ import linecache
 import pickle
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from toolwright_guest import chance, clock, known, pickling, proxies, records, surroundings
 from toolwright_guest.pickling import Buffer, Home, Spent, StatePickler
+from toolwright_guest.wire import type_of
 
 LONGEST_S = 5.0
 MOST_NAMES, REASON = 200, 120
@@ -27,11 +28,12 @@ _ATOMS = (str, int, float, bytes, bool, type(None), tuple)
 
 
 class Checkpoints:
-    """Of one guest. `opening` is what the host bound before the first cell."""
+    """Of one guest. `opening` is what the host bound when the session began, `later` names what it bound after that."""
 
-    def __init__(self, names: dict[str, Any], opening: dict[str, Any], world: Any, loop: Any) -> None:
+    def __init__(self, names: dict[str, Any], opening: dict[str, Any], later: set[str], world: Any, loop: Any) -> None:
         self._names = names
         self._opening = opening
+        self._later = later
         self._world = world
         self._loop = loop
         self._streams = sys.__stdin__, sys.__stdout__, sys.__stderr__
@@ -79,7 +81,7 @@ class Checkpoints:
         """All at once, so that what is shared stays so; without what fails alone, where all at once fails."""
         told = known.told(self._world)
         try:
-            return self._written(buffer, told, kept, lent), []
+            return self._written(buffer, told, kept, lent, kept), []
         except (Spent, MemoryError):
             raise
         except Exception:  # as above: found out below which value it was
@@ -96,10 +98,16 @@ class Checkpoints:
         fine = {one: entry for one, entry in held.items() if not self._fails(buffer, entry[0])}
         if len(fine) < len(held):
             missing.append("a function that the host holds")
-        return self._written(buffer, told, kept, (number, fine)), missing
+        try:
+            return self._written(buffer, told, kept, (number, fine), kept), missing
+        except pickle.PicklingError:  # functions that lead from one to the next, too far
+            buffer.clear()
+            return self._written(buffer, told, kept, (number, fine), {}), missing
 
-    def _written(self, buffer: Buffer, told: Any, kept: dict[str, Any], lent: Any) -> StatePickler:
-        pickler = StatePickler(buffer, self._home())
+    def _written(
+        self, buffer: Buffer, told: Any, kept: dict[str, Any], lent: Any, along: dict[str, Any]
+    ) -> StatePickler:
+        pickler = StatePickler(buffer, self._home(), along)
         pickler.dump(told)
         pickler.dump((kept, lent))
         return pickler
@@ -121,7 +129,7 @@ class Checkpoints:
             yield "a task that is still running"
         if loop.has_timers():
             yield "a timer that is still to come"
-        if len(vars(loop)["_asyncgens"]):
+        if len(loop.__dict__["_asyncgens"]):
             yield "an async generator that is not at its end"
         if self._world.door.asking:
             yield "a host call that is under way"
@@ -144,7 +152,8 @@ class Checkpoints:
                 pickling.at_home(None)
         names.update(kept)
         held = {name: names.pop(name) for name in list(names) if name not in _MACHINERY}
-        names.update((name, held[name]) for name in rest["order"] if name in held)
+        order = dict.fromkeys([*rest["order"], *(name for name in held if name in self._later)])
+        names.update((name, held[name]) for name in order if name in held)
         self._world.lent.restore(lent)
         self._world.door.cell = rest["cell"]
         linecache.cache.update(rest["files"])
@@ -156,11 +165,11 @@ class Checkpoints:
         return Home(self._names, self._world, self._loop, self._streams)
 
     @contextlib.contextmanager
-    def _aside(self) -> Iterator[None]:
-        """What runs inside leaves no trace: it prints to nowhere, the host is not asked, time and chance stand still."""
+    def _aside(self) -> Generator[None]:
+        """What runs inside leaves no trace: it prints to nowhere, asks nobody, and time and chance stand still."""
         main, time, luck = sys.modules["__main__"], clock.state(), chance.state()
         streams = sys.stdout, sys.stderr
-        door = vars(self._world.door)
+        door = self._world.door.__dict__
         door["start"] = _refuse
         sys.stdout = sys.stderr = io.StringIO()
         sys.modules["__main__"] = type(sys)("__main__")  # nothing is found there: what is of a cell goes by value
@@ -204,15 +213,16 @@ def _not_alike(pickled: list[Any]) -> Iterator[str]:
 
 def _comes_back(found: Any) -> bool:
     """Whether a set that is made of its members again has their order, and room for as many."""
-    if len(found) < 2 or not all(type(one) in _ATOMS for one in found):  # else they are ordered by address, or their own
-        return True
+    if len(found) < 2 or not all(type_of(one) in _ATOMS for one in found):
+        return True  # ordered by address, or by code of its own
     again = type(found)(tuple(found))
     return sys.getsizeof(again) == sys.getsizeof(found) and all(a is b for a, b in zip(found, again, strict=True))
 
 
 def _share_memory(pickled: list[Any]) -> bool:
     """Whether a change of one array would have been seen in another. What pandas holds it copies before it writes."""
-    arrays = {id(one): one for one in pickled if type(one).__module__ == "numpy" and hasattr(one, "__array_interface__")}
+    ndarray = sys.modules["numpy"].ndarray
+    arrays = {id(one): one for one in pickled if isinstance(one, ndarray)}
     for one in pickled:
         held: Any = getattr(one, "blocks", ()) if type(one).__module__.startswith("pandas.") else ()
         for block in held:

@@ -125,7 +125,9 @@ class Guest:
         names = self._world.unpack(tree, blobs)
         self._names.update(names if only is None else {name: names[name] for name in only})
         if only is None and self._door.journaled:
-            self._opening = names
+            self._opening, self._later = names, set[str]()
+        elif only is not None:
+            self._later.update(only)
 
     def _journal(self, seed: str, at: float) -> None:
         self._door.journaled = True
@@ -164,7 +166,7 @@ class Guest:
     def _checkpoints(self) -> Any:
         from toolwright_guest import checkpoints  # when it is needed: it needs what the zygote brings along
 
-        return checkpoints.Checkpoints(self._names, self._opening, self._world, self._loop)
+        return checkpoints.Checkpoints(self._names, self._opening, self._later, self._world, self._loop)
 
     def _save(self) -> None:
         """Between two cells: the state as bytes, if there are any, and what is not in it."""

@@ -5,6 +5,7 @@ For checkpoints. Nothing here asks the host: what it was not told is not known.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from toolwright_guest import methods, proxies, records
@@ -20,8 +21,9 @@ def told(world: Any) -> dict[int, tuple[Any, dict[str, Any]]]:
 
 
 def _later(cls: Any) -> dict[str, Any]:
-    own = {} if cls is None or records.class_id(cls) is None else vars(cls)
-    return {name: own[name] for name in _LATER if name in own}
+    if cls is None or records.class_id(cls) is None:
+        return {}
+    return {name: cls.__dict__[name] for name in _LATER if name in cls.__dict__}
 
 
 def tell_again(world: Any, classes: dict[int, tuple[Any, dict[str, Any]]]) -> None:
@@ -41,12 +43,21 @@ def class_of(world: Any, number: int) -> Any:
 
 
 def object_of(world: Any, handle: int, number: int) -> Any:
-    known = world._proxies.get(handle)
-    return known or world._proxy(handle, lambda grip: proxies.instance(class_of(world, number), grip))
+    def make(grip: Any) -> Any:
+        return proxies.instance(class_of(world, number), grip)
+
+    return _held(world, handle, make)
 
 
 def function_of(world: Any, handle: int, about: Any) -> Any:
-    known = world._proxies.get(handle)
-    if known is None and about is None:
-        raise LookupError(f"function {handle} of the host is not known")
-    return known or world._proxy(handle, lambda grip: methods.function(world, grip, about))
+    def make(grip: Any) -> Any:
+        if about is None:
+            raise LookupError(f"function {handle} of the host is not known")
+        return methods.function(world, grip, about)
+
+    return _held(world, handle, make)
+
+
+def _held(world: Any, handle: int, make: Callable[[Any], Any]) -> Any:
+    found = world._proxies.get(handle)
+    return world._proxy(handle, make) if found is None else found

@@ -17,12 +17,13 @@ from collections.abc import Callable
 from typing import Any
 
 from toolwright_guest import borrowed, clock, known, proxies, records
+from toolwright_guest.wire import type_of
 
 LARGEST = 64 << 20
 
 cloudpickle = borrowed.module()
 _NO_OWN = ("__main__", "builtins", "types")
-_cache_type = type(functools.lru_cache(int))
+_cache_type = type_of(functools.lru_cache(int))
 
 
 class Refused(pickle.PicklingError):
@@ -34,7 +35,7 @@ class Spent(Exception):
 
 
 class Home:
-    """What names refer to without owning it: the names themselves, the host, the loop. Set while one is written or read."""
+    """What names refer to without owning it: the names themselves, the host, the loop, the standard streams."""
 
     def __init__(self, names: dict[str, Any], world: Any, loop: Any, streams: tuple[Any, ...] = ()) -> None:
         self.names = names
@@ -63,7 +64,7 @@ def _here() -> Home:
 
 def globals_of(module: str) -> dict[str, Any]:
     """The names of a module; of the session for ""."""
-    return vars(importlib.import_module(module)) if module else _here().names
+    return importlib.import_module(module).__dict__ if module else _here().names
 
 
 def host_class(number: int) -> Any:
@@ -97,7 +98,7 @@ def cached(function: Any, parameters: dict[str, Any]) -> Any:
 
 def cached_property(function: Any, state: dict[str, Any]) -> Any:
     made = functools.cached_property(function)
-    vars(made).update(state)
+    made.__dict__.update(state)
     return made
 
 
@@ -152,13 +153,19 @@ class Buffer:
 
 
 class StatePickler(cloudpickle.Pickler):
-    """`files` are those that the code of its functions is from."""
+    """`files` are those that the code of its functions is from.
 
-    def __init__(self, file: Buffer, home: Home) -> None:
-        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+    Of the session's names a function brings those in `along` with it that it uses: code of a value that runs while it
+    is read finds them, though the names are complete only at the end.
+    """
+
+    def __init__(self, file: Buffer, home: Home, along: dict[str, Any] | None = None) -> None:
+        parent: Any = super()
+        parent.__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
         self.files: set[str] = set()
         self._file = file
         self._home = home
+        self._along = along or {}
         self._places: dict[int, Any] = {id(home.names): Globals("")}
         self._own: dict[type, dict[int, str]] = {}  # by class: what its module has of it, by id
         self._count = 0
@@ -173,9 +180,12 @@ class StatePickler(cloudpickle.Pickler):
         own = self._module_own(obj, type(obj))
         if own is not None:
             return own
-        reduced = super().reducer_override(obj)
-        if isinstance(obj, type) and type(reduced) is tuple and "__slots__" in vars(obj) and not issubclass(obj, tuple):
-            reduced[1][3]["__slots__"] = obj.__slots__  # a class made without them would have a dict
+        parent: Any = super()
+        reduced: Any = parent.reducer_override(obj)
+        if isinstance(obj, type) and type_of(reduced) is tuple:
+            slots = obj.__dict__.get("__slots__")
+            if slots is not None and not issubclass(obj, tuple):
+                reduced[1][3]["__slots__"] = slots  # a class made without them would have a dict
         return reduced
 
     def _module_own(self, obj: Any, kind: Any) -> Any:
@@ -184,7 +194,7 @@ class StatePickler(cloudpickle.Pickler):
         if own is None:
             name = kind.__module__
             module = sys.modules.get(name) if isinstance(name, str) and name not in _NO_OWN else None
-            values = list(vars(module).items()) if type(module) is types.ModuleType else []
+            values = list(module.__dict__.items()) if type(module) is types.ModuleType else []
             own = self._own[kind] = {id(value): name for name, value in values if type(value) is kind}
         name = own.get(id(obj)) if own else None
         return None if name is None else (part, (sys.modules[kind.__module__], name))
@@ -197,7 +207,9 @@ class StatePickler(cloudpickle.Pickler):
     def _dynamic_function_reduce(self, func: Any) -> Any:
         """As cloudpickle does it, but for its names and its cells, which are those of others too."""
         state, slots = cloudpickle._function_getstate(func)
-        slots["__globals__"], slots["__closure__"] = {}, None
+        used: dict[str, Any] = slots["__globals__"] if func.__globals__ is self._home.names else {}
+        slots["__globals__"] = {name: self._along[name] for name in used if name in self._along}
+        slots["__closure__"] = None
         if getattr(func, "__type_params__", ()):
             slots["__type_params__"] = func.__type_params__
         self.files.add(func.__code__.co_filename)
@@ -210,7 +222,7 @@ class StatePickler(cloudpickle.Pickler):
         if place is None:
             name = names.get("__name__")
             module = sys.modules.get(name) if isinstance(name, str) else None
-            found = module is not None and vars(module) is names
+            found = module is not None and module.__dict__ is names
             place = self._places[id(names)] = Globals(str(name)) if found else names
         return place
 
@@ -241,7 +253,7 @@ def _function(func: Any, home: Home) -> Any:
     if func.__module__ != "scope":
         return None
     for owner in home.world.classes.values():  # a method of a host class, read from the class
-        found = vars(owner).get(func.__name__) if records.class_id(owner) is not None else None
+        found: Any = owner.__dict__.get(func.__name__) if records.class_id(owner) is not None else None
         if getattr(found, "__func__", found) is func:
             return part, (owner, func.__name__)
     return None
@@ -278,7 +290,8 @@ def _cache(function: Any, home: Home) -> Any:
 
 
 def _cached_property(made: Any, home: Home) -> Any:
-    return cached_property, (made.func, {name: value for name, value in vars(made).items() if name != "lock"})
+    state: dict[str, Any] = made.__dict__
+    return cached_property, (made.func, {name: value for name, value in state.items() if name != "lock"})
 
 
 def _refuse_view(view: Any, home: Home) -> Any:

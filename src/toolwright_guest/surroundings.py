@@ -1,7 +1,7 @@
 """What code changes beside its names: directory, environment, `/tmp`, the settings of libraries, modules themselves.
 
-`kept` is that as plain data, for `restore` in another guest; what cannot be told so is named by `missing`. It knows a few
-libraries by name, and asks them only where they are loaded.
+`kept` is that as plain data, for `restore` in another guest; what cannot be told so is named by `missing`. It knows a
+few libraries by name, and asks them only where they are loaded.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ _PLAIN = (str, int, float, bytes, bool, type(None), tuple)
 _OWN = ("toolwright_guest", "__main__")
 _SETTLED = frozenset({"sys.stdout", "sys.stderr", "sys.modules", "sys.path", "mimetypes.inited", "mimetypes.types_map"})
 
+# path, mode, times of access and change, content: of a link where it leads, of a directory None
+File = tuple[str, int, tuple[int, int], bytes | str | None]
+
 _modules: dict[str, dict[str, Any]] = {}
 _settings: dict[str, Any] = {}
 
@@ -33,7 +36,7 @@ def note() -> None:
     """In the zygote, when all is loaded: what is so at the beginning of every session."""
     for name, module in list(sys.modules.items()):
         if type(module) is types.ModuleType and not name.startswith(_OWN):
-            _modules[name] = dict(vars(module))
+            _modules[name] = dict(module.__dict__)
     _settings.update(_libraries(), environ=dict(os.environ), path=list(sys.path))
 
 
@@ -58,7 +61,7 @@ def missing(names: dict[str, Any]) -> list[str]:
     """What `restore` would not bring back, in words. Of modules those are looked at that the names lead to."""
     found = [f"{name}, which was changed" for name in _changed_modules(names)]
     found += [f"module {name}, which is from the workspace" for name in _own_modules()]
-    if len(vars(threading)["_active"]) > 1:
+    if len(threading.__dict__["_active"]) > 1:
         found.append("a thread that is still running")
     if _files() is None:
         found.append("the files in /tmp")
@@ -73,17 +76,19 @@ def missing(names: dict[str, Any]) -> list[str]:
 def _changed_modules(names: dict[str, Any]) -> Iterator[str]:
     for module in _within_reach(names):
         name, before = module.__name__, _modules.get(module.__name__)
-        for key, value in list(vars(module).items()):
-            if (before is None or before.get(key, before) is not value) and _is_change(key, value, before):
-                if f"{name}.{key}" not in _SETTLED:
-                    yield f"{name}.{key}"
+        for key, value in list(module.__dict__.items()):
+            new = before is None or before.get(key, before) is not value
+            if new and _is_change(key, value, before) and f"{name}.{key}" not in _SETTLED:
+                yield f"{name}.{key}"
 
 
 def _within_reach(names: dict[str, Any]) -> list[types.ModuleType]:
     """The modules that code has by name, and those below them. To look at all would make the guest's memory its own."""
     found = {name: one for name, one in _modules_of(names) if not name.startswith(_OWN)}
-    below = [one for name, module in found.items() for one in _modules_of(vars(module)) if one[0].startswith(f"{name}.")]
-    return [builtins, *(found | dict(below)).values()]
+    below: dict[str, types.ModuleType] = {}
+    for name, module in found.items():
+        below.update(one for one in _modules_of(module.__dict__) if one[0].startswith(f"{name}."))
+    return [builtins, *(found | below).values()]
 
 
 def _modules_of(names: dict[str, Any]) -> list[tuple[str, types.ModuleType]]:
@@ -123,10 +128,16 @@ def _libraries() -> dict[str, Any]:
         numpy = importlib.import_module("numpy")
         found |= {"numpy.print": numpy.get_printoptions(), "numpy.errors": numpy.geterr()}
     if "pandas" in sys.modules:
-        config: Any = importlib.import_module("pandas._config.config")
-        read = {name: (config.get_option(name), one.defval) for name, one in vars(config)["_registered_options"].items()}
-        found["pandas"] = {name: value for name, (value, usual) in read.items() if value is not usual and value != usual}
+        found["pandas"] = dict(_pandas_options(importlib.import_module("pandas._config.config")))
     return found
+
+
+def _pandas_options(config: Any) -> Iterator[tuple[str, Any]]:
+    """Those that are not as usual."""
+    for name, option in config.__dict__["_registered_options"].items():
+        value = config.get_option(name)
+        if value is not option.defval and value != option.defval:
+            yield name, value
 
 
 def _umask() -> int:
@@ -147,9 +158,21 @@ def _restore_logging(levels: list[tuple[str, int, bool, bool]]) -> None:
         logger.propagate, logger.disabled = propagate, disabled
 
 
+def _restore_decimal(parts: tuple[Any, ...]) -> None:
+    decimal.setcontext(decimal.Context(*parts))
+
+
+def _restore_numpy_print(options: dict[str, Any]) -> None:
+    importlib.import_module("numpy").set_printoptions(**options)
+
+
+def _restore_numpy_errors(options: dict[str, Any]) -> None:
+    importlib.import_module("numpy").seterr(**options)
+
+
 def _restore_warnings(filters: list[Any]) -> None:
-    vars(warnings)["filters"][:] = filters
-    vars(warnings)["_filters_mutated"]()
+    warnings.__dict__["filters"][:] = filters
+    warnings.__dict__["_filters_mutated"]()
 
 
 def _restore_environ(environ: dict[str, str]) -> None:
@@ -171,14 +194,14 @@ def _restore_pandas(options: dict[str, Any]) -> None:
 _RESTORE: dict[str, Any] = {
     "recursion": sys.setrecursionlimit,
     "umask": os.umask,
-    "decimal": lambda parts: decimal.setcontext(decimal.Context(*parts)),
+    "decimal": _restore_decimal,
     "warnings": _restore_warnings,
     "logging": _restore_logging,
     "disabled": logging.disable,
     "environ": _restore_environ,
     "path": _restore_path,
-    "numpy.print": lambda options: importlib.import_module("numpy").set_printoptions(**options),
-    "numpy.errors": lambda options: importlib.import_module("numpy").seterr(**options),
+    "numpy.print": _restore_numpy_print,
+    "numpy.errors": _restore_numpy_errors,
     "pandas": _restore_pandas,
 }
 
@@ -193,9 +216,9 @@ def _cwd() -> str:
         return os.environ.get("HOME", "/")
 
 
-def _files() -> list[tuple[str, int, tuple[int, int], bytes | str | None]] | None:
-    """What is in /tmp, directories first: path, mode, times, content (of a link where it leads). None: too much of it."""
-    found: list[tuple[str, int, tuple[int, int], bytes | str | None]] = []
+def _files() -> list[File] | None:
+    """What is in /tmp, what is above first. None: too much, or something else than files."""
+    found: list[File] = []
     size = 0
     try:
         for directory, below, files in os.walk(TMP):
@@ -205,7 +228,8 @@ def _files() -> list[tuple[str, int, tuple[int, int], bytes | str | None]] | Non
                 size += about.st_size if stat.S_ISREG(about.st_mode) else 0
                 if size > TMP_BYTES or len(found) >= TMP_FILES:
                     return None
-                found.append((path, about.st_mode, (about.st_atime_ns, about.st_mtime_ns), _content(path, about.st_mode)))
+                times = about.st_atime_ns, about.st_mtime_ns
+                found.append((path, about.st_mode, times, _content(path, about.st_mode)))
     except (OSError, ValueError):
         return None
     return found
@@ -222,7 +246,7 @@ def _content(path: str, mode: int) -> bytes | str | None:
         return file.read()
 
 
-def _place(files: list[tuple[str, int, tuple[int, int], bytes | str | None]]) -> None:
+def _place(files: list[File]) -> None:
     for path, _, _, content in files:
         if content is None:
             os.makedirs(path, exist_ok=True)

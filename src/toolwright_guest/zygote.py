@@ -1,7 +1,8 @@
 """The zygote: imports what guests need, then forks a jailed child for each request on its one socket.
 
-Started by `toolwright.sandboxes.zygotes` as a script, with the descriptor of that socket and the file of cloudpickle. It obeys the
-plan it is sent first, sees no scope and no byte of a session, and ends with all its children when the socket closes.
+Started by `toolwright.sandboxes.zygotes` as a script, with the descriptor of that socket and the file of cloudpickle.
+It obeys the plan it is sent first, sees no scope and no byte of a session, and ends with all its children when the
+socket closes.
 """
 
 from __future__ import annotations

@@ -1,25 +1,27 @@
+# ruff: noqa: E501  a cell is a line
 """Checkpoints of journaled sessions: which are used, which are not, and that a session is the same without them."""
 
 from __future__ import annotations
 
 import os
 import stat
-import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.journal.crash.dying import Mortal
-from tests.journal.shops import PATIENT, run, value
+from tests.journal.shops import PATIENT, value
 
 from toolwright import Limits, Runtime, operation
-from toolwright.errors import JournalFailed, PlatformError
-from toolwright.journal import CellRow, Checkpoint, Dropped, Journal, MemoryJournal, Restored, Row, SqliteJournal, read_key
+from toolwright.errors import Fenced, JournalFailed, PlatformError
+from toolwright.journal import Checkpoint, Dropped, Journal, MemoryJournal, Restored, SqliteJournal, read_key
 from toolwright.runtime import replay
 from toolwright.sandboxes import Environment, ProcessSandbox
+from toolwright.sandboxes.packages import host_python
 from toolwright.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -51,6 +53,7 @@ class Drawer:
     def __init__(self, name: str) -> None:
         self._name = name
 
+    @operation(reads=True)
     def label(self) -> str:
         return self._name
 
@@ -97,7 +100,7 @@ async def cells(rt: Runtime, *codes: str) -> list[Any]:
 
 MIXED = (
     "import random, time, uuid, os, asyncio",
-    "class Loud:\n    def __getstate__(self):\n        print('!'); random.random(); time.time(); os.urandom(3)\n        return {'n': 1}\n    def __setstate__(self, state): random.random(); self.n = state['n']",
+    "class Loud:\n    n = 1\n    def __getstate__(self):\n        print('!'); random.random(); time.time(); os.urandom(3)\n        return {'m': 1}\n    def __setstate__(self, state): random.random()",
     "loud = Loud(); r = [random.random(), desk.next()]",
     "def step(n):\n    r.append((n, random.random(), uuid.uuid4().hex, time.time(), desk.next()))\n    return r[-1]",
     *(f"step({n})" for n in range(5, 14)),
@@ -113,7 +116,7 @@ async def test_a_session_goes_on_the_same_with_its_checkpoints_and_without_them(
     async with begin(journal, workspace=place) as rt:
         await cells(rt, *MIXED)
     async with resume(journal, workspace=place) as rt:
-        assert (how(rt).checkpoint, how(rt).cells) == (len(MIXED), ())
+        assert (how(rt).checkpoint, how(rt).cells) == (len(MIXED), ()), journal.checkpoints("s1")
         told = await cells(rt, "step(0)", "loud.n, len(r), open('f').read(), d.label()")
     assert (await replay("s1", store=journal)).same  # all from the first cell: none of it was changed by checkpoints
     drop_all(journal)
@@ -137,7 +140,8 @@ async def test_a_session_of_five_hundred_cells_is_resumed_without_running_ten(jo
             assert (how(rt).checkpoint, how(rt).cells) == (501, ())
         assert desk.count == 500
     finally:
-        await abandoned.close()
+        with suppress(Fenced):
+            await abandoned.close()
 
 
 async def test_only_a_few_are_kept(journal: Journal) -> None:
@@ -171,7 +175,7 @@ async def test_what_cannot_be_pickled_is_brought_back_from_the_last_whole_one(jo
 
 
 async def test_a_cell_that_a_limit_ends_costs_the_cells_since_the_last_one(journal: Journal) -> None:
-    async with Runtime({"desk": Desk()}, store=journal, session="s1", limits=Limits(wall_s=2.0)) as rt:
+    async with Runtime({"desk": Desk()}, store=journal, session="s1", limits=Limits(wall_s=1.0)) as rt:
         for number in range(9):
             await value(rt, f"v{number} = desk.next()")
         assert (await rt.execute("while True: pass")).error is not None
@@ -182,13 +186,17 @@ async def test_a_cell_that_a_limit_ends_costs_the_cells_since_the_last_one(journ
 async def test_a_cell_that_was_cut_off_is_carried_on_after_a_checkpoint() -> None:
     journal, desk = Mortal(MemoryJournal()), Desk()
     journal.live_until(None)
-    with pytest.raises(JournalFailed):
+    died = False
+    try:
         async with begin(journal, desk) as rt:
             for number in range(8):
                 await value(rt, f"v{number} = desk.next()")
             await value(rt, "w = 1")  # waits for the checkpoint
             journal.live_until(5)
             await rt.execute("x = desk.next() + v7\ny = desk.next()")
+    except JournalFailed:
+        died = True
+    assert died
     journal.live_until(None)
     async with resume(journal, desk) as rt:
         assert (how(rt).checkpoint, how(rt).cells) == (8, (9,))
@@ -223,7 +231,7 @@ async def test_names_that_are_bound_later_are_there_with_a_checkpoint_and_withou
     both = {"desk": Desk(), "more": Desk()}
     async with resume(journal, scope=both) as rt:
         assert how(rt).checkpoint == 1
-        assert await cells(rt, "b = more.next()", "m = more") == [1, None]
+        assert await cells(rt, "b = more.next()", "m = more\nNone") == [1, None]
     for scope in (both, both | {"third": Desk()}):
         async with resume(journal, scope=scope) as rt:
             assert how(rt).cells == ()
@@ -306,7 +314,6 @@ async def test_one_whose_content_was_exchanged_is_not_used(journal: Journal) -> 
 
 
 async def test_one_that_says_it_is_whole_and_is_not_is_not_used(journal: Journal) -> None:
-    not_used(await spoiled(journal, lambda one: replace(one, missing=("x: y",))), "") if False else None
     found = await spoiled(journal, lambda one: replace(one, missing=("x: y",)))
     assert (found.checkpoint, found.cells) == (0, (1, 2))
 
@@ -345,7 +352,7 @@ async def test_one_made_with_another_interpreter_is_not_used(journal: Journal) -
         async def pins(self) -> dict[str, str]:
             return await super().pins() | {"python": "3.11.0"}
 
-    sandbox = Older(Environment(python=Path(sys.executable).resolve()))
+    sandbox = Older(Environment(python=host_python()))
     try:
         not_used(await spoiled(journal, lambda one: one, sandbox=sandbox), "it is not signed")
     finally:
@@ -383,7 +390,7 @@ content = pickle.dumps(Bomb()) if {function!r} != 'desk.next' else b'not a pickl
 sys.modules['toolwright_guest.checkpoints'].Checkpoints.save = lambda self: (content, [])
 n = desk.next()
 """
-    limits = Limits(wall_s=2.0, cpu_s=20.0)
+    limits = Limits(wall_s=1.0, cpu_s=20.0)
     async with Runtime({"desk": desk}, store=journal, session="s1", limits=limits) as rt:
         assert await value(rt, hostile) == 1
     async with resume(journal, desk, limits=limits) as rt:
@@ -409,20 +416,15 @@ LIES = (
 async def test_a_guest_that_answers_what_no_guest_answers_is_ended_and_brought_back(lie: str) -> None:
     journal = MemoryJournal()
     async with begin(journal) as rt:
-        await value(rt, f"import sys\ndef lie(self): {lie}\nsys.modules['toolwright_guest.interpreter'].Guest._save = lie")
-        for number in range(8):
-            await value(rt, f"v{number} = desk.next()")
-        assert await value(rt, "v0, v7") == (1, 8)
-    assert [one for one in journal.checkpoints("s1") if one.cell != 8 or "lie" not in lie] is not None
+        await value(
+            rt, f"import sys\ndef lie(self): {lie}\nsys.modules['toolwright_guest.interpreter'].Guest._save = lie"
+        )
+        for number in range(12):
+            await rt.execute(f"v{number} = desk.next()")  # the one that it is ended in fails
+        assert await value(rt, "v0, v6, v11 > 10") == (1, 7, True)
 
 
 # what cannot be run again
-
-FICKLE = "import sys\nfirst = 'pickled' not in sys.modules['toolwright_guest'].__dict__\n"
-
-
-class Fickle:
-    """Its calls are read by an earlier life only: code that looks at it goes another way when it is run again."""
 
 
 async def test_a_cell_that_goes_another_way_is_not_run_again_where_a_later_checkpoint_has_its_names(
@@ -430,7 +432,9 @@ async def test_a_cell_that_goes_another_way_is_not_run_again_where_a_later_check
 ) -> None:
     desk = Desk()
     async with begin(journal, desk, workspace=places()) as rt:
-        await cells(rt, "a = 1", "import os\nb = desk.next() if id(object()) else 0\nt = (n for n in range(3))", "c = b")
+        await cells(
+            rt, "a = 1", "import os\nb = desk.next() if id(object()) else 0\nt = (n for n in range(3))", "c = b"
+        )
     assert journal.checkpoints("s1")[-1].missing
     _make_diverge(journal, 2)
     async with resume(journal, desk) as rt:
@@ -497,7 +501,3 @@ async def test_without_a_place_for_the_key_sessions_run_and_resume(
     assert list(journal.checkpoints("s1")) == []
     async with resume(journal, progress=said.append) as rt:
         assert len(how(rt).cells) == 9
-
-
-def test_types_are_used() -> None:
-    assert CellRow and Row and Sequence and run

@@ -6,8 +6,8 @@ from toolwright.journal.life import Divergence
 from toolwright.journal.memory import MemoryJournal
 from toolwright.journal.offline import Repeated, repeat
 from toolwright.journal.places import workspace_of
-from toolwright.journal.rollback import RolledBack
 from toolwright.journal.restored import Restored
+from toolwright.journal.rollback import RolledBack
 from toolwright.journal.rows import (
     Blobs,
     CellRow,

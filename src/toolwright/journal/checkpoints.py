@@ -120,7 +120,7 @@ class Checkpoints:
     # using
 
     def tail(self, story: Story) -> Story:
-        """The same story, told from its newest checkpoint on that is complete and good; all of it where there is none."""
+        """The same story, told from its newest checkpoint that is complete and good; all of it where there is none."""
         return next(self._usable(story, complete=True), story)
 
     def rescue(self, story: Story, cell: int) -> Iterator[Story]:

@@ -260,7 +260,7 @@ class Continuity:
             await self._settle(self._unsettled)
 
     async def _bring_back(self, story: Story) -> Story:
-        """A guest with the state of this story, from a checkpoint of it where one can be used. Gives what was repeated."""
+        """A guest with the state of this story, from a checkpoint where one can be used. Gives what was repeated."""
         checkpoints = self.session.checkpoints
         tail = story if story.start is not None else checkpoints.tail(story)
         while True:
@@ -312,7 +312,7 @@ class Continuity:
             await self._drop_scratch()
 
     async def _take_up(self, interpreter: Interpreter, start: Start, upto: float) -> None:
-        """Begin with a checkpoint, and what was told between it and the next cell, which begins after delivery `upto`."""
+        """Begin with a checkpoint, and what was told between it and the next cell: up to delivery `upto`."""
         try:
             await interpreter.load(start.content)
         except GuestError as error:

@@ -8,21 +8,21 @@ out. It does not know where answers come from.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from toolwright.doors import About, Answer, Call
+from toolwright.journal.asked import Asked
 from toolwright.journal.keys import key_of
 from toolwright.journal.rows import CellRow, Row, Status
 from toolwright.journal.words import shown
 from toolwright.journal.writer import Writer
-from toolwright_guest.wire import NOTHING, Packed, WireError
-
-_BEGINNINGS = frozenset("0123456789!")  # of a guest's paths: what the host writes down itself has other names
+from toolwright_guest.wire import NOTHING, Packed
 
 
 class Clock:
@@ -54,7 +54,8 @@ class Life:
     """`recorded` are the rows of all that is to be run again; those that were delivered are told again in that order.
 
     `strict` holds the cells that came to their end: they ask for nothing but what is recorded, or was under way then.
-    `left` are rows of cells that were ended from outside, whose calls an older task may make once more.
+    `left` are rows of cells that were ended from outside, whose calls an older task may make once more. `taken` are
+    paths that no call of this guest has.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Life:
         delivered: int = 0,
         strict: dict[int, frozenset[str]] | None = None,
         left: Iterable[Row] = (),
+        taken: Iterable[str] = (),
     ) -> None:
         self.writer = writer
         self.clock = clock
@@ -78,12 +80,12 @@ class Life:
         self.under_way: dict[int, Call] = {}
         self.callbacks: set[Future[Answer]] = set()  # by host code on its own, for no call
         self.last_asked = ""
-        self.cell = 0  # the last one that began
+        self.cell = self._before = 0  # the last one that began, and the one before it
         self.invoke_again: Callable[[Row], None] = lambda row: None
         self.adopted: Callable[[Row], None] = lambda row: None  # is told of what `adopt` took over
         self.restore: Callable[[str], Awaitable[None]] | None = None  # puts the guest's files back to a tree
         self.abouts: dict[int, About] = {}  # of the calls under way
-        self._asked: set[str] = set()
+        self._asked = Asked(delivered, taken)
         self._delivered = delivered
         self._loop = asyncio.get_running_loop()
         self._turns: dict[str, asyncio.Future[None]] = {}
@@ -128,7 +130,8 @@ class Life:
 
         What the guest was told after the end of one that is run again waits for that end.
         """
-        self.cell = self._running = cell.number
+        self._before, self.cell, self._running = self.cell, cell.number, cell.number
+        self._asked.begin(cell.number)
         self._beginning = True
         self._live.clear()
         # in the next turn of the loop the code is sent, and in the one after it this is called
@@ -167,16 +170,22 @@ class Life:
 
     # asking
 
-    def ask(self, call: Call, about: About) -> None:
-        """The guest asks. A path is asked once."""
-        if call.path[:1] not in _BEGINNINGS or call.path in self._asked:
-            raise WireError("a call without a path of its own")
-        self._asked.add(call.path)
+    def ask(self, call: Call, about: About) -> Call:
+        """The guest asks. A path is asked once, and what is asked while a cell runs is that cell's.
+
+        But for what a callback asks that host code made on its own: it may have been made in the cell before.
+        """
+        alone = call.path.startswith("!")
+        recorded = call.path in self.host_rows or (alone and _callback(call.path) in self.guest_rows)
+        self._asked.add(call.path, self._delivered, recorded=recorded)
+        if call.cell != self.cell and not (alone and call.cell == self._before):
+            call = replace(call, cell=self.cell)  # the code of this cell is on its way to the guest, or the guest lies
         self.under_way[call.id] = call
         self.abouts[call.id] = about
         self.last_asked = call.path
         if not self.live:
             self._loop.call_soon(self.pump)
+        return call
 
     def leave(self, call: Call) -> None:
         """It is under way no longer."""
@@ -184,7 +193,7 @@ class Life:
         self.abouts.pop(call.id, None)
 
     def asked(self, path: str) -> bool:
-        return path in self._asked
+        return self._asked.has(path)
 
     def misfit(self, call: Call, title: str) -> Divergence | None:
         """Why this call is not the one that was recorded in its place."""
@@ -248,7 +257,7 @@ class Life:
         """Give the next recorded delivery its turn, if the guest has come that far. One at a time: none overtakes."""
         while self._prefix and not self._handing and self._is_next(row := self._prefix[0]):
             if row.door == "guest":
-                if row.after and row.after not in self._asked:
+                if row.after and not self._asked.has(row.after):
                     return
                 self._prefix.popleft()
                 self.invoke_again(row)
@@ -288,6 +297,11 @@ class Life:
         while self.back:
             back.append(self.back.popleft())
         return tuple(back)
+
+
+def _callback(path: str) -> str:
+    """The path of the callback that a call with such a path comes from."""
+    return "!" + "".join(itertools.takewhile(str.isdecimal, path[1:]))
 
 
 def _is_same(row: Row, call: Call) -> bool:

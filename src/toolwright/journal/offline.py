@@ -18,7 +18,7 @@ from toolwright.journal.story import Story
 from toolwright.journal.trees import Trees
 from toolwright.journal.words import shown
 from toolwright.sandboxes import GUEST_UID, Interpreter, Limits, Opening, Sandbox, Workspace
-from toolwright_guest.wire import NOTHING
+from toolwright_guest.wire import NOTHING, Packed
 
 T = TypeVar("T")
 
@@ -64,6 +64,9 @@ class Nothing(Wrapper):
             asked = shown(self.about(call).title, call)
             self._life.diverge(Divergence(cell=call.cell, line=call.line, recorded="no call there", asked=asked))
         return await asyncio.get_running_loop().create_future()  # under way then, and never answered
+
+    def value(self, packed: Packed) -> object:
+        return None  # compared as it came: there is nothing behind its handles
 
     def drop(self, handle: int, count: int) -> None:
         return None

@@ -48,7 +48,7 @@ class Replayed(Wrapper):
     async def call(self, call: Call) -> Answer:
         life = self._life
         about = self.inner.about(call)
-        life.ask(call, about)
+        call = life.ask(call, about)
         try:
             if life.recalls:
                 life.adopt(call)

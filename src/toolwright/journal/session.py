@@ -112,12 +112,14 @@ class SessionJournal:
     def next_life(self, inner: Host, story: Story, cells: Sequence[CellRow]) -> Host:
         """The doors of a guest that runs these cells again and then goes on."""
         self.seed = story.seed_after
+        recorded = story.recorded(cells)
         self.life = life = Life(
             self.writer,
             self._clock,
-            recorded=story.recorded(cells),
+            recorded=recorded,
             delivered=story.delivered,
             left=story.left_of(cells),
+            taken=story.taken(recorded),
             strict={c.number: frozenset(c.pending) for c in cells if c.status != "running"},
         )
         return Replayed(self.guarded(inner, life), life, lambda now: self._begin_again(now, story), story)

@@ -1,4 +1,4 @@
-"""`Start`: a checkpoint as a place to begin from, with what the host must know of the cells before it without reading them.
+"""`Start`: a checkpoint as a place to begin from, with what the host must know of the cells before it.
 
 As bytes it is a line of JSON, and then what the guest pickled, which nobody but a guest reads.
 """

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from toolwright.doors import Call, Made, Origin
+from toolwright.errors import JournalFailed
 from toolwright.journal.rows import CellRow, Checkpoint, Facts, Reading, Row
 from toolwright.journal.starts import Start
 from toolwright_guest.wire import Packed, type_of
@@ -21,11 +22,9 @@ NAMES = "names"  # the verb of a row that holds names which were bound after the
 
 
 class Story:
-    """Everything up to and with cell `upto`, or all there is. With a `start`, only what comes after it, and its cell."""
+    """Everything up to and with cell `upto`, or all there is. With a `start`, only its cell and what comes after it."""
 
-    def __init__(
-        self, journal: Reading, session: str, upto: int | None = None, start: Start | None = None
-    ) -> None:
+    def __init__(self, journal: Reading, session: str, upto: int | None = None, start: Start | None = None) -> None:
         self.facts = journal.facts(session)
         self.start = start
         self._journal = journal
@@ -126,10 +125,10 @@ class Story:
     def rows_of(self, cells: Sequence[CellRow]) -> list[Row]:
         """The rows of calls that these cells made."""
         numbers = {c.number for c in cells}
-        return [r for r in self._rows.values() if r.cell in numbers and r.door in ("host", "guest") and r.verb != NAMES]
+        return [r for r in self._rows.values() if r.cell in numbers and r.door in ("host", "guest") and not _is_names(r)]
 
     def recorded(self, cells: Sequence[CellRow]) -> list[Row]:
-        """What is to be told again while these cells run again; also what was told between the start and the first."""
+        """What is to be told while these cells run again; also what was told between the start and the first."""
         rows = self.rows_of(cells)
         if self.start is None:
             return rows
@@ -139,12 +138,18 @@ class Story:
 
     @cached_property
     def between(self) -> list[Row]:
-        """The rows of calls that were made after the start and before the next cell: by functions that the host called."""
+        """The rows of calls between the start and the next cell: into the guest, and those that these made."""
         start = self.start
         if start is None or not start.complete:  # else they are of tasks that are not there any more
             return []
         rows = (r for r in self._rows.values() if r.cell == start.cell and r.door in ("host", "guest"))
-        return [r for r in rows if r.verb != NAMES and (r.delivered is None or r.delivered > start.delivered)]
+        return [r for r in rows if not _is_names(r) and (r.delivered is None or r.delivered > start.delivered)]
+
+    def taken(self, recorded: Sequence[Row]) -> set[str]:
+        """The paths of calls that were made before a start, in its cell: they are told no more, nor made again."""
+        if self.start is None:
+            return set()
+        return {r.path for r in self._rows.values() if r.cell == self.start.cell} - {r.path for r in recorded}
 
     def left_of(self, cells: Sequence[CellRow]) -> list[Row]:
         """The rows of calls that tasks of these cells made while a cell ran that was ended from outside."""
@@ -166,7 +171,7 @@ class Story:
     @cached_property
     def _later_names(self) -> list[tuple[Packed, tuple[str, ...]]]:
         known = frozenset[str]() if self.start is None else frozenset(self.start.names)
-        rows = [(r.value, tuple(r.name.split(","))) for r in self._rows.values() if r.verb == NAMES and r.value]
+        rows = [(r.value, tuple(r.name.split(","))) for r in self._rows.values() if _is_names(r) and r.value]
         return [(value, only) for value, only in rows if not known.issuperset(only)]
 
     @property
@@ -212,7 +217,7 @@ class Story:
     def beginnings(self) -> frozenset[int]:
         """The numbers of what no call made: the guest began with it, or was given it as a new name."""
         first = {made.number for made in self.first.made} if self.start is None else self.start.began
-        return frozenset(first) | {m.number for r in self._rows.values() if r.verb == NAMES for m in r.made}
+        return frozenset(first) | {m.number for r in self._rows.values() if _is_names(r) for m in r.made}
 
     def origin(self, handle: int) -> Origin | None:
         if handle in self.beginnings:
@@ -228,12 +233,16 @@ class Story:
                 )
         return None
 
-
     @cached_property
     def _ever(self) -> Sequence[Row]:
-        """All rows, also those before the start, which are read when they are asked for. The others are as they were."""
+        """All rows; those before the start are read when they are asked for, the others are as they were."""
         before = [] if self.start is None else [r for r in self.since(None).rows if r.cell < self._begins]
         return [*before, *self._rows.values()]
+
+
+def _is_names(row: Row) -> bool:
+    """By its path too: a guest says any verb, and has no such path."""
+    return row.verb == NAMES and row.path.startswith(f"{NAMES}#")
 
 
 def _in_state(cell: CellRow) -> bool:
@@ -273,6 +282,8 @@ def _chain(journal: Reading, facts: Facts, upto: int | None) -> list[tuple[Facts
     chain: list[tuple[Facts, int | None]] = [(facts, None)]
     while chain[0][0].parent:
         young = chain[0][0]
+        if any(facts.id == young.parent for facts, _ in chain):
+            raise JournalFailed(f"session {young.parent!r} is a fork of itself; the journal is damaged")
         chain.insert(0, (journal.facts(young.parent), young.parent_cell))
     last = upto
     for i in range(len(chain) - 1, -1, -1):  # a grandparent counts no further than the fork of its child

@@ -81,7 +81,7 @@ class Calls:
         """Begin a call whose arguments take about `size` bytes."""
         if call.id in self._tasks:
             raise WireError("a call with the number of another")
-        refused = self._refused(size) if call.verb != SLEEP else self._refused_sleep()
+        refused = self._refused(size) if call.verb != SLEEP else self._refused_sleep(size)
         if refused is not None:
             call, size = replace(call, arguments=NOTHING, refused=CallLimit(refused)), 0
         title = self._host.about(call).title
@@ -118,17 +118,20 @@ class Calls:
             self._kill(CallLimit(f"the cell made more than host_calls={self._limits.host_calls}. {exits.GONE}"))
         if over > 0:
             return f"the cell made more than host_calls={self._limits.host_calls}; ask for more at a time"
-        if self._bytes and self._bytes + size > IN_FLIGHT_BYTES:
+        if self._is_too_much(size):
             return "the arguments of the calls under way are too large together; await some first"
         if len(self._tasks) >= IN_FLIGHT:
             return f"more than {IN_FLIGHT} host calls are under way at once; await some first"
         return None
 
-    def _refused_sleep(self) -> str | None:
+    def _is_too_much(self, size: int) -> bool:
+        return self._bytes > 0 and self._bytes + size > IN_FLIGHT_BYTES
+
+    def _refused_sleep(self, size: int) -> str | None:
         self._sleeps += 1
         if self._sleeps > SLEEPS + LENIENCE:
             self._kill(CallLimit(f"the cell slept more than {SLEEPS} times. {exits.GONE}"))
-        if self._sleeps > SLEEPS or len(self._tasks) >= 2 * IN_FLIGHT:
+        if self._sleeps > SLEEPS or len(self._tasks) >= 2 * IN_FLIGHT or self._is_too_much(size):
             return f"a cell sleeps at most {SLEEPS} times; sleep longer, or await what you wait for"
         return None
 

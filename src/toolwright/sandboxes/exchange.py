@@ -9,7 +9,7 @@ from toolwright.errors import GuestError, TimeLimit, UsageError
 from toolwright.sandboxes import exits
 from toolwright.sandboxes.base import Saved
 from toolwright.sandboxes.calls import Kill, Send
-from toolwright_guest.wire import WireError
+from toolwright_guest.wire import WireError, type_of
 
 MISSING, WORDS = 1000, 1000
 
@@ -23,7 +23,7 @@ class Exchange:
         self._kill = kill
         self._asked = ""
         self._answer: asyncio.Future[tuple[Any, list[Any]] | None] | None = None
-        self._gone = False
+        self.gone = False
 
     async def save(self) -> Saved | None:
         answer = await self._ask("p", [])
@@ -42,7 +42,7 @@ class Exchange:
     async def _ask(self, kind: str, blobs: list[Any]) -> tuple[Any, list[Any]] | None:
         if self._asked:
             raise UsageError("the guest's state is being asked for; await that first")
-        if self._gone:
+        if self.gone:
             return None
         loop = asyncio.get_running_loop()
         self._asked, self._answer = kind, loop.create_future()
@@ -59,7 +59,7 @@ class Exchange:
         kind, told = message
         if kind != self._asked or self._answer is None or self._answer.done():
             return False
-        if kind == "p" and not (type(told) is list and len(told) <= MISSING and all(map(_is_word, told))):
+        if kind == "p" and not (type_of(told) is list and len(told) <= MISSING and all(map(_is_word, told))):
             raise WireError("a state without its words")
         if kind == "l" and not _is_word(told, 1 << 16):
             raise WireError("an answer that is none")
@@ -70,7 +70,7 @@ class Exchange:
 
     def stop(self) -> None:
         """The guest is gone or about to go."""
-        self._gone = True
+        self.gone = True
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(None)
 

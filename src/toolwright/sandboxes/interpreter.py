@@ -192,7 +192,10 @@ class ProcessInterpreter:
         self._gauge.begin_anew()
 
     async def save(self) -> Saved | None:
-        return await self._state.save()
+        saved = await self._state.save()
+        if self._state.gone:
+            await self._wait_for_exit()
+        return saved
 
     async def load(self, content: bytes) -> None:
         await self._state.load(content)

@@ -6,8 +6,7 @@ To the runtime it is the end of all writing; with the objects of the desk dead a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from toolwright.errors import JournalFailed
 from toolwright.journal import CellRow, Change, Checkpoint, Claim, Facts, Journal, Row
@@ -18,9 +17,8 @@ T = TypeVar("T")
 class Mortal:
     """A `Journal` that lives for a number of writes. `points` counts moments: before and after each write are two."""
 
-    def __init__(self, inner: Journal, path: Path | None = None) -> None:
+    def __init__(self, inner: Journal) -> None:
         self._inner = inner
-        self.path = path
         self.points = 0
         self.die_at: int | None = None
         self.dead = False
@@ -80,6 +78,3 @@ class Mortal:
 
     def close(self) -> None:
         """The one inside outlives many of these."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)

@@ -13,9 +13,9 @@ from typing import Any
 
 from tests.journal.crash.desk import Desk, Effect, Effects
 from tests.journal.crash.scenarios import Scenario
+
 from toolwright import Limits, Runtime
 from toolwright.journal import Journal, Row
-from toolwright.sandboxes import Sandbox
 
 SESSION = "s1"
 LIMITS = Limits(wall_s=60, cpu_s=60)
@@ -30,21 +30,37 @@ class Ending:
     files: dict[str, bytes]
 
 
-async def live(journal: Journal, desk: Desk, cells: Sequence[str], workspace: Path, sandbox: Sandbox | None) -> None:
+async def live(journal: Journal, desk: Desk, scenario: Scenario, workspace: Path) -> None:
     """Runs to the end of the last cell, or until the journal fails."""
-    options: dict[str, Any] = {"workspace": workspace, "limits": LIMITS, "sandbox": sandbox or "auto"}
-    if SESSION in journal.sessions():
-        rt = Runtime.resume(SESSION, store=journal, scope={"desk": desk}, **options)
-    else:
-        rt = Runtime({"desk": desk}, store=journal, session=SESSION, **options)
+    options: dict[str, Any] = {"workspace": workspace, "limits": LIMITS, "store": journal}
+    known = SESSION in journal.sessions()
+    doubts = in_doubt(journal) if known else Counter[str]()
+    rt = (
+        Runtime.resume(SESSION, scope={"desk": desk}, **options)
+        if known
+        else Runtime({"desk": desk}, session=SESSION, **options)
+    )
     async with rt:
-        assert rt.restored is None or rt.restored.diverged is None, rt.restored
-        assert rt.restored is None or not rt.restored.notes, rt.restored
+        if rt.restored is not None:
+            assert rt.restored.diverged is None, rt.restored
+            assert not rt.restored.notes, rt.restored
         begun = len(journal.cells(SESSION))
         if begun:
             await rt.outcome()
-        for code in cells[begun:]:
+        for code in scenario.cells[begun:]:
             await rt.execute(code)
+    told = Counter(text.partition("(")[0] for text in desk.told)
+    assert told <= doubts, f"told that the outcome is unknown of {told}, and in doubt were {doubts}"
+
+
+def in_doubt(journal: Journal) -> Counter[str]:
+    """The calls that had begun and not ended when a life did, by title; also those whose doubt was told since."""
+    rows = [row for row in journal.rows(SESSION) if row.door == "host" and not row.reads]
+    return Counter(r.title for r in rows if r.status == "started" or (r.status == "failed" and _is_doubt(r)))
+
+
+def _is_doubt(row: Row) -> bool:
+    return row.value is not None and "OutcomeUnknown" in repr(row.value.tree)
 
 
 def ending(journal: Journal, workspace: Path, scenario: Scenario) -> Ending:
@@ -56,30 +72,20 @@ def ending(journal: Journal, workspace: Path, scenario: Scenario) -> Ending:
     return Ending(cells=cells, value=value, files=files if scenario.compare_files else {})
 
 
-def in_doubt(journal: Journal) -> set[str]:
-    """The calls that had begun and not ended, by title, when a life ended."""
-    if SESSION not in journal.sessions():
-        return set()
-    return {row.title for row in journal.rows(SESSION) if is_in_doubt(row)}
-
-
-def is_in_doubt(row: Row) -> bool:
-    return row.door == "host" and row.status == "started" and not row.reads
-
-
 def check_effects(effects: Effects, wanted: Sequence[Effect], free: frozenset[str]) -> None:
     """Each effect of the unbroken run once; an idempotent one at least once, always under one key.
 
     Those that `free` names may be missing, or be others; not twice.
     """
-    found = Counter(e.what for e in effects.read())
-    names = {e.what: e for e in [*wanted, *effects.read()]}
-    for what, count in found.items():
-        assert count == 1 or names[what].idempotent, f"{what} happened {count} times"
+    happened = effects.read()
+    found = Counter(e.what for e in happened)
+    twice = {e.what for e in happened if found[e.what] > 1 and not e.idempotent}
+    assert not twice, f"happened more than once: {twice}"
     missing = {e.what for e in wanted if e.name not in free} - set(found)
     assert not missing, f"never happened: {missing}"
+    others = {e.what for e in happened if e.name not in free} - {e.what for e in wanted}
+    assert not others, f"happened, and does not without a death: {others}"
     keys: dict[str, set[str]] = {}
-    for effect in effects.read():
-        if effect.idempotent:
-            keys.setdefault(effect.what, set()).add(effect.key)
-    assert all(len(of_one) == 1 for of_one in keys.values()), keys
+    for effect in happened:
+        keys.setdefault(effect.what, set()).add(effect.key)
+    assert all(len(of_one) == 1 for of_one in keys.values()), f"under more than one key: {keys}"
