@@ -278,7 +278,7 @@ class Continuity:
             cells=tuple(c.number for c in story.state),
             diverged=diverged,
             lost=tuple(lost),
-            notes=(*notes, *self.restored_notes),
+            notes=(*self.session.changed, *notes, *self.restored_notes),
             checkpoint=0 if story.start is None else story.start.cell,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from toolwright.doors import About, Answer, Beginning, Call, Guest, Host, Lineage, Operation, Wrapper
@@ -13,10 +13,11 @@ from toolwright.journal.comparing import divergence, printed_otherwise
 from toolwright.journal.life import Clock, Divergence, Life
 from toolwright.journal.replayed import Replayed
 from toolwright.journal.rows import CellRow, Journal
+from toolwright.journal.session import changed
 from toolwright.journal.snapshots import Snapshots
 from toolwright.journal.story import Story
 from toolwright.journal.trees import Trees
-from toolwright.journal.words import shown
+from toolwright.journal.words import counted, shown
 from toolwright.sandboxes import GUEST_UID, Interpreter, Limits, Opening, Sandbox, Workspace
 from toolwright_guest.wire import NOTHING, Packed
 
@@ -31,6 +32,7 @@ class Repeated:
     cells: int
     calls: int
     difference: Divergence | None = None
+    changed: tuple[str, ...] = ()  # what the session was recorded with and does not find here
 
     @property
     def same(self) -> bool:
@@ -38,8 +40,9 @@ class Repeated:
 
     def __str__(self) -> str:
         if self.difference is not None:
-            return f"different: {self.difference}"
-        return f"same: {self.cells} cells, {self.calls} calls"
+            because = f" ({'; '.join(self.changed)})" if self.changed else ""
+            return f"different: {self.difference}{because}"
+        return f"same: {counted(self.cells, 'cell')}, {counted(self.calls, 'call')}"
 
 
 class Nothing(Wrapper):
@@ -97,7 +100,8 @@ async def repeat(
         interpreter = await sandbox.open(opening)
         repeating = _Repeating(story, life, interpreter, opening, trees)
         try:
-            return await repeating.run(cells, on_cell)
+            found = await repeating.run(cells, on_cell)
+            return replace(found, changed=changed(story.facts.pins, await sandbox.pins()))
         finally:
             await interpreter.close()
     finally:

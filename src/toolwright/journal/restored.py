@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import ast
+import symtable
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolwright.journal.life import Divergence
 from toolwright.journal.rows import CellRow
+from toolwright.journal.words import counted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,7 +25,7 @@ class Restored:
     def __str__(self) -> str:
         if self.diverged is None:
             after = f", after the checkpoint of cell {self.checkpoint}" if self.checkpoint else ""
-            return f"ran {len(self.cells)} cells again{after}"
+            return f"ran {counted(len(self.cells), 'cell')} again{after}"
         names = ", ".join(self.lost) or "none"
         return f"a cell that was run again went another way ({self.diverged}). Names lost: {names}"
 
@@ -33,12 +35,8 @@ def names_in(cells: Sequence[CellRow]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for cell in cells:
         try:
-            tree = ast.parse(cell.code)
+            table = symtable.symtable(textwrap.dedent(cell.code), "<cell>", "exec")
         except SyntaxError:
-            continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                found[node.id] = None
-            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                found[node.name] = None
+            continue  # it gave nothing a name
+        found |= {one.get_name(): None for one in table.get_symbols() if one.is_assigned() or one.is_imported()}
     return tuple(found)

@@ -15,6 +15,7 @@ from toolwright.journal.rows import CellRow, Row
 from toolwright.journal.snapshots import Snapshots
 from toolwright.journal.story import Story
 from toolwright.journal.trees import FileChange
+from toolwright.journal.words import counted
 from toolwright.journal.writer import Writer
 
 ROLLBACK = "rollback"  # the verb of the row that says how far one is
@@ -30,9 +31,8 @@ class RolledBack:
     files: tuple[FileChange, ...] = ()
 
     def __str__(self) -> str:
-        count = (
-            f"{len(self.cells)} cells rolled back, {len(self.undone)} calls undone, {len(self.files)} files restored"
-        )
+        cells, calls, files = len(self.cells), len(self.undone), len(self.files)
+        count = f"{counted(cells, 'cell')} rolled back, {counted(calls, 'call')} undone, {counted(files, 'file')} restored"
         return "\n".join([count, *(f"not undone: {one}" for one in self.left)])
 
 

@@ -57,6 +57,7 @@ class SessionJournal:
         self.snapshots: Snapshots | None = None  # of the guest's files: without them there are no transactions
         self.reversible: Reversible | None = None
         self.last = 0  # the number of the last cell
+        self.changed: tuple[str, ...] = ()  # what the session was recorded with and does not find here
         self._pins = pins
         self._fork = fork
         self._clock = Clock()
@@ -68,6 +69,7 @@ class SessionJournal:
         self.writer = Writer(self.journal, claim)
         story = self.checkpoints.tail(self.story())
         self.last = story.last
+        self.changed = changed(story.facts.pins, self._pins)
         self._clock = Clock(story.clock)
         return story
 
@@ -194,6 +196,11 @@ class SessionJournal:
         assert self.writer is not None
         assert self.life is not None
         self.writer.now(replace(row, status="ended", after=self.life.delivered, error=told_error(error)))
+
+
+def changed(then: dict[str, str], now: dict[str, str]) -> tuple[str, ...]:
+    """What a run depends on besides its code and is not as it was: it may go another way."""
+    return tuple(f"{name} was {was} and is {now[name]}" for name, was in then.items() if now.get(name, was) != was)
 
 
 def check_id(session: str) -> str:

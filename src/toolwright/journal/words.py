@@ -12,6 +12,11 @@ LONGEST = 200
 _NAMED = ("call", "new", "op")
 
 
+def counted(number: int, word: str) -> str:
+    """`1 cell`, `2 cells`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 def shown(title: str, call: Call | Row) -> str:
     """A call for people, with its arguments as far as they are plain and short."""
     return f"{title}{_arguments(call.arguments)}" if call.verb in _NAMED else f"{call.verb} {title}"

@@ -6,6 +6,7 @@ To the runtime it is the end of all writing; with the objects of the desk dead a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from toolwright.errors import JournalFailed
@@ -15,10 +16,14 @@ T = TypeVar("T")
 
 
 class Mortal:
-    """A `Journal` that lives for a number of writes. `points` counts moments: before and after each write are two."""
+    """A `Journal` that lives for a number of writes. `points` counts moments: before and after each write are two.
 
-    def __init__(self, inner: Journal) -> None:
+    `path` is where a session's workspace is kept, as with a journal that is a file.
+    """
+
+    def __init__(self, inner: Journal, path: Path | None = None) -> None:
         self._inner = inner
+        self.path = path
         self.points = 0
         self.die_at: int | None = None
         self.dead = False
