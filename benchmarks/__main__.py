@@ -15,7 +15,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import calls, chart, checking, crowd, imports, journal, opening, page, resuming, speed, terminal
+from benchmarks import (
+    calls,
+    chart,
+    checking,
+    checkpoints,
+    crowd,
+    imports,
+    journal,
+    opening,
+    page,
+    resuming,
+    speed,
+    terminal,
+)
 from benchmarks.peers import conductor
 from benchmarks.results import Check, Report, machine, today
 from benchmarks.run import Run
@@ -27,6 +40,7 @@ SUBJECTS: tuple[Callable[[Run], Awaitable[list[Check]]], ...] = (
     calls.measure,
     journal.measure,
     resuming.measure,
+    checkpoints.measure,
     speed.measure,
     imports.measure,
     checking.measure,

@@ -47,13 +47,17 @@ OUTER_EDGES: dict[str, str] = {
     "toolwright_guest/interpreter.py:_flush": "the cell may have put any object in the place of sys.stdout",
     "toolwright_guest/cells.py:told": "an exception whose own formatting raises is still the cell's error",
     "toolwright_guest/cells.py:_text_of": "an exception's __str__ is guest code, and may be hostile",
+    "toolwright_guest/checkpoints.py:_tried": "values are pickled and read by their own code; what it raises is told",
     "toolwright_guest/faults.py:pack": "an exception's __str__ is guest code, and may be hostile",
     "toolwright_guest/world.py:World.serve": "whatever a guest function raises is the answer to the host code",
     "toolwright_guest/world.py:World._reply": "a result that cannot be packed is the guest function's failure",
 }
 
 # What guest code may import beside the standard library, inside a function and where the guest has it: name -> reason.
-GUEST_OPTIONAL = dict.fromkeys(("numpy", "polars", "pyarrow"), "a frame or an array of theirs crosses as bytes")
+GUEST_OPTIONAL: dict[str, str] = {
+    **dict.fromkeys(("numpy", "polars", "pyarrow"), "a frame or an array of theirs crosses as bytes"),
+    "pandas": "its options are part of a session's state",
+}
 
 MODULE_LINES = 499
 FUNCTION_LINES = 60

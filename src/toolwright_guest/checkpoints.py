@@ -13,13 +13,14 @@ import linecache
 import pickle
 import sys
 import warnings
-from collections.abc import Generator, Iterator
-from typing import Any
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, TypeVar
 
-from toolwright_guest import chance, clock, known, pickling, proxies, records, surroundings
+from toolwright_guest import cells, chance, clock, known, pickling, proxies, records, surroundings
 from toolwright_guest.pickling import Buffer, Home, Spent, StatePickler
 from toolwright_guest.wire import type_of
 
+T = TypeVar("T")
 LONGEST_S = 5.0
 MOST_NAMES, REASON = 200, 120
 TRAP = "__toolwright_trap__"
@@ -45,19 +46,18 @@ class Checkpoints:
         missing = [*self._still_running(), *surroundings.missing(self._names)]
         rest = self._rest()
         buffer = Buffer(pickling.LARGEST, clock.machine_seconds() + LONGEST_S)
-        kept, lent = self._own(), self._world.lent.state()
-        try:
-            with self._aside():
-                pickler, lost = self._pickled(buffer, kept, lent)
-                missing += lost
-                rest["files"] = {name: linecache.cache[name] for name in pickler.files if name in linecache.cache}
-                pickler.dump(rest)
-                missing += _not_alike([one for _, one in pickler.memo.copy().values()])
-        except (Spent, MemoryError) as spent:
-            return None, [*missing, f"all names ({spent or 'no memory is left'})"]
-        except Exception as error:  # whatever a value's own code raises while it is pickled
+        with self._aside():
+            found, error = _tried(lambda: self._pickled(buffer, rest))
+        if error is not None:
             return None, [*missing, f"all names ({_reason(error)})"]
-        return buffer.content(), missing
+        return buffer.content(), missing + found
+
+    def _pickled(self, buffer: Buffer, rest: dict[str, Any]) -> list[str]:
+        kept, lent = self._own(), self._world.lent.state()
+        pickler, missing = self._names_pickled(buffer, kept, lent)
+        rest["files"] = {name: linecache.cache[name] for name in pickler.files if name in linecache.cache}
+        pickler.dump(rest)
+        return [*missing, *_not_alike([one for _, one in pickler.memo.copy().values()])]
 
     def _own(self) -> dict[str, Any]:
         """The names that came with no message of the host, or are no longer what came."""
@@ -77,15 +77,19 @@ class Checkpoints:
             "surroundings": surroundings.kept(),
         }
 
-    def _pickled(self, buffer: Buffer, kept: dict[str, Any], lent: Any) -> tuple[StatePickler, list[str]]:
+    def _names_pickled(self, buffer: Buffer, kept: dict[str, Any], lent: Any) -> tuple[StatePickler, list[str]]:
         """All at once, so that what is shared stays so; without what fails alone, where all at once fails."""
-        told = known.told(self._world)
-        try:
-            return self._written(buffer, told, kept, lent, kept), []
-        except (Spent, MemoryError):
-            raise
-        except Exception:  # as above: found out below which value it was
-            buffer.clear()
+        pickler, error = _tried(lambda: self._written(buffer, kept, lent, kept))
+        missing: list[str] = []
+        if error is not None:
+            lent, missing = self._without_unfit(buffer, kept, lent)
+            pickler, error = _tried(lambda: self._written(buffer, kept, lent, kept))
+        if error is not None:  # functions that lead from one to the next, too far
+            pickler = self._written(buffer, kept, lent, {})
+        return pickler, missing
+
+    def _without_unfit(self, buffer: Buffer, kept: dict[str, Any], lent: Any) -> tuple[Any, list[str]]:
+        """Takes the names out that cannot be pickled; gives the others of what is lent, and all of that in words."""
         missing: list[str] = []
         for name in list(kept):
             reason = self._fails(buffer, kept[name])
@@ -98,30 +102,20 @@ class Checkpoints:
         fine = {one: entry for one, entry in held.items() if not self._fails(buffer, entry[0])}
         if len(fine) < len(held):
             missing.append("a function that the host holds")
-        try:
-            return self._written(buffer, told, kept, (number, fine), kept), missing
-        except pickle.PicklingError:  # functions that lead from one to the next, too far
-            buffer.clear()
-            return self._written(buffer, told, kept, (number, fine), {}), missing
+        return (number, fine), missing
 
-    def _written(
-        self, buffer: Buffer, told: Any, kept: dict[str, Any], lent: Any, along: dict[str, Any]
-    ) -> StatePickler:
+    def _written(self, buffer: Buffer, kept: dict[str, Any], lent: Any, along: dict[str, Any]) -> StatePickler:
+        buffer.clear()
         pickler = StatePickler(buffer, self._home(), along)
-        pickler.dump(told)
+        pickler.dump(known.told(self._world))
         pickler.dump((kept, lent))
         return pickler
 
     def _fails(self, buffer: Buffer, value: Any) -> str:
-        try:
-            StatePickler(buffer, self._home()).dump(value)
-        except (Spent, MemoryError):
-            raise
-        except Exception as error:  # as above
-            return _reason(error)
-        finally:
-            buffer.clear()
-        return ""
+        """Why a value cannot be pickled; "" where it can."""
+        buffer.clear()
+        _, error = _tried(lambda: StatePickler(buffer, self._home()).dump(value))
+        return "" if error is None else _reason(error)
 
     def _still_running(self) -> Iterator[str]:
         loop = self._loop
@@ -138,8 +132,12 @@ class Checkpoints:
 
     # reading one
 
-    def load(self, content: bytes) -> None:
-        """Take up the state, in a guest that has run nothing. Raises whatever a broken one makes it raise."""
+    def load(self, content: bytes) -> str:
+        """Take up the state, in a guest that has run nothing. Gives in words why it could not; it is broken then."""
+        _, error = _tried(lambda: self._load(content))
+        return "" if error is None else f"{type(error).__name__}: {_reason(error)}"
+
+    def _load(self, content: bytes) -> None:
         names = self._names
         reader = pickle.Unpickler(io.BytesIO(content))
         with self._aside():
@@ -195,11 +193,16 @@ def _is_host_object(value: Any) -> bool:
     return proxies.grip_of(value) is not None or records.class_id(value) is not None
 
 
-def _reason(error: BaseException) -> str:
+def _tried(work: Callable[[], T]) -> tuple[Any, Exception | None]:
+    """What came of it, or why nothing did."""
     try:
-        text = str(error).removeprefix("Can't pickle ")
-    except Exception:  # its text is the value's own code
-        text = ""
+        return work(), None
+    except Exception as error:  # the code of values runs here, and raises what it likes
+        return None, error
+
+
+def _reason(error: Exception) -> str:
+    text = cells.told(error)["message"].removeprefix("Can't pickle ")
     return " ".join((text or type(error).__name__).split())[:REASON]
 
 

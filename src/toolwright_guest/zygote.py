@@ -34,7 +34,8 @@ forkhooks.watch()
 from toolwright_guest import borrowed, confine, forks, interpreter, kernel, mounts, namespaces  # noqa: E402
 from toolwright_guest.forks import Forks  # noqa: E402
 
-borrowed.load(sys.argv[2])
+if __name__ == "__main__":
+    borrowed.load(sys.argv[2])
 for _name in sorted(os.listdir(_HOME)):
     if _name.endswith(".py") and _name not in ("__init__.py", "zygote.py"):
         importlib.import_module(f"toolwright_guest.{_name[:-3]}")

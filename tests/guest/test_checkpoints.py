@@ -359,13 +359,10 @@ async def test_all_names_that_cannot_be_kept_are_named() -> None:
     assert [one.partition(":")[0] for one in missing] == ["a", "c", "d"]
 
 
-async def test_a_state_that_is_too_large_is_not_kept() -> None:
-    journal = MemoryJournal()
-    async with Runtime(store=journal, session="s1", limits=PATIENT) as rt:
-        (await rt.execute("big = bytes(70 << 20); n = 1")).unwrap()
-    assert list(journal.checkpoints("s1")) == []
-    async with Runtime.resume("s1", store=journal, limits=PATIENT) as rt:
-        assert (await rt.execute("len(big) >> 20, n")).unwrap() == (70, 1)
+async def test_what_is_too_large_is_named() -> None:
+    found, missing = await restored(["big = bytes(70 << 20); n = 1"], "len(big) >> 20, n")
+    assert missing == ("big: more than 64 MB",)
+    assert found == [(70, 1)]
 
 
 async def test_randomness_and_clock_go_on_where_they_were() -> None:

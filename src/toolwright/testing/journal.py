@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from toolwright.doors import Made
 from toolwright.errors import Fenced, NoSession, ToolwrightError, UsageError
-from toolwright.journal import CellRow, Change, Checkpoint, Claim, Journal
+from toolwright.journal import CellRow, Change, Checkpoint, Claim, Dropped, Journal
 from toolwright.testing.lasting import LASTING, Reopen
 from toolwright.testing.samples import LONE, VALUES, expect, expect_refused, facts, row
 from toolwright_guest.wire import Packed
@@ -144,6 +144,27 @@ def a_change_replaces(journal: Journal) -> None:
     expect(list(journal.checkpoints(id)), [Checkpoint(cell=1, digest="new", signature="new")])
     journal.write(journal.claim(id), row(2, "z"), row(0, "d"))
     expect(list(journal.rows(id)), [row(2, "z"), *wanted[1:], row(0, "d")])
+
+
+def a_checkpoint_goes_with_its_blob(journal: Journal) -> None:
+    """a checkpoint is kept with its content, and `Dropped` removes both; to drop one that is not there does nothing."""
+    id = (claim := journal.create(facts())).session
+    kept = [journal.keep(id, content) for content in (b"one", b"two")]  # to learn their digests
+    points = [
+        Checkpoint(cell=n, digest=digest, signature="s", content=content)
+        for n, digest, content in zip((1, 2), kept, (b"one", b"two"), strict=True)
+    ]
+    journal.write(claim, *points)
+    expect(list(journal.checkpoints(id)), points)
+    expect([journal.blob(digest) for digest in kept], [b"one", b"two"])
+    journal.write(claim, Dropped(cell=1), Dropped(cell=7))
+    journal.write(claim, Dropped(cell=1))
+    expect(list(journal.checkpoints(id)), points[1:])
+    expect(journal.blob(kept[1]), b"two")
+    expect_refused(KeyError, lambda: journal.blob(kept[0]))
+    journal.claim(id)
+    expect_refused(Fenced, lambda: journal.write(claim, Dropped(cell=2)))
+    expect(list(journal.checkpoints(id)), points[1:])
 
 
 def the_last_can_be_asked_for(journal: Journal) -> None:
@@ -316,4 +337,5 @@ PROMISES: tuple[Promise, ...] = (
     forgetting_takes_what_is_its_own,
     what_is_written_is_a_copy,
     threads_may_write,
+    a_checkpoint_goes_with_its_blob,
 )
