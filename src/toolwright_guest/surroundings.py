@@ -36,7 +36,7 @@ def note() -> None:
     """In the zygote, when all is loaded: what is so at the beginning of every session."""
     for name, module in list(sys.modules.items()):
         if type(module) is types.ModuleType and not name.startswith(_OWN):
-            _modules[name] = dict(module.__dict__)
+            _modules[name] = {key: value for key, value in module.__dict__.items() if _is_constant(key, value)}
     _settings.update(_libraries(), environ=dict(os.environ), path=list(sys.path))
 
 
@@ -77,8 +77,7 @@ def _changed_modules(names: dict[str, Any]) -> Iterator[str]:
     for module in _within_reach(names):
         name, before = module.__name__, _modules.get(module.__name__)
         for key, value in list(module.__dict__.items()):
-            new = before is None or before.get(key, before) is not value
-            if new and _is_change(key, value, before) and f"{name}.{key}" not in _SETTLED:
+            if _is_change(key, value, before) and f"{name}.{key}" not in _SETTLED:
                 yield f"{name}.{key}"
 
 
@@ -97,9 +96,13 @@ def _modules_of(names: dict[str, Any]) -> list[tuple[str, types.ModuleType]]:
 
 def _is_change(key: str, value: Any, before: dict[str, Any] | None) -> bool:
     """Whether code of the session put it there. Modules, too, set what they find out late; mostly in private names."""
-    if getattr(value, "__module__", None) == "__main__" and isinstance(value, (type, types.FunctionType)):
+    if isinstance(value, (type, types.FunctionType)) and value.__module__ == "__main__":
         return True
-    return before is not None and key[:1] != "_" and type(value) in _PLAIN and before.get(key, before) != value
+    return before is not None and _is_constant(key, value) and before.get(key, before) != value
+
+
+def _is_constant(key: str, value: Any) -> bool:
+    return key[:1] != "_" and type(value) in _PLAIN
 
 
 def _own_modules() -> Iterator[str]:

@@ -228,10 +228,20 @@ class Story:
                     call=_call(row),
                     title=row.title,
                     alone=sum(m.number > 0 for m in row.made) == 1,
-                    touched=any(r.target == handle and not r.reads for r in self._ever),
+                    touched=self._touched(handle),
                     kept=row.kept,
                 )
         return None
+
+    def _touched(self, handle: int) -> bool:
+        """Whether something that may change it was called on the object, or on what was read from it."""
+        family = {handle}
+        for row in self._ever:
+            if row.target in family:
+                if not row.reads:
+                    return True
+                family |= {m.number for m in row.made if m.number > 0}
+        return False
 
     @cached_property
     def _ever(self) -> Sequence[Row]:
