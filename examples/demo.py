@@ -12,6 +12,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 
+import outlive
 from rich.box import ROUNDED
 from rich.console import Console, Group
 from rich.markup import escape
@@ -225,10 +226,11 @@ async def main(console: Console) -> bool:
             console.record = recorded and step.pictured
             played.append((step, await play(step, rt, console)))
         console.record = recorded
+    outlived = await outlive.play(console, WIDTH)
     console.print()
     console.print(summary(played, first_s, await start_s()))
     escaped = [step.title for step, outcome in played if step.attack and outcome.ok]
-    return first and not escaped
+    return first and outlived and not escaped
 
 
 def keep(console: Console, path: str) -> None:

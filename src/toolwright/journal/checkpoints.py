@@ -71,6 +71,10 @@ class Checkpoints:
     def possible(self) -> bool:
         return self._key is not None
 
+    def begin_anew(self) -> None:
+        """What was known of the cells so far may be otherwise: they are being rolled back."""
+        self._last = None
+
     # making
 
     def changes(self, story: Story, cell: int, delivered: int, saved: Saved) -> list[Change]:

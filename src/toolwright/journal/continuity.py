@@ -119,10 +119,10 @@ class Continuity:
         if row is not None:
             await self._snapshots.restore(row.tree)
             return await self._run(row, on_event)
-        cells = self.session.story().cells
-        if not cells:
+        last = self.session.latest()
+        if last is None:
             raise UsageError(f"session {self.session.id!r} has run no cell yet")
-        return outcome_of(cells[-1], self._host)
+        return outcome_of(last, self._host)
 
     def ran(self) -> list[str]:
         """The code of the cells that make up the state."""
@@ -190,6 +190,7 @@ class Continuity:
     async def rollback(self, to: int, *, yes: bool) -> RolledBack:
         """Undo what the cells after `to` did, and go on as if they had not been."""
         await self._saved()
+        self.session.checkpoints.begin_anew()
         if self._unsettled:
             await self._settle(self._unsettled)
         reversible, writer = self._reversible, self.session.writer

@@ -16,6 +16,7 @@ CELLS = 8  # after so many a cheap one is made, whatever they took
 CHEAP_S = 0.02
 WORTH = 10  # times what one takes: then those cells are worth one
 FIRST_S = 0.2  # the same while nobody knows what one takes
+LONGEST_S = 10.0
 PATIENCE = 4  # doublings of both while the state cannot be kept whole
 
 
@@ -54,10 +55,12 @@ class Saving:
             self._task = None
 
     async def finish(self) -> None:
-        """One for all that ran since the last."""
-        await self.wait()
-        if self._cells:
-            await self._save()
+        """One for all that ran since the last. A guest that takes too long over it is let be: it is about to end."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LONGEST_S):
+                await self.wait()
+                if self._cells:
+                    await self._save()
 
     async def _save(self) -> None:
         session, life, writer = self._session, self._session.life, self._session.writer

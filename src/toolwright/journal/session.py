@@ -86,6 +86,12 @@ class SessionJournal:
             self.writer.now()
         return Story(self.journal, self.id, upto)
 
+    def latest(self) -> CellRow | None:
+        """The last cell, also where it is one of those that a fork began with."""
+        story = self.story()
+        cells = self.journal.cells(self.id, self.last) or story.cells
+        return cells[-1] if cells else None
+
     def _facts(self, names: Packed, made: tuple[Made, ...]) -> Facts:
         return Facts(
             id=self.id,
