@@ -13,7 +13,7 @@ import pytest
 
 from toolwright import Outcome
 from toolwright.errors import CodeError
-from toolwright.sandboxes import Environment, Interpreter, Limits, OnEvent, Opening, ProcessSandbox, Sandbox
+from toolwright.sandboxes import Environment, Interpreter, Limits, OnEvent, Opening, ProcessSandbox, Sandbox, Saved
 from toolwright.testing import check_sandbox
 from toolwright.testing.sandbox import SECRET
 
@@ -45,6 +45,9 @@ class Broken:
     async def open(self, opening: Opening) -> Interpreter:
         return BrokenInterpreter(self, await self.inside.open(self.opening(opening)))
 
+    async def pins(self) -> dict[str, str]:
+        return await self.inside.pins()
+
     async def close(self) -> None:
         await self.inside.close()
 
@@ -62,12 +65,20 @@ class BrokenInterpreter:
     def reason(self) -> Any:
         return getattr(self.inside, "reason", None)
 
-    async def run(self, cell: int, code: str, on_event: OnEvent | None = None) -> Outcome:
+    async def run(
+        self, cell: int, code: str, on_event: OnEvent | None = None, *, at: float = 0.0, seed: bytes = b""
+    ) -> Outcome:
         heard = on_event if self.broken.events else None
-        return self.broken.outcome(await self.inside.run(cell, self.broken.code(code), heard))
+        return self.broken.outcome(await self.inside.run(cell, self.broken.code(code), heard, at=at, seed=seed))
 
     async def reveal(self) -> None:
         await self.inside.reveal()
+
+    async def save(self) -> Saved | None:
+        return await self.inside.save()
+
+    async def load(self, content: bytes) -> None:
+        await self.inside.load(content)
 
     async def close(self) -> None:
         await self.inside.close()

@@ -33,6 +33,7 @@ def replay(
     Exit codes: 0 the same, 1 different, 2 wrong usage, 4 this machine cannot run it.
     """
     from toolwright.errors import PlatformError, ToolwrightError
+    from toolwright.journal import printable
 
     try:
         if not session:
@@ -40,13 +41,13 @@ def replay(
             return
         found = asyncio.run(_replay(session, store, packages, as_json))
     except PlatformError as error:
-        print(f"toolwright: {error}", file=sys.stderr)
+        print(f"toolwright: {printable(str(error))}", file=sys.stderr)
         raise typer.Exit(NOT_ENOUGH) from None
     except ToolwrightError as error:
-        print(f"toolwright: {error}", file=sys.stderr)
+        print(f"toolwright: {printable(str(error))}", file=sys.stderr)
         raise typer.Exit(WRONG) from None
     if as_json:
-        print(json.dumps(asdict(found) | {"same": found.same}, ensure_ascii=False, indent=2))
+        print(json.dumps(asdict(found) | {"same": found.same}, indent=2))
     else:
         print(found)
     if not found.same:
@@ -68,7 +69,7 @@ def _progress(cell: CellRow) -> None:
 
 
 def _list(store: str, as_json: bool) -> None:
-    from toolwright.journal import open_journal
+    from toolwright.journal import open_journal, printable
 
     journal = open_journal(store)
     try:
@@ -79,6 +80,6 @@ def _list(store: str, as_json: bool) -> None:
         print(json.dumps([{"session": one, "cells": cells} for one, cells in found], indent=2))
         return
     for one, cells in found:
-        print(f"{one}  {cells} cell{'' if cells == 1 else 's'}")
+        print(f"{printable(one)}  {cells} cell{'' if cells == 1 else 's'}")
     if not found:
         print(f"no sessions in {store}", file=sys.stderr)

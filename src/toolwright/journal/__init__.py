@@ -29,6 +29,7 @@ from toolwright.journal.sqlite import SqliteJournal
 from toolwright.journal.story import Story
 from toolwright.journal.trees import Trees
 from toolwright.journal.urls import open_journal
+from toolwright.journal.words import printable
 
 __all__ = [
     "Blobs",
@@ -58,6 +59,7 @@ __all__ = [
     "Writing",
     "check_id",
     "open_journal",
+    "printable",
     "read_key",
     "repeat",
     "workspace_of",

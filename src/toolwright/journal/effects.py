@@ -19,7 +19,7 @@ from toolwright.journal.blocks import ENDED, VERBS
 from toolwright.journal.life import Life
 from toolwright.journal.rows import Reading, Row, Status
 from toolwright.journal.story import NAMES, call_of
-from toolwright.journal.words import shown
+from toolwright.journal.words import printable, shown
 from toolwright_guest.wire import NOTHING
 
 PREFIX = "undo "  # before the path of the call, in the path of its undo: no call of a guest is named so
@@ -49,7 +49,7 @@ class Left:
     why: str
 
     def __str__(self) -> str:
-        return f"{self.effect}: {self.why}"
+        return f"{self.effect}: {printable(self.why)}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,18 +75,17 @@ class Undone:
         """For people, a line for each sort; "" where there was nothing to undo."""
         parts: list[str] = []
         if self.failed:
-            parts.append(f"failed: the undo of {self.failed} ({self.why})")
+            parts.append(f"failed: the undo of {self.failed} ({printable(self.why)})")
         for word, found in (("undone", self.undone), ("not tried", self.not_tried), ("not undone", self.left)):
             if found:
-                parts.append(f"{word}: {listed(map(str, found))}")
+                parts.append(f"{word}: {listed(found)}")
         return "\n".join(parts)
 
 
-def listed(lines: Iterable[str]) -> str:
-    """A few of them, and how many more there are."""
-    found = list(lines)
+def listed(found: Sequence[object]) -> str:
+    """A few of them in words, and how many more there are."""
     more = [f"and {len(found) - LISTED} more"] if len(found) > LISTED else []
-    return "; ".join([*found[:LISTED], *more])
+    return "; ".join([*map(str, found[:LISTED]), *more])
 
 
 def is_effect(verb: str, name: str, operation: Operation) -> bool:

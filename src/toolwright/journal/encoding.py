@@ -62,7 +62,7 @@ def reading(session: str) -> Generator[None]:
     """Columns that no journal wrote are told as damage, not as errors of this module."""
     try:
         yield
-    except (ValueError, TypeError, LookupError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise JournalFailed(f"a row of session {session!r} is damaged: {error}") from error
 
 

@@ -20,7 +20,7 @@ from toolwright.doors import About, Answer, Call
 from toolwright.journal.asked import Asked
 from toolwright.journal.keys import key_of
 from toolwright.journal.rows import CellRow, Row, Status
-from toolwright.journal.words import shown
+from toolwright.journal.words import printable, shown
 from toolwright.journal.writer import Writer
 from toolwright_guest.wire import NOTHING, Packed
 
@@ -47,7 +47,7 @@ class Divergence:
 
     def __str__(self) -> str:
         where = f"cell {self.cell}" + (f", line {self.line}" if self.line else "")
-        return f"{where}: recorded {self.recorded}, now {self.asked}"
+        return printable(f"{where}: recorded {self.recorded}, now {self.asked}")
 
 
 class Life:

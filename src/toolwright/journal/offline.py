@@ -93,7 +93,7 @@ async def repeat(
     began = Beginning(names=story.first.names, at=story.first.created, seed=story.first.seed, more=tuple(later))
     doors = Replayed(Nothing(empty, life), life, lambda _: began)
     workspace = await asyncio.to_thread(Workspace.create, None, GUEST_UID)
-    trees = Trees(journal, session)
+    trees = Trees(journal, session, limits)
     life.restore = Snapshots(trees, workspace).restore
     try:
         opening = Opening(host=doors, limits=limits or Limits(), workspace=workspace)

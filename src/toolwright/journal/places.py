@@ -21,4 +21,6 @@ def workspace_of(journal: Journal, session: str) -> Workspace | None:
         place.mkdir(exist_ok=True, mode=0o700)
     except OSError as error:
         raise PlatformError(f"no workspace can be made at {place} ({error.strerror}); give workspace=") from None
+    if place.resolve() != place:  # who wrote the journal's directory would choose what guest code gets
+        raise PlatformError(f"the workspace {place} is a symlink; put a directory in its place, or give workspace=")
     return Workspace.at(place, GUEST_UID)

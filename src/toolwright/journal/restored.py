@@ -36,7 +36,7 @@ def names_in(cells: Sequence[CellRow]) -> tuple[str, ...]:
     for cell in cells:
         try:
             table = symtable.symtable(textwrap.dedent(cell.code), "<cell>", "exec")
-        except SyntaxError:
-            continue  # it gave nothing a name
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # it gave nothing a name, or is nested deeper than Python can read
         found |= {one.get_name(): None for one in table.get_symbols() if one.is_assigned() or one.is_imported()}
     return tuple(found)

@@ -7,12 +7,14 @@ and contents are blobs of the journal. Everything here blocks; call it in a thre
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from toolwright.errors import JournalFailed, UsageError
+from toolwright.errors import JournalFailed, PlatformError, UsageError
 from toolwright.journal.rows import Blobs
-from toolwright.sandboxes import Entry, Limits, Listing, Reading, Workspace, place
+from toolwright.sandboxes import MODE, Entry, Limits, Listing, Reading, Workspace, place
+from toolwright_guest.wire import type_of
 
 EMPTY = "empty"  # the name of a workspace with nothing in it, which no journal has to keep
 
@@ -53,8 +55,14 @@ class Trees:
 
     def restore(self, name: str, workspace: Workspace) -> None:
         """Make the workspace what it was: create, replace and remove."""
-        if name:
-            place(workspace, self._listing(name), self._content, self._known)
+        if not name:
+            return
+        listing = self._listing(name)
+        taken = sum(entry.size for entry in listing.entries)
+        if taken > self._most_bytes:
+            most = f"workspace_mb={self._most_bytes >> 20}"
+            raise PlatformError(f"the files of the session take {taken >> 20} MB, more than {most}; give more")
+        place(workspace, listing, self._content, self._known)
 
     def populate(self, name: str, workspace: Workspace) -> None:
         """The same for a workspace that is empty."""
@@ -104,15 +112,30 @@ def _encoded(listing: Listing) -> bytes:
 
 
 def _decoded(name: str, text: bytes) -> Listing:
+    """Whoever can write to the journal may have made this up: it is taken only where `take` could have made it."""
     try:
         found = json.loads(text)
-        entries = tuple(
-            Entry(path=path, kind=kind, mode=mode, mtime_ns=mtime_ns, size=size, content=content)
-            for path, kind, mode, mtime_ns, size, content in found["entries"]
-        )
-        left = tuple[str, ...](found["left"])
-    except (ValueError, KeyError, TypeError) as error:
+        listing = Listing(entries=tuple(_entry(*row) for row in found["entries"]), left=tuple(map(_text, found["left"])))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise JournalFailed(f"{name} is no tree of a workspace ({type(error).__name__})") from None
-    if any({"", ".", ".."} & set(entry.path.split("/")) for entry in entries):
+    if any({"", ".", ".."} & set(entry.path.split("/")) for entry in listing.entries):
         raise JournalFailed(f"{name} is no tree of a workspace: it leads out of it")
-    return Listing(entries=entries, left=left)
+    return listing
+
+
+def _entry(path: Any, kind: Any, mode: Any, mtime_ns: Any, size: Any, content: Any) -> Entry:
+    numbers = (mode, mtime_ns, size)
+    if kind not in ("file", "dir", "link") or any(type_of(n) is not int or abs(n) >= 1 << 63 for n in numbers):
+        raise ValueError
+    if size < 0 or (kind != "file" and size):
+        raise ValueError
+    return Entry(
+        path=_text(path), kind=kind, mode=mode & MODE, mtime_ns=mtime_ns, size=size, content=_text(content)
+    )
+
+
+def _text(told: Any) -> str:
+    if type_of(told) is not str or "\0" in told:
+        raise ValueError
+    os.fsencode(told)
+    return told

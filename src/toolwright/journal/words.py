@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from toolwright.doors import Call
@@ -9,6 +11,7 @@ from toolwright.journal.rows import Row
 from toolwright_guest.wire import Packed, type_of
 
 LONGEST = 200
+ITEMS = 40  # of all that is in the arguments of a call; more would not be seen
 _NAMED = ("call", "new", "op")
 
 
@@ -19,7 +22,15 @@ def counted(number: int, word: str) -> str:
 
 def shown(title: str, call: Call | Row) -> str:
     """A call for people, with its arguments as far as they are plain and short."""
-    return f"{title}{_arguments(call.arguments)}" if call.verb in _NAMED else f"{call.verb} {title}"
+    text = f"{title}{_arguments(call.arguments)}" if call.verb in _NAMED else f"{call.verb} {title}"
+    return printable(text)
+
+
+def printable(text: str) -> str:
+    """For a terminal: what guest code wrote moves no cursor and turns no line round."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def _arguments(packed: Packed) -> str:
@@ -36,8 +47,8 @@ def _arguments(packed: Packed) -> str:
 
 
 def plain(packed: Packed) -> Any:
-    """A packed value as it would print. What has no plain form stands as the word for it."""
-    return _plain(packed.tree, packed.blobs)
+    """A packed value as it would print, its beginning. What has no plain form stands as the word for it."""
+    return _plain(packed.tree, packed.blobs, iter(range(ITEMS)))
 
 
 class _Word(str):
@@ -45,16 +56,23 @@ class _Word(str):
         return str(self)
 
 
-def _plain(tree: Any, blobs: list[Any]) -> Any:
+def _plain(tree: Any, blobs: list[Any], room: Iterator[int]) -> Any:
+    """`room` has one for each part that is still to be shown."""
+    if next(room, None) is None:
+        return _Word("…")
+    if type_of(tree) is str:
+        return tree[: LONGEST + 1]
     if type_of(tree) is list:
-        return [_plain(item, blobs) for item in tree]
+        return [_plain(item, blobs, room) for item in tree[:ITEMS]]
     if type_of(tree) is not dict or len(tree) != 1:
-        return tree
+        return tree if type_of(tree) is not dict else _Word("{…}")
     ((tag, body),) = tree.items()
     if tag == "t":
-        return tuple(_plain(item, blobs) for item in body)
+        return tuple(_plain(item, blobs, room) for item in body[:ITEMS])
     if tag == "m":
-        return {key: _plain(value, blobs) for key, value in body.items()}
-    if tag in ("b", "B", "S") and body < len(blobs):
+        items = itertools.islice(body.items(), ITEMS)
+        return {key[: LONGEST + 1]: _plain(value, blobs, room) for key, value in items}
+    if tag in ("b", "B", "S") and 0 <= body < len(blobs):
         return _Word(f"<{len(blobs[body])} bytes>")
-    return _Word(f"<object {body}>" if tag == "h" else f"<function {body[2]}>" if tag == "g" else f"<{tag}>")
+    text = f"<object {body}>" if tag == "h" else f"<function {body[2]}>" if tag == "g" else f"<{tag}>"
+    return _Word(text[: LONGEST + 1])

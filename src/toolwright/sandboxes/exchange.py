@@ -12,6 +12,7 @@ from toolwright.sandboxes.calls import Kill, Send
 from toolwright_guest.wire import WireError, type_of
 
 MISSING, WORDS = 1000, 1000
+STATE = 65 << 20  # bytes; a guest that is honest stops before
 
 
 class Exchange:
@@ -65,6 +66,8 @@ class Exchange:
             raise WireError("an answer that is none")
         if len(blobs) > (1 if kind == "p" else 0):
             raise WireError("a state in pieces")
+        if sum(map(len, blobs)) > STATE:
+            raise WireError("a state that is too large")
         self._answer.set_result((told, blobs))
         return True
 

@@ -117,6 +117,8 @@ class _Placing:
 
     def _write(self, fd: int, name: str, entry: Entry) -> None:
         content = memoryview(self._content(entry.content))
+        if len(content) != entry.size:
+            raise PlatformError(f"the workspace cannot be restored: {entry.path!r} has not the size that is told of it")
         passing = f".{secrets.token_hex(12)}"
         file = os.open(passing, CREATE, 0o600, dir_fd=fd)
         try:
