@@ -145,8 +145,9 @@ class Runtime:
         if self._sandbox is None:
             self._sandbox = await self._process_sandbox()
         if self._store is not None:
-            self._journal = open_journal(str(self._store)) if isinstance(self._store, str | Path) else self._store
-            if self._beginning == "resume":
+            known, place = self._beginning == "resume", self._store
+            self._journal = open_journal(str(place), make=not known) if isinstance(place, str | Path) else place
+            if known:
                 self._journal.facts(self.session or "")  # told before anything is made that would be left over
         self._workspace = await asyncio.to_thread(self._find_workspace)
         if self._tree and self._journal is not None:
@@ -163,6 +164,7 @@ class Runtime:
         fork = Fork(parent=parent.facts.id, cell=parent.last) if parent is not None else None
         pins, key = await sandbox.pins(), await asyncio.to_thread(self._checkpoint_key)
         journal = SessionJournal(self._journal, self.session or "", pins=pins, fork=fork, key=key)
+        self._host.secret = journal.secret
         self._course = Continuity(journal, self._host, sandbox, workspace, self.limits, self._progress)
         if parent is not None:
             await self._course.fork(parent)
@@ -303,7 +305,7 @@ async def replay(
 
     Gives `same`, or the first difference: the cell, the line, what is recorded, and what came instead.
     """
-    journal = open_journal(str(store)) if isinstance(store, str | Path) else store
+    journal = open_journal(str(store), make=False) if isinstance(store, str | Path) else store
     host = ScopeHost(Scope())
     chosen = sandbox
     try:

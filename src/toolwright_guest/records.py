@@ -69,7 +69,6 @@ def make_record(world: Any, number: int, about: dict[str, Any]) -> Any:
         "_toolwright_class": number,
         "_toolwright_bases": frozenset((number, *about["ancestors"])),
         "_toolwright_world": world,
-        "_toolwright_bound": about["bound"],
     }
     if about["kind"] == "model":
         namespace |= {"model_dump": _dump, "model_dump_json": _dump_json, "model_copy": _copy, "__iter__": _pairs}
@@ -78,6 +77,7 @@ def make_record(world: Any, number: int, about: dict[str, Any]) -> Any:
     options = {"eq": about["eq"], "order": about["order"], "frozen": about["frozen"], "unsafe_hash": about["hash"]}
     cls = dataclasses.dataclass(cls, init=False, **options)
     cls.__match_args__ = tuple(names)
+    cls._toolwright_bound = about["bound"]  # last: `dataclass` looks for defaults, and would ask the host for each
     return cls
 
 

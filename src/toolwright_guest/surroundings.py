@@ -98,7 +98,10 @@ def _is_change(key: str, value: Any, before: dict[str, Any] | None) -> bool:
     """Whether code of the session put it there. Modules, too, set what they find out late; mostly in private names."""
     if isinstance(value, (type, types.FunctionType)) and value.__module__ == "__main__":
         return True
-    return before is not None and _is_constant(key, value) and before.get(key, before) != value
+    if before is None or not _is_constant(key, value):
+        return False
+    was = before.get(key, before)
+    return was is not value and was != value
 
 
 def _is_constant(key: str, value: Any) -> bool:

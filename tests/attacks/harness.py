@@ -12,6 +12,8 @@ An attack is a file in `cells/`: guest code, opened by a docstring with these fi
     Uses: raw                               (optional; the control begins with `raw.py`: frames of one's own making)
     Scratch: yes                            (optional; until guest code awaits `reveal()`, a scratch covers the
                                             workspace, in which `live.txt` is a canary)
+    Journal: yes                            (optional; the session is journaled; it must be readable afterwards, and
+                                            be resumed, and its repetition must end)
     """
 
 then a line `# control`, a cell whose value must be True, a line `# attack`, and the cell that is judged. Both run in
@@ -59,8 +61,9 @@ from tests.attacks import witnesses
 from tests.attacks.covering import Covering
 from tests.attacks.lures import Books, Canaries, Colour, Note, Places, Refused, Vault, opened, toolbox
 
-from toolwright import Limits, Outcome, Runtime, Scope
+from toolwright import Limits, Outcome, Runtime, Scope, replay
 from toolwright.errors import ToolwrightError
+from toolwright.journal import MemoryJournal
 
 CELLS = Path(__file__).parent / "cells"
 RAW = Path(__file__).parent / "raw.py"
@@ -70,7 +73,7 @@ ANSWER_S = 10.0
 NEIGHBOUR = "(1 + 1, mine == vault.read('mine'), open('diary.txt').read() == mine)"
 NEWCOMER = "(1 + 1, vault.echo('hi'), __import__('json').dumps([1]), sorted(globals().keys() & {'mine', 'loot'}))"
 ESCAPED = "ESCAPED"
-FIELDS = re.compile(r"^(Escape|Control|Limits|Expect|Idle|Uses|Scratch): ", re.MULTILINE)
+FIELDS = re.compile(r"^(Escape|Control|Limits|Expect|Idle|Uses|Scratch|Journal): ", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +88,7 @@ class Attack:
     expect: frozenset[str]
     idle_s: float
     scratch: bool
+    journal: bool
     control: str
     attack: str
 
@@ -119,6 +123,7 @@ def read_attack(path: Path) -> Attack:
         expect=frozenset(re.split(r"\s*\|\s*", found.get("Expect", "any"))),
         idle_s=float(found.get("Idle", 0)),
         scratch="Scratch" in found,
+        journal="Journal" in found,
         control=(RAW.read_text(encoding="utf-8") if found.get("Uses") == "raw" else "") + sections[2].strip() + "\n",
         attack=sections[4].strip() + "\n",
     )
@@ -241,6 +246,7 @@ class Arena:
         places: Places | None = None,
         workspace: Path | None = None,
         covering: Covering | None = None,
+        journal: MemoryJournal | None = None,
     ) -> Runtime:
         names = {
             "vault": vault,
@@ -253,7 +259,7 @@ class Arena:
         }
         scope = Scope(names | ({"reveal": covering.reveal} if covering else {}))
         scope.declare("vault.*", hide=["blueprint", "open_hidden"])
-        return Runtime(scope, sandbox=covering or self.rung, limits=limits, workspace=workspace)
+        return Runtime(scope, sandbox=covering or self.rung, limits=limits, workspace=workspace, store=journal)
 
     async def neighbour(self, *, programs: bool) -> Runtime:
         """The session beside the attack, on the same zygote: it keeps that one alive, and must not notice."""
@@ -312,7 +318,8 @@ class Arena:
         resident = witnesses.reset_peak_mb()
         read: list[bytes] = []
         covering = Covering(self.canaries.live) if attack.scratch else None
-        runtime = await self.runtime(vault, limits, places, covering=covering).__aenter__()
+        journal = MemoryJournal() if attack.journal else None
+        runtime = await self.runtime(vault, limits, places, covering=covering, journal=journal).__aenter__()
         try:
             control = await runtime.execute(attack.control)
             assert control.value is True, f"the control failed: {control.value!r} {control.error}\n{control.stdout}"
@@ -324,6 +331,8 @@ class Arena:
             await runtime.close()
             if covering is not None:
                 await covering.close()
+        if journal is not None:
+            errors += await self._resumed(journal, limits)
         trouble += more + await self._after(neighbour, limits)
         evidence = Evidence(
             outcome=outcome, read_by_host=read, overused=overused, neighbour=trouble, host_errors=errors
@@ -401,6 +410,20 @@ class Arena:
             else:
                 if isinstance(got, bytes):
                     read.append(got[:1_000_000])
+        return errors
+
+    async def _resumed(self, journal: MemoryJournal, limits: Limits) -> list[str]:
+        """What a hostile session wrote down is read, run again and gone on with, whatever comes of its cells."""
+        (session,) = journal.sessions()
+        errors: list[str] = []
+        try:
+            await asyncio.wait_for(replay(session, store=journal, limits=limits), 3 * limits.wall_s + ANSWER_S)
+            runtime = Runtime.resume(session, scope=Scope(), store=journal, limits=limits, progress=lambda line: None)
+            async with asyncio.timeout(6 * limits.wall_s + ANSWER_S):
+                async with runtime:
+                    errors += await self._ask(runtime, "1 + 1", 2)
+        except Exception as error:  # whatever it is, a session that was hostile broke its host
+            errors.append(f"{type(error).__name__}: {error}")
         return errors
 
     async def _after(self, neighbour: Runtime, limits: Limits) -> list[str]:

@@ -38,7 +38,20 @@ def send_text(text, blobs=b""):
 def call(verb, target, name="", tree=None, number=None):
     """The message of a call."""
     given = {"t": []} if tree is None else tree
-    return ["c", next(numbers) if number is None else number, door.cell, verb, target, name, [], given]
+    number = next(numbers) if number is None else number
+    return ["c", number, door.cell, verb, target, name, [], given, *_path(number)]
+
+
+def _path(number):
+    """A path of its own, where the session is journaled; another each time a number is used again."""
+    return [f"{door.cell}.{number}#{next(numbers)}", 1] if door.journaled else []
+
+
+def journaled(verb, target, name="", tree=None, path="", line=1, cell=None):
+    """The message of a call of a journaled session, with a path of one's own making."""
+    message = call(verb, target, name, tree)
+    message[2] = door.cell if cell is None else cell
+    return [*message[:8], path, line]
 
 
 def ask(verb, target, name="", tree=None, *blobs):

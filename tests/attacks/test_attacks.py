@@ -30,7 +30,18 @@ async def arena(request: pytest.FixtureRequest) -> AsyncIterator[Arena]:
 
 @pytest.mark.parametrize("path", attacks(), ids=lambda path: path.stem)
 async def test_an_attack_is_held(path: Path, arena: Arena) -> None:
+    await hold(read_attack(path), arena)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("path", attacks(), ids=lambda path: path.stem)
+async def test_an_attack_by_a_journaled_session_is_held(path: Path, arena: Arena) -> None:
     attack = read_attack(path)
+    if not attack.scratch:
+        await hold(dataclasses.replace(attack, journal=True), arena)
+
+
+async def hold(attack: Attack, arena: Arena) -> None:
     evidence = await arena.run(attack)
     found = escapes(evidence, arena.canaries.texts())
     assert not found, f"{attack.escape}\n" + "\n".join(found) + f"\n{evidence.outcome}"[:3000]

@@ -13,17 +13,17 @@ from toolwright_guest.wire import Packed
 
 
 class HasNoFence(MemoryJournal):
-    def write(self, claim: Claim, *changes: Change) -> None:
+    def write(self, claim: Claim, *changes: Change) -> int:
         try:
-            super().write(claim, *changes)
+            return super().write(claim, *changes)
         except Fenced:
-            super().write(self.claim(claim.session), *changes)
+            return super().write(self.claim(claim.session), *changes)
 
 
 class FencesAfterTheWrite(MemoryJournal):
-    def write(self, claim: Claim, *changes: Change) -> None:
+    def write(self, claim: Claim, *changes: Change) -> int:
         try:
-            super().write(claim, *changes)
+            return super().write(claim, *changes)
         except Fenced:
             if claim.session in self.sessions():
                 super().write(self.claim(claim.session), *changes)
@@ -31,10 +31,9 @@ class FencesAfterTheWrite(MemoryJournal):
 
 
 class WritesOneByOne(MemoryJournal):
-    def write(self, claim: Claim, *changes: Change) -> None:
+    def write(self, claim: Claim, *changes: Change) -> int:
         super().write(claim)
-        for change in changes:
-            super().write(claim, change)
+        return sum(super(WritesOneByOne, self).write(claim, change) for change in changes)
 
 
 class OrdersByTheLastWriting(MemoryJournal):
@@ -42,13 +41,14 @@ class OrdersByTheLastWriting(MemoryJournal):
         super().__init__()
         self._last: dict[tuple[str, int, str], int] = {}
 
-    def write(self, claim: Claim, *changes: Change) -> None:
-        super().write(claim, *changes)
+    def write(self, claim: Claim, *changes: Change) -> int:
+        added = super().write(claim, *changes)
         for change in changes:
             if isinstance(change, Row):
                 key = claim.session, change.cell, change.path
                 self._last.pop(key, None)
                 self._last[key] = 0
+        return added
 
     def rows(self, session: str, first_cell: int = 0) -> Sequence[Row]:
         order = [(cell, path) for id, cell, path in self._last if id == session]
@@ -115,9 +115,10 @@ class KeepsNoCopies(MemoryJournal):
         super().__init__()
         self._given: dict[tuple[str, int, str], Packed] = {}
 
-    def write(self, claim: Claim, *changes: Change) -> None:
-        super().write(claim, *changes)
+    def write(self, claim: Claim, *changes: Change) -> int:
+        added = super().write(claim, *changes)
         self._given |= {(claim.session, c.cell, c.path): c.arguments for c in changes if isinstance(c, Row)}
+        return added
 
     def rows(self, session: str, first_cell: int = 0) -> Sequence[Row]:
         found = super().rows(session, first_cell)
@@ -152,10 +153,10 @@ class ChecksClaimsInMemory(SqliteJournal):
         self._mine[session] = super().claim(session)
         return self._mine[session]
 
-    def write(self, claim: Claim, *changes: Change) -> None:
+    def write(self, claim: Claim, *changes: Change) -> int:
         try:
-            super().write(claim, *changes)
+            return super().write(claim, *changes)
         except Fenced:
             if self._mine.get(claim.session) != claim or claim.session not in self.sessions():
                 raise
-            super().write(super().claim(claim.session), *changes)
+            return super().write(super().claim(claim.session), *changes)

@@ -84,23 +84,29 @@ class TypeChecker:
         """What is wrong with a cell that would run after those `before`, in the order of its lines."""
         if code.lstrip("\n")[:1].isspace():
             code = textwrap.dedent(code)  # as the guest does
+        if len(code) > LONGEST:
+            return ()
         try:
             tree = ast.parse(code)
         except SyntaxError as error:
             return (syntax(error, code),)
         except _UNREADABLE:
             return ()
-        if not tree.body or len(code) > LONGEST:
+        if not tree.body:
             return ()
         async with self._turn:
-            try:
-                async with asyncio.timeout(self._timeout_s):
-                    return await self._check(code, tree, before)
-            except (TimeoutError, PlatformError):
-                await self._lose()
-                return ()
-            except RecursionError:  # a tree deeper than Python can walk
-                return ()
+            for _ in range(2):  # a cell of somebody else's may have ended the process
+                try:
+                    async with asyncio.timeout(self._timeout_s):
+                        return await self._check(code, tree, before)
+                except PlatformError:
+                    await self._lose()
+                except TimeoutError:
+                    await self._lose()
+                    break
+                except RecursionError:  # a tree deeper than Python can walk
+                    break
+            return ()
 
     async def close(self) -> None:
         """Let go of the process behind it."""

@@ -12,6 +12,7 @@ import fcntl
 import importlib.util
 import json
 import os
+import queue
 import resource
 import shutil
 import subprocess
@@ -42,6 +43,7 @@ class Server:
         self._answers: dict[int, Future[Any]] = {}
         self._asked = 0
         self._lock = threading.Lock()
+        self._out: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._settle(site)
         kept = {"HOME": str(self.root), "XDG_CACHE_HOME": str(self.root / "cache"), "TY_MAX_PARALLELISM": "1"}
         self._ty = subprocess.Popen(
@@ -55,7 +57,8 @@ class Server:
         )
         if hasattr(resource, "prlimit"):
             resource.prlimit(self._ty.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
-        threading.Thread(target=self._read, name="toolwright-ty", daemon=True).start()
+        for work in (self._read, self._write):
+            threading.Thread(target=work, name="toolwright-ty", daemon=True).start()
         self._begin()
 
     @property
@@ -127,19 +130,24 @@ class Server:
         """End it at once: it keeps nothing that matters."""
         self._ty.kill()
         self._ty.wait()
+        self._out.put(None)
         shutil.rmtree(self.root, ignore_errors=True)
         self._held.close()
 
     def _send(self, message: dict[str, Any]) -> None:
-        body = json.dumps(message).encode()
+        """At once, in a thread of its own: a process that is lost in a cell reads nothing, and nobody waits for it."""
+        self._out.put(message)
+
+    def _write(self) -> None:
         stream = self._ty.stdin
-        try:
-            with self._lock:
-                if stream is not None:
-                    stream.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-                    stream.flush()
-        except OSError:
-            self._fail()
+        while stream is not None and (message := self._out.get()) is not None:
+            body = json.dumps(message).encode()
+            try:
+                stream.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+                stream.flush()
+            except OSError:
+                self._fail()
+                return
 
     def _read(self) -> None:
         stream = self._ty.stdout

@@ -71,7 +71,7 @@ def _progress(cell: CellRow) -> None:
 def _list(store: str, as_json: bool) -> None:
     from toolwright.journal import open_journal, printable
 
-    journal = open_journal(store)
+    journal = open_journal(store, make=False)
     try:
         found = [(one, len(journal.cells(one))) for one in journal.sessions()]
     finally:

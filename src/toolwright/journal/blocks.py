@@ -5,7 +5,7 @@ A block is known by the prefix of its calls' paths. Knows nothing of how one is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -32,6 +32,11 @@ class Block:
 def lies_in(path: str, prefix: str) -> bool:
     """Whether the call or the block of that path belongs to the block."""
     return path.startswith(prefix) and path[len(prefix) : len(prefix) + 1] in _AFTER and bool(prefix)
+
+
+def prefixes_of(path: str) -> Iterator[str]:
+    """What a block may be called that this path lies in, the outermost first."""
+    return (path[:at] for at, letter in enumerate(path) if letter in _AFTER)
 
 
 class Blocks:
@@ -78,8 +83,7 @@ class Blocks:
 
     def around(self, path: str) -> list[Block]:
         """The blocks that a call lies in, the outermost first."""
-        ends = (at for at, letter in enumerate(path) if letter in _AFTER)
-        found = (self._known.get(path[:end]) for end in ends)
+        found = (self._known.get(prefix) for prefix in prefixes_of(path))
         return [block for block in found if block is not None]
 
     def open(self) -> list[Block]:

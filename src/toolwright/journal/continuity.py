@@ -30,6 +30,7 @@ from toolwright.journal.trees import Trees
 from toolwright.sandboxes import GONE, GUEST_UID, Interpreter, Limits, OnEvent, Opening, Outcome, Sandbox, Workspace
 
 T = TypeVar("T")
+GRACE_S = 2.0  # for what is on its way when a cell that was cut off is over
 QUIET_TRIES = 10  # to take the workspace while no call of host code changes it
 KEPT = "The names are as they were before the cell; what it did outside is done."
 
@@ -142,6 +143,8 @@ class Continuity:
         try:
             run = interpreter.run(row.number, row.code, on_event, at=row.at, seed=self.session.seed)
             outcome = await self._watched(run)
+            if not self._life.live:
+                await self._all_told()
         except _WentAnotherWay as other:
             error = Diverged(f"the cell was cut off, and went another way when it was run again: {other.divergence}")
             self.session.cut(row, error)
@@ -169,6 +172,14 @@ class Continuity:
             outcome = replace(outcome, error=kind(f"{outcome.error} {told}"))
             self.session.amend(row, outcome)
         return outcome
+
+    async def _all_told(self) -> None:
+        """A cell that was cut off is over: it must have asked again for all that it had been told."""
+        await self._life.told(GRACE_S)
+        other = self._life.untold()
+        if other is not None:
+            await self._end_guest()
+            raise _WentAnotherWay(other)
 
     async def _settle(self, cell: int) -> str:
         """Undo the transactions that were open when a cell was ended: they did not come to their end. What to tell."""
@@ -231,7 +242,9 @@ class Continuity:
         return task.result()
 
     async def tree_after(self, cell: int) -> str:
-        """The workspace as it was after a cell: before the next one, or as it is now."""
+        """The workspace as it was after a cell: before the next one, or as it is now; before one that was cut off."""
+        if self._cut_off is not None and cell >= self._cut_off.number:
+            return self._cut_off.tree
         later = next((c for c in self.session.story().cells if c.number > cell), None)
         return later.tree if later is not None else await self._take_tree()
 
@@ -332,7 +345,7 @@ class Continuity:
         outcome = await self._watched(interpreter.run(row.number, row.code, at=row.at, seed=story.seed_of(row)))
         life.end(upto)
         await self._watched(life.told(self._limits.wall_s))
-        found = divergence(row, outcome, life, story.rows_of([row]), upto)
+        found = divergence(row, outcome, life, story.rows_of([row]), upto) or life.untold()
         if found is not None:
             raise _WentAnotherWay(found)
         otherwise = printed_otherwise(row, outcome)

@@ -114,6 +114,12 @@ class Undoer:
             self._life.writer.now()
         return self._journal.rows(self._session, first_cell)
 
+    async def read(self, first_cell: int) -> Sequence[Row]:
+        """The same, in a thread: a guest decides how many there are, and when they are asked for."""
+        if self._life.writer is not None:
+            self._life.writer.now()
+        return await asyncio.to_thread(self._journal.rows, self._session, first_cell)
+
     def effects(self, rows: Sequence[Row], wanted: Callable[[Row], bool]) -> list[Effect]:
         """What is there to undo among these rows, and is not undone yet: the last first."""
         marks = {(row.cell, row.path.removeprefix(PREFIX)): row for row in rows if row.door == "undo"}

@@ -11,11 +11,11 @@ import hashlib
 import json
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, get_args
 
 from toolwright.doors import Made
 from toolwright.errors import JournalFailed, UsageError
-from toolwright.journal.rows import CellRow, Checkpoint, Facts, Row
+from toolwright.journal.rows import CellRow, CellStatus, Checkpoint, DoorName, Facts, Row, Status
 from toolwright_guest.wire import Packed
 
 LARGE_BLOB = 1 << 10
@@ -24,6 +24,11 @@ LARGE_TREE = 8 << 10
 FIELDS = (  # of a row, in the order of `_fields`
     "status door title verb target name key line reads arguments value delivered at after back made kept"
 ).split()
+
+_ROW = (str, str, str, str, int, str, str, int, bool)  # the types of the first of them
+_DOORS = frozenset(get_args(DoorName))
+_STATUSES = frozenset(get_args(Status)) | frozenset(get_args(CellStatus))
+_NUMBER, _COUNT = (int, float), (int,)
 
 Body = str | bytes
 Large = dict[str, bytes]  # what was set aside, by digest
@@ -118,7 +123,11 @@ def _fields(row: Row, arguments: Any, value: Any, kept: Any) -> list[Any]:
 
 def row_of(cell: int, path: str, body: Body, fetch: Fetch) -> Row:
     """The row that `row_body` made this of."""
-    fields: dict[str, Any] = dict(zip(FIELDS, json.loads(body), strict=True))
+    values = json.loads(body)
+    fields: dict[str, Any] = dict(zip(FIELDS, values, strict=True))
+    if tuple(map(type, values[: len(_ROW)])) != _ROW or fields["door"] not in _DOORS or type(path) is not str:
+        raise ValueError("a row of another shape")
+    _require(fields, at=_NUMBER, delivered=(int, type(None)), after=(str,))
     if type(body) is str:
         fields["arguments"] = Packed(fields["arguments"], [])
         fields["value"] = fields["value"] and Packed(fields["value"][0], [])
@@ -160,6 +169,10 @@ def cell_of(number: int, body: Body, fetch: Fetch) -> CellRow:
     fields["value"] = fields["value"] and _unpack(fields["value"], fetch)
     fields["pending"] = tuple(fields["pending"])
     fields["calls"] = tuple((name, duration, error) for name, duration, error in fields["calls"])
+    _require(fields, code=(str,), stdout=(str,), tree=(str,), rung=(str,), error=(dict,), undone=(bool,))
+    _require(fields, at=_NUMBER, before=_COUNT, after=_COUNT, duration_s=_NUMBER)
+    if not all(type(path) is str for path in fields["pending"]):
+        raise ValueError("a cell of another shape")
     return CellRow(number=number, **fields)
 
 
@@ -195,9 +208,16 @@ def facts_of(id: str, body: Body, fetch: Fetch) -> Facts:
     """The facts that `facts_body` made this of."""
     fields: dict[str, Any] = json.loads(body)
     fields["seed"] = base64.b64decode(fields["seed"])
+    _require(fields, created=_NUMBER, pins=(dict,), parent=(str,), parent_cell=_COUNT)
     fields["names"] = _unpack(fields["names"], fetch)
     fields["made"] = _made(_unpack(fields["made"], fetch).tree)
     return Facts(id=id, **fields)
+
+
+def _require(fields: dict[str, Any], **kinds: tuple[type[Any], ...]) -> None:
+    """What was read has these types; the file may be a stranger's."""
+    if fields.get("status", "done") not in _STATUSES or any(type(fields[n]) not in kinds[n] for n in kinds):
+        raise ValueError("fields of another type")
 
 
 def _pack(packed: Packed, large: Large) -> dict[str, Any]:
@@ -232,4 +252,7 @@ def _listed(made: tuple[Made, ...]) -> list[tuple[int, str, str]]:
 
 
 def _made(listed: Any) -> tuple[Made, ...]:
-    return tuple(Made(number=number, path=path, kind=kind) for number, path, kind in listed)
+    made = tuple(Made(number=number, path=path, kind=kind) for number, path, kind in listed)
+    if not all((type(m.number), type(m.path), type(m.kind)) == (int, str, str) for m in made):
+        raise ValueError("an object of another shape")
+    return made

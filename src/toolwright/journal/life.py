@@ -50,6 +50,10 @@ class Divergence:
         return printable(f"{where}: recorded {self.recorded}, now {self.asked}")
 
 
+_UNTIMELY = frozenset("~!*")  # in a path: of a thread, of a finalizer or callback, or too long to tell
+CELL_BYTES = 1 << 30  # that the calls of one cell may add to the journal
+
+
 class Life:
     """`recorded` are the rows of all that is to be run again; those that were delivered are told again in that order.
 
@@ -87,11 +91,13 @@ class Life:
         self.abouts: dict[int, About] = {}  # of the calls under way
         self._asked = Asked(delivered, taken)
         self._delivered = delivered
+        self._written = 0  # bytes of the journal, when the cell began
         self._loop = asyncio.get_running_loop()
         self._turns: dict[str, asyncio.Future[None]] = {}
         self._given_up: set[str] = set()
         self._handing = False  # an answer has its turn, and is not with the guest yet
         self._running = 0  # the cell that runs now
+        self._within = 0  # the last delivery in it, when it was recorded
         self._beginning = False  # its code is not with the guest yet
         self._upto = math.inf if recorded is None else 0.0  # the last delivery whose place the run has reached
         self._told = asyncio.Event()
@@ -123,6 +129,11 @@ class Life:
     def delivered(self) -> int:
         return self._delivered
 
+    @property
+    def spent(self) -> bool:
+        """Whether the calls of this cell have filled as much of the journal as a cell may."""
+        return self.writer is not None and self.writer.written - self._written > CELL_BYTES
+
     # where the run is
 
     def begin(self, cell: CellRow) -> None:
@@ -131,7 +142,9 @@ class Life:
         What the guest was told after the end of one that is run again waits for that end.
         """
         self._before, self.cell, self._running = self.cell, cell.number, cell.number
+        self._within = 0 if cell.status == "running" else cell.after
         self._asked.begin(cell.number)
+        self._written = 0 if self.writer is None else self.writer.written
         self._beginning = True
         self._live.clear()
         # in the next turn of the loop the code is sent, and in the one after it this is called
@@ -266,6 +279,8 @@ class Life:
             else:
                 future = self._turns.pop(row.path, None)
                 if future is None:
+                    if self._is_left_out(row):
+                        self._told.set()
                     return
                 self._prefix.popleft()
                 if not future.done():
@@ -275,6 +290,19 @@ class Life:
             self._told.set()
             if not self._prefix and self._upto == math.inf:
                 self._live.set()
+
+    def _is_left_out(self, row: Row) -> bool:
+        """Whether nobody will ask for it: its cell is over. Threads and what the collector woke still may."""
+        over = not self._running and (row.delivered or 0) <= self._within
+        return over and not self._asked.has(row.path) and not _UNTIMELY & set(row.path)
+
+    def untold(self) -> Divergence | None:
+        """What was told up to here and is not told now, because the guest did not ask for it."""
+        row = self._prefix[0] if self._prefix else None
+        if row is None or (row.delivered or 0) > self._upto:
+            return None
+        recorded = shown(row.title, row) if row.door == "host" else "a call of host code into the guest"
+        return Divergence(cell=row.cell, line=row.line, recorded=recorded, asked="nothing")
 
     async def caught_up(self) -> None:
         await self._live.wait()

@@ -58,7 +58,7 @@ class MemoryJournal:
             found.epoch = self._epochs
             return Claim(session=session, epoch=found.epoch)
 
-    def write(self, claim: Claim, *changes: Change) -> None:
+    def write(self, claim: Claim, *changes: Change) -> int:
         large: Large = {}
         bodies = [_body(change, large) if not isinstance(change, Dropped) else "" for change in changes]
         with self._lock:
@@ -66,7 +66,7 @@ class MemoryJournal:
             if found is None or found.epoch != claim.epoch:
                 what = "was forgotten" if found is None else "was taken over"
                 raise Fenced(f"session {claim.session!r} {what}; this one writes nothing more to it")
-            self._store(found, large)
+            added = sum(map(len, bodies)) + self._store(found, large)
             for change, body in zip(changes, bodies, strict=True):
                 if isinstance(change, Row):
                     found.rows[change.cell, change.path] = body
@@ -76,6 +76,7 @@ class MemoryJournal:
                     found.checkpoints[change.cell] = body
                 else:
                     self._drop(found, change.cell)
+        return added
 
     def _drop(self, session: _Session, cell: int) -> None:
         body = session.checkpoints.pop(cell, None)
@@ -143,9 +144,11 @@ class MemoryJournal:
             raise NoSession(f"the journal has no session {session!r}")
         return found
 
-    def _store(self, session: _Session, large: Large) -> None:
+    def _store(self, session: _Session, large: Large) -> int:
+        added = sum(len(content) for digest, content in large.items() if digest not in self._blobs)
         session.uses |= large.keys()
         self._blobs |= large
+        return added
 
 
 def _body(change: Row | CellRow | Checkpoint, large: Large) -> Body:

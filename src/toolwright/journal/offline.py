@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from toolwright.doors import About, Answer, Beginning, Call, Guest, Host, Lineage, Operation, Wrapper
+from toolwright.doors import About, Answer, Beginning, Call, Guest, Host, Lineage, Made, Operation, Wrapper
 from toolwright.journal.comparing import divergence, printed_otherwise
 from toolwright.journal.life import Clock, Divergence, Life
 from toolwright.journal.replayed import Replayed
@@ -17,7 +17,7 @@ from toolwright.journal.session import changed
 from toolwright.journal.snapshots import Snapshots
 from toolwright.journal.story import Story
 from toolwright.journal.trees import Trees
-from toolwright.journal.words import counted, shown
+from toolwright.journal.words import LONGEST, counted, shown
 from toolwright.sandboxes import GUEST_UID, Interpreter, Limits, Opening, Sandbox, Workspace
 from toolwright_guest.wire import NOTHING, Packed
 
@@ -48,9 +48,10 @@ class Repeated:
 class Nothing(Wrapper):
     """A host with nothing behind it: whatever the journal does not answer is a difference."""
 
-    def __init__(self, inner: Host, life: Life) -> None:
+    def __init__(self, inner: Host, life: Life, story: Story) -> None:
         super().__init__(inner)
         self._life = life
+        self._owners = {m.number: _owner(m, bound=m.number in story.beginnings) for m in story.known()}
 
     def open(self, guest: Guest, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
         return Beginning(names=NOTHING)
@@ -59,7 +60,9 @@ class Nothing(Wrapper):
         row = self._life.host_rows.get(call.path)
         if row is not None:
             return About(title=row.title, operation=Operation(reads=row.reads))
-        return About(title=call.name or call.verb, operation=Operation())
+        owner = self._owners.get(call.target, "")
+        title = ".".join(filter(None, (owner, call.name))) or call.verb
+        return About(title=title[:LONGEST], operation=Operation())
 
     async def call(self, call: Call) -> Answer:
         row = self._life.host_rows.get(call.path)
@@ -73,6 +76,10 @@ class Nothing(Wrapper):
 
     def drop(self, handle: int, count: int) -> None:
         return None
+
+
+def _owner(made: Made, *, bound: bool) -> str:
+    return made.path if bound else f"{made.kind.rpartition(':')[2].rpartition('.')[2]}#{made.number}"
 
 
 async def repeat(
@@ -91,7 +98,7 @@ async def repeat(
     life = Life(None, Clock(), recorded=rows, strict=strict, left=story.left_of(cells))
     later = [(packed, only) for packed, only in story.names()[1:]]
     began = Beginning(names=story.first.names, at=story.first.created, seed=story.first.seed, more=tuple(later))
-    doors = Replayed(Nothing(empty, life), life, lambda _: began)
+    doors = Replayed(Nothing(empty, life, story), life, lambda _: began)
     workspace = await asyncio.to_thread(Workspace.create, None, GUEST_UID)
     trees = Trees(journal, session, limits)
     life.restore = Snapshots(trees, workspace).restore

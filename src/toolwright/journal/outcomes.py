@@ -33,8 +33,8 @@ def error_of(told: dict[str, Any]) -> GuestError | None:
         return None
     if told["class"] == "CodeError":
         return CodeError(told["text"], type=told["type"], message=told["message"], line=told["line"])
-    kind: Any = getattr(errors, told["class"], GuestError)
-    return kind(told["text"])
+    kind: Any = getattr(errors, str(told["class"]), GuestError)
+    return kind(told["text"]) if isinstance(kind, type) and issubclass(kind, GuestError) else GuestError(told["text"])
 
 
 def outcome_of(row: CellRow, host: Host) -> Outcome:

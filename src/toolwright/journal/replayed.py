@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from toolwright.doors import (
     BY_GUEST,
@@ -19,11 +20,14 @@ from toolwright.doors import (
     Lineage,
     Wrapper,
 )
+from toolwright.errors import CallLimit
 from toolwright.journal.blocks import UNDO, tree_in
-from toolwright.journal.life import Life, finished, started
+from toolwright.journal.life import CELL_BYTES, Life, finished, started
 from toolwright.journal.returning import Returning
 from toolwright.journal.rows import Row
-from toolwright_guest.wire import Packed
+from toolwright_guest.wire import NOTHING, Packed
+
+_SPENT = f"the calls of this cell have filled the {CELL_BYTES >> 20} MB of journal that one may; go on in another cell"
 
 Begin = Callable[[Beginning], Beginning]
 
@@ -62,6 +66,8 @@ class Replayed(Wrapper):
                 return _again(row)
             if row is not None and row.status == "cancelled":
                 await _never()
+            if row is None and life.spent and call.refused is None:
+                call = replace(call, arguments=NOTHING, refused=CallLimit(_SPENT))
             return await self._anew(call, about, row)
         finally:
             life.leave(call)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from toolwright.doors import About, Answer, Call, Host, Operation, Wrapper
 from toolwright.errors import Fenced, JournalFailed, NotReversible, PlatformError
-from toolwright.journal.blocks import BEGIN, COMMIT, ENDED, VERBS, Block, Blocks, anyway_in, lies_in
+from toolwright.journal.blocks import BEGIN, COMMIT, ENDED, VERBS, Block, Blocks, anyway_in, lies_in, prefixes_of
 from toolwright.journal.effects import Undoer, Undone, is_effect, mark_of
 from toolwright.journal.life import Life
 from toolwright.journal.needed import Needed
@@ -132,7 +132,7 @@ class Reversible(Wrapper):
             return await self.inner.call(call)
         block = self._blocks.begin(call.name, call.cell, "", bool(anyway))
         try:
-            block.tree = await self._snapshots.take()
+            block.tree = await self._snapshots.take(call.cell)
         except (Fenced, JournalFailed) as error:
             return await self._stop(error)
         except PlatformError as error:
@@ -186,8 +186,8 @@ class Reversible(Wrapper):
         return found
 
     async def _undo_all(self, first_cell: int, blocks: list[Block]) -> Undone:
-        rows = self.undoer.rows(first_cell)
-        inside = _since([block.prefix for block in blocks], rows)
+        rows = await self.undoer.read(first_cell)
+        inside = await asyncio.to_thread(_since, [block.prefix for block in blocks], rows)
         plan = await self.undoer.plan(self.undoer.effects(rows, lambda row: (row.cell, row.path) in inside))
         found = await self.undoer.carry_out(plan)
         try:
@@ -205,14 +205,15 @@ class Reversible(Wrapper):
         """Undo the transactions that were open when this cell was ended; None where there were none."""
         await self.idle()
         async with self.undoer.alone:
-            rows = [row for row in self.undoer.rows(cell) if row.cell == cell]
+            rows = [row for row in await self.undoer.read(cell) if row.cell == cell]
             # those of its own code: what an older task began goes on in the next guest
             blocks = [b for b in Blocks.told_by(rows).open() if lies_in(b.prefix, str(cell))]
             if not blocks:
                 return None
             found = await self._undo_all(cell, blocks)
             if self._life.writer is not None:
-                begun = [row for row in rows if row.verb == BEGIN and any(row.name == b.prefix for b in blocks)]
+                prefixes = {b.prefix for b in blocks}
+                begun = [row for row in rows if row.verb == BEGIN and row.name in prefixes]
                 status = "failed" if found.failed else "done"
                 self._life.writer.now(*(mark_of(row, status, verb=ENDED) for row in begun))
         return found
@@ -235,12 +236,13 @@ class Reversible(Wrapper):
 
 def _since(prefixes: list[str], rows: Sequence[Row]) -> set[tuple[int, str]]:
     """The calls in these blocks, by cell and path; none from before they began, whatever path it has."""
-    begun: set[str] = set(prefixes) - {row.name for row in rows if row.door == "host" and row.verb == BEGIN}
+    wanted = set(prefixes)
+    begun: set[str] = wanted - {row.name for row in rows if row.door == "host" and row.verb == BEGIN}
     found: set[tuple[int, str]] = set()
     for row in rows:
-        if row.door == "host" and row.verb == BEGIN and row.name in prefixes:
+        if row.door == "host" and row.verb == BEGIN and row.name in wanted:
             begun.add(row.name)
-        elif any(lies_in(row.path, prefix) for prefix in begun):
+        elif any(prefix in begun for prefix in prefixes_of(row.path)):
             found.add((row.cell, row.path))
     return found
 

@@ -127,14 +127,15 @@ class Writing(Protocol):
     from whoever had it; `NoSession` where there is none of that id. A later claim has a higher epoch, and no epoch is
     given twice in a journal. `write` writes all changes or none, in order, and is durable against the process's death
     when it returns; a change replaces the one with the same cell and path (rows) or number (cells, checkpoints). It
-    raises `Fenced` where the claim was taken or the session forgotten, `UsageError` for a tree that is not plain,
-    `JournalFailed` where the storage failed. All leave what was there as it was. `forget` removes a session and what
-    only it needs; `UsageError` while a fork of it is there, `NoSession` where there is none of that id.
+    gives about how many bytes it added, and raises `Fenced` where the claim was taken or the session forgotten,
+    `UsageError` for a tree that is not plain, `JournalFailed` where the storage failed. All leave what was there as it
+    was. `forget` removes a session and what only it needs; `UsageError` while a fork of it is there, `NoSession` where
+    there is none of that id.
     """
 
     def create(self, facts: Facts) -> Claim: ...
     def claim(self, session: str) -> Claim: ...
-    def write(self, claim: Claim, *changes: Change) -> None: ...
+    def write(self, claim: Claim, *changes: Change) -> int: ...
     def forget(self, session: str) -> None: ...
 
 

@@ -5,6 +5,8 @@ The tables of each version, and the steps from one to the next. What rows mean i
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 import sqlite3
 import time
@@ -77,7 +79,9 @@ def connect(path: Path, *, power_safe: bool) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise failure(path, error) from error
     try:
+        connection.execute("begin")  # all of it as it was at one moment: another process may be making it
         _check(connection, path)
+        connection.execute("commit")
         _write_ahead(connection, path)
         connection.execute(f"pragma synchronous = {'full' if power_safe else 'normal'}")
         _migrate(connection, path)
@@ -103,6 +107,8 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     version, application = _version(connection), _one(connection, "pragma application_id")
     if application != APPLICATION_ID and (version or _one(connection, "select count(*) from sqlite_master")):
         raise JournalFailed(f"journal {path}: it is a database of something else; name another file")
+    if version <= len(MIGRATIONS) and _objects(connection) != _made_by(version):
+        raise JournalFailed(f"journal {path}: it has tables, views or triggers that no journal has; name another file")
     if version > len(MIGRATIONS):
         raise JournalFailed(
             f"journal {path}: it has version {version} and this Toolwright knows up to {len(MIGRATIONS)}; "
@@ -110,6 +116,24 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         )
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise JournalFailed(f"journal {path}: {_WHY[sqlite3.SQLITE_READONLY]}")
+
+
+def _objects(connection: sqlite3.Connection) -> set[tuple[object, ...]]:
+    """All that is defined there but SQLite's own statistics. A view or a trigger of a stranger's file would run."""
+    sql = "select type, name, tbl_name, sql from sqlite_master where name not like 'sqlite_stat%'"
+    return set(connection.execute(sql))
+
+
+@functools.cache
+def _made_by(version: int) -> set[tuple[object, ...]]:
+    """What a journal of that version has."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        for statement in itertools.chain(*MIGRATIONS[:version]):
+            connection.execute(statement)
+        return _objects(connection)
+    finally:
+        connection.close()
 
 
 def _write_ahead(connection: sqlite3.Connection, path: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from toolwright.doors import Beginning, Host, Made, Undo
-from toolwright.errors import CodeError, GuestError, UsageError
+from toolwright.errors import CodeError, GuestError, NoSession, UsageError
 from toolwright.journal.checkpoints import Checkpoints
 from toolwright.journal.effects import Undoer
 from toolwright.journal.life import Clock, Life
@@ -61,7 +61,16 @@ class SessionJournal:
         self._pins = pins
         self._fork = fork
         self._clock = Clock()
+        self._first_seed = os.urandom(32)
         self.seed = b""  # of new cells: see `Story.seed_of`
+
+    @property
+    def secret(self) -> str:
+        """Of no other session, not even of one that has the same id in another journal, or had it in this one."""
+        try:
+            return self.journal.facts(self.id).seed.hex()
+        except NoSession:
+            return self._first_seed.hex()
 
     def resume(self) -> Story:
         """Become the one who writes to this session; gives what there is of it. `NoSession` where there is none."""
@@ -84,6 +93,8 @@ class SessionJournal:
     def story(self, upto: int | None = None) -> Story:
         if self.writer is not None:
             self.writer.now()
+        if upto is not None and not 0 <= upto <= self.last:
+            raise UsageError(f"session {self.id!r} has no cell {upto}; its last one is {self.last}")
         return Story(self.journal, self.id, upto)
 
     def latest(self) -> CellRow | None:
@@ -96,7 +107,7 @@ class SessionJournal:
         return Facts(
             id=self.id,
             created=self._clock.now(),
-            seed=os.urandom(32),
+            seed=self._first_seed,
             pins=self._pins,
             names=names,
             made=made,

@@ -6,14 +6,16 @@ Knows trees and one directory; not what a transaction is, nor when something is 
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from toolwright.errors import PlatformError
 from toolwright.journal.trees import FileChange, Trees
 from toolwright.sandboxes import Workspace
 
 T = TypeVar("T")
+CELL_BYTES = 1 << 30  # of files that the transactions of one cell may have kept
 
 
 class Snapshots:
@@ -22,11 +24,22 @@ class Snapshots:
     def __init__(self, trees: Trees, workspace: Workspace) -> None:
         self.workspace = workspace
         self._trees = trees
-        self._lock = threading.Lock()  # not asyncio's: who stops waiting does not stop the thread
+        self._cell = self._kept = 0  # the last one that guest code took some in, and what was kept before that
+        # One at a time, and in no thread that others wait for: guest code decides how often.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="toolwright-snapshots")
 
-    async def take(self) -> str:
+    async def take(self, cell: int = 0) -> str:
+        """The workspace as it is. For guest code of `cell` only so often: `PlatformError` when it has kept too much."""
         workspace = self.workspace
-        return await self._alone(lambda: self._trees.take(workspace))
+
+        def work() -> str:
+            if cell and cell != self._cell:
+                self._cell, self._kept = cell, self._trees.kept
+            if cell and self._trees.kept - self._kept > CELL_BYTES:
+                raise PlatformError(f"its cell has had {CELL_BYTES >> 20} MB of files kept already")
+            return self._trees.take(workspace)
+
+        return await self._alone(work)
 
     async def restore(self, tree: str) -> None:
         workspace = self.workspace
@@ -36,8 +49,4 @@ class Snapshots:
         return await self._alone(lambda: self._trees.difference(before, after))
 
     async def _alone(self, work: Callable[[], T]) -> T:
-        def locked() -> T:
-            with self._lock:
-                return work()
-
-        return await asyncio.to_thread(locked)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)

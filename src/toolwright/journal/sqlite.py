@@ -90,18 +90,19 @@ class SqliteJournal:
             self._connection.execute("update sessions set epoch = ? where n = ?", (epoch, number))
         return self._hold(session, number, epoch)
 
-    def write(self, claim: Claim, *changes: Change) -> None:
+    def write(self, claim: Claim, *changes: Change) -> int:
         large: Large = {}
         steps = [_step(change, large) for change in changes]
+        added = sum(len(columns[-1]) for sql, columns in steps if sql is not DROP_CHECKPOINT)
         if len(steps) != 1 or large or steps[0][0] is DROP_CHECKPOINT:
             with self._transaction():
                 held = self._holder(claim)
                 if not steps:
                     self._check(held, claim)
-                self._store(held.number, large)
+                added += self._store(held.number, large)
                 for sql, columns in steps:
                     self._execute(held, claim, sql, columns)
-            return
+            return added
         # The same for one small row, as nearly all are: a statement is a transaction.
         ((sql, columns),) = steps
         try:
@@ -113,6 +114,7 @@ class SqliteJournal:
                     self._announce("after")
         except sqlite3.Error as error:
             raise failure(self.path, error) from error
+        return added
 
     def forget(self, session: str) -> None:
         with self._transaction():
@@ -238,10 +240,13 @@ class SqliteJournal:
         self._connection.execute("update epochs set last = last + 1")
         return self._fetch("select last from epochs")[0][0]
 
-    def _store(self, number: int, large: Large) -> None:
+    def _store(self, number: int, large: Large) -> int:
+        added, insert = 0, "insert or ignore into blobs (digest, content) values (?, ?)"
         for digest, content in large.items():
-            self._connection.execute("insert or ignore into blobs (digest, content) values (?, ?)", (digest, content))
+            new = self._connection.execute(insert, (digest, content)).rowcount
+            added += len(content) if new else 0
             self._connection.execute("insert or ignore into uses values (?, ?)", (number, digest))
+        return added
 
     def _hold(self, session: str, number: int, epoch: int) -> Claim:
         self._held[epoch] = _Held(session=session, number=number, seq=epoch << SEQ_BITS)

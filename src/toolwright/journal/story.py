@@ -125,7 +125,8 @@ class Story:
     def rows_of(self, cells: Sequence[CellRow]) -> list[Row]:
         """The rows of calls that these cells made."""
         numbers = {c.number for c in cells}
-        return [r for r in self._rows.values() if r.cell in numbers and r.door in ("host", "guest") and not _is_names(r)]
+        rows = (r for r in self._rows.values() if r.cell in numbers and r.door in ("host", "guest"))
+        return [r for r in rows if not _is_names(r)]
 
     def recorded(self, cells: Sequence[CellRow]) -> list[Row]:
         """What is to be told while these cells run again; also what was told between the start and the first."""

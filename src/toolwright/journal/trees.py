@@ -41,6 +41,7 @@ class Trees:
         self._blobs = blobs
         self._session = session
         self._most_bytes = (limits or Limits()).workspace_mb << 20
+        self.kept = 0  # bytes that were given to the journal, again and again for what changes
         self._known: dict[tuple[int, int, int, int, int], str] = {}
         self._last: tuple[Listing, str] = Listing(), EMPTY
 
@@ -87,6 +88,7 @@ class Trees:
         return tuple(sorted(found, key=lambda change: change.path))
 
     def _keep(self, content: bytes) -> str:
+        self.kept += len(content)
         return self._blobs.keep(self._session, content)
 
     def _content(self, digest: str) -> bytes:
@@ -115,7 +117,8 @@ def _decoded(name: str, text: bytes) -> Listing:
     """Whoever can write to the journal may have made this up: it is taken only where `take` could have made it."""
     try:
         found = json.loads(text)
-        listing = Listing(entries=tuple(_entry(*row) for row in found["entries"]), left=tuple(map(_text, found["left"])))
+        entries = tuple(_entry(*row) for row in found["entries"])
+        listing = Listing(entries=entries, left=tuple(map(_text, found["left"])))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise JournalFailed(f"{name} is no tree of a workspace ({type(error).__name__})") from None
     if any({"", ".", ".."} & set(entry.path.split("/")) for entry in listing.entries):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from urllib.parse import parse_qsl
 
-from toolwright.errors import UsageError
+from toolwright.errors import NoSession, UsageError
 from toolwright.journal.memory import MemoryJournal
 from toolwright.journal.rows import Journal
 from toolwright.journal.sqlite import SqliteJournal
@@ -14,10 +15,11 @@ KNOWN = 'known are "sqlite:///file.db" (four slashes for an absolute path), the 
 _YES_OR_NO = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
-def open_journal(url: str) -> Journal:
+def open_journal(url: str, *, make: bool = True) -> Journal:
     """The journal at `url`: "sqlite:///relative.db", "sqlite:////absolute.db", a path, or "memory:" for a new one.
 
-    A file is made where there is none. `?power_safe=1` after it makes each write wait for the disk.
+    A file is made where there is none; with `make=False` that is `NoSession`. `?power_safe=1` after it makes each write
+    wait for the disk.
     """
     place, _, query = url.partition("?")
     # Two letters at least: `C:` is a drive.
@@ -32,6 +34,8 @@ def open_journal(url: str) -> Journal:
         raise UsageError(f"no journal can be opened at {url!r}; {KNOWN}")
     if not path or path.endswith("/") or path == ":memory:":
         raise UsageError(f"{url!r} names no file; {KNOWN}")
+    if not make and not Path(path).exists():
+        raise NoSession(f"there is no journal {path}; name the file that the session was recorded in")
     return SqliteJournal(path, power_safe=_power_safe(url, query))
 
 

@@ -17,6 +17,7 @@ class Writer:
 
     def __init__(self, journal: Writing, claim: Claim) -> None:
         self.claim = claim
+        self.written = 0  # bytes
         self.failed: Fenced | JournalFailed | None = None
         self.broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._journal = journal
@@ -29,7 +30,7 @@ class Writer:
             raise self.failed
         waiting, self._soon = self._soon, []
         try:
-            self._journal.write(self.claim, *waiting, *changes)
+            self.written += self._journal.write(self.claim, *waiting, *changes)
         except (Fenced, JournalFailed) as error:
             self.fail(error)
             raise

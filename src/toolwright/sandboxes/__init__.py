@@ -11,7 +11,7 @@ from toolwright.sandboxes.base import (
     Sandbox,
     Saved,
 )
-from toolwright.sandboxes.entries import Entry, Listing, Reading
+from toolwright.sandboxes.entries import MODE, Entry, Listing, Reading
 from toolwright.sandboxes.exits import GONE
 from toolwright.sandboxes.files import FileEntry, Files
 from toolwright.sandboxes.jail import GUEST_UID, LAYERS, STANDARD
@@ -27,6 +27,7 @@ __all__ = [
     "GONE",
     "GUEST_UID",
     "LAYERS",
+    "MODE",
     "STANDARD",
     "CallRecord",
     "Entry",

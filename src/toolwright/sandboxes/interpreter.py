@@ -38,6 +38,7 @@ from toolwright.sandboxes.zygotes import SETUP_FAILED, Child
 from toolwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
 
 NAME = 1000  # characters of the longest name that a guest asks for
+LINES = 1 << 31
 _KINDS_OF_A_CALL = (int, int, str, int, str, list)
 DROPS = 100_000  # as many as it can hold
 TEXT = 60_000
@@ -238,6 +239,8 @@ class ProcessInterpreter:
         path, line = more or ("", 0)
         if len(name) > NAME or len(verb) > NAME or len(path) > NAME:
             raise WireError(f"a name of more than {NAME} characters")
+        if type_of(line) is not int or not 0 <= line < LINES:
+            raise WireError("a call of no line")
         if drops:
             self._drop(drops)
         given = Packed(tree, blobs)

@@ -45,7 +45,7 @@ class ScopeHost:
     def __init__(self, scope: Scope, *, session: str = "", bounds: Bounds | None = None) -> None:
         self._scope = scope
         self._session = session
-        self._secret = session or uuid4().hex  # what keys are made of: of no other session
+        self.secret = session or uuid4().hex  # what keys are made of: of no other session, in no other journal either
         self._bounds = bounds or Bounds()
         self._worker = Worker("toolwright-host-calls")
         self._numbers = itertools.count(1)
@@ -160,7 +160,7 @@ class ScopeHost:
             cell=call.cell,
             path=call.path,
             session=self._session,
-            idempotency_key=key_of(self._secret, call.path if self._session and call.path else f"#{number}"),
+            idempotency_key=key_of(self.secret, call.path if self._session and call.path else f"#{number}"),
         )
 
     def _current_undo(self, call: Call, number: int) -> CurrentCall:

@@ -51,9 +51,8 @@ class Mortal:
     def claim(self, session: str) -> Claim:
         return self._write(lambda: self._inner.claim(session))
 
-    def write(self, claim: Claim, *changes: Change) -> None:
-        if changes:
-            self._write(lambda: self._inner.write(claim, *changes))
+    def write(self, claim: Claim, *changes: Change) -> int:
+        return self._write(lambda: self._inner.write(claim, *changes)) if changes else 0
 
     def keep(self, session: str, content: bytes) -> str:
         return self._write(lambda: self._inner.keep(session, content))

@@ -60,7 +60,7 @@ def in_doubt(journal: Journal) -> Counter[str]:
 
 
 def _is_doubt(row: Row) -> bool:
-    return row.value is not None and "OutcomeUnknown" in repr(row.value.tree)
+    return row.value is not None and "had begun when the process died" in repr(row.value.tree)
 
 
 def ending(journal: Journal, workspace: Path, scenario: Scenario) -> Ending:

@@ -1,0 +1,1 @@
+"""Names of the scope that came, went or changed between two lives of one session."""
