@@ -14,7 +14,7 @@ from tests.journal.lasting import PATIENT
 
 import toolwright
 from toolwright import Runtime, operation
-from toolwright.errors import Fenced
+from toolwright.errors import Fenced, ToolwrightError
 from toolwright.journal import SqliteJournal
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -47,6 +47,7 @@ class Post:
     def __init__(self) -> None:
         self.sent: list[Any] = []
         self.looked = 0
+        self.listener: Callable[[str], Any] | None = None
         self.gate = asyncio.Event()
         self.at_gate = asyncio.Event()
 
@@ -59,6 +60,10 @@ class Post:
         self.at_gate.set()
         await self.gate.wait()
         return f"held {what}"
+
+    @operation(reads=True)
+    def listen(self, function: Callable[[str], Any]) -> None:
+        self.listener = function
 
     @operation(reads=True)
     async def look(self) -> int:
@@ -86,10 +91,10 @@ def guest_is_alive(rt: Runtime) -> bool:
     return course._interpreter is not None and course._interpreter.alive
 
 
-async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not true():
-            await asyncio.sleep(0.001)
+def take_over(store: Path) -> None:
+    journal = SqliteJournal(store)
+    journal.claim("s1")
+    journal.close()
 
 
 async def test_the_first_is_fenced_at_its_next_cell_and_nothing_of_it_happens(store: Path) -> None:
@@ -151,26 +156,28 @@ async def test_a_cell_under_way_ends_at_its_next_effect_which_does_not_happen(st
             assert (await second.execute("x")).unwrap() == 1
 
 
-async def test_a_task_left_running_does_no_more_effects_when_the_session_is_taken_over(store: Path) -> None:
+async def test_a_cell_that_only_reads_ends_too(store: Path) -> None:
     mine = Post()
-    code = """
-import asyncio
-async def forever():
-    while True:
-        await post.look()
-        if post.send("again") > 10_000:
-            return
-task = asyncio.create_task(forever())
-"""
+    async with first_of(store, mine) as first:
+        cell = asyncio.create_task(first.execute("while True: await post.look()"))
+        await asyncio.wait_for(mine.at_gate.wait(), PATIENCE_S)
+        take_over(store)
+        with pytest.raises(Fenced):
+            await asyncio.wait_for(cell, PATIENCE_S)
+        assert not guest_is_alive(first)
+
+
+async def test_host_code_that_calls_a_function_of_the_fenced_guest_does_nothing_through_it(store: Path) -> None:
+    mine = Post()
+    code = "def heard(what):\n    seen = post.send(what)\n    return seen\npost.listen(heard)"
     async with first_of(store, mine) as first:
         (await first.execute(code)).unwrap()
-        await until(lambda: len(mine.sent) > 3)
-        journal = SqliteJournal(store)
-        journal.claim("s1")
-        sent = len(mine.sent)
-        journal.close()
-        await until(lambda: not guest_is_alive(first))
-        assert len(mine.sent) <= sent + 1  # the one whose row was there already
+        assert mine.listener is not None
+        assert await asyncio.to_thread(mine.listener, "before") == 1
+        take_over(store)
+        with pytest.raises(ToolwrightError):
+            await asyncio.wait_for(asyncio.to_thread(mine.listener, "after"), PATIENCE_S)
+        assert mine.sent == ["before"]
         with pytest.raises(Fenced):
             await first.execute("1")
 

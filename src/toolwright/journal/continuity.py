@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from toolwright.doors import Host
-from toolwright.errors import Cancelled, Diverged, GuestError, UsageError
+from toolwright.errors import Cancelled, Diverged, Fenced, GuestError, JournalFailed, UsageError
 from toolwright.journal.comparing import divergence, printed_otherwise
 from toolwright.journal.life import Divergence, Life
 from toolwright.journal.outcomes import outcome_of
@@ -104,12 +105,13 @@ class Continuity:
     async def run(self, code: str, on_event: OnEvent | None) -> Outcome:
         """Run a new cell, after the one that was cut off, if there is one."""
         await self._saved()
-        if self._cut_off is not None:
-            await self.outcome()
-        if self._interpreter is None or not self._interpreter.alive:
-            await self._restore(self.session.story())
-        row = self.session.begin(code, await self._take_quiet_tree())
-        return await self._run(row, on_event)
+        async with self._written():
+            if self._cut_off is not None:
+                await self.outcome()
+            if self._interpreter is None or not self._interpreter.alive:
+                await self._restore(self.session.story())
+            row = self.session.begin(code, await self._take_quiet_tree())
+            return await self._run(row, on_event)
 
     async def outcome(self, on_event: OnEvent | None = None) -> Outcome:
         """What came of the last cell. One that was cut off is carried on to its end first."""
@@ -118,8 +120,9 @@ class Continuity:
             await self._restore(self.session.story())
         row = self._cut_off
         if row is not None:
-            await self._snapshots.restore(row.tree)
-            return await self._run(row, on_event)
+            async with self._written():
+                await self._snapshots.restore(row.tree)
+                return await self._run(row, on_event)
         last = self.session.latest()
         if last is None:
             raise UsageError(f"session {self.session.id!r} has run no cell yet")
@@ -130,6 +133,15 @@ class Continuity:
         if self._ran is None:
             self._ran = [row.code for row in self.session.story().state]
         return self._ran
+
+    @asynccontextmanager
+    async def _written(self) -> AsyncGenerator[None]:
+        """What cannot be written down ends the guest: it has learned, or may do, what the journal does not know."""
+        try:
+            yield
+        except (Fenced, JournalFailed):
+            await self._end_guest()
+            raise
 
     async def _saved(self) -> None:
         """Until no checkpoint is being made."""
