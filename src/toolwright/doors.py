@@ -96,7 +96,7 @@ class Beginning:
     made: tuple[Made, ...] = ()
     at: float = 0.0
     seed: bytes = b""
-    more: tuple[tuple[Packed, tuple[str, ...]], ...] = ()  # further sets of names, of each only these
+    more: tuple[tuple[Packed, tuple[str, ...], int], ...] = ()  # further names: of each set only these, after that cell
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

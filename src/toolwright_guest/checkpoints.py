@@ -71,6 +71,7 @@ class Checkpoints:
     def _rest(self) -> dict[str, Any]:
         return {
             "chance": chance.state(),
+            "owed": self._world.lent.owed,
             "clock": clock.state(),
             "cell": self._world.door.cell,
             "order": [name for name in self._names if name not in _MACHINERY],
@@ -153,6 +154,7 @@ class Checkpoints:
         order = dict.fromkeys([*rest["order"], *(name for name in held if name in self._later)])
         names.update((name, held[name]) for name in order if name in held)
         self._world.lent.restore(lent)
+        self._world.lent.owed = rest["owed"]
         self._world.door.cell = rest["cell"]
         linecache.cache.update(rest["files"])
         surroundings.restore(rest["surroundings"])

@@ -93,6 +93,7 @@ class Guest:
         self._names = cells.fresh_names()
         transactions.install(self._world)
         self._names["transaction"] = transactions.transaction  # a name of the scope takes its place
+        self._coming: list[tuple[int, dict[str, Any]]] = []  # names, and the cell after which they came
 
     def begin(self, conn: socket.socket) -> None:
         self._door.conn = conn
@@ -119,15 +120,24 @@ class Guest:
                 self._world.deliver((message, blobs), None)
 
     def _bind(self, message: list[Any], blobs: list[Any]) -> None:
-        _, tree, options, only = (*message, None, None)[:4]
+        _, tree, options, only, after = (*message, None, None, None)[:5]
         if options is not None:
             self._journal(**options)
         names = self._world.unpack(tree, blobs)
-        self._names.update(names if only is None else {name: names[name] for name in only})
-        if only is None and self._door.journaled:
-            self._opening, self._later = names, set[str]()
-        elif only is not None:
+        if only is not None:
             self._later.update(only)
+            self._coming.append((after or 0, {name: names[name] for name in only}))
+            return
+        self._names.update(names)
+        if self._door.journaled:
+            self._opening, self._later = names, set[str]()
+
+    def _come(self, cell: int) -> None:
+        """Bind what came before this cell and after the others: code that was run again did not find it then either."""
+        for after, names in self._coming:
+            if after < cell:
+                self._names.update({name: value for name, value in names.items() if name not in self._names})
+        self._coming = [one for one in self._coming if one[0] >= cell]
 
     def _journal(self, seed: str, at: float) -> None:
         self._door.journaled = True
@@ -139,6 +149,7 @@ class Guest:
 
     def _run(self, cell: int, code: str, at: float = 0.0, seed: str = "") -> None:
         self._door.cell = cell
+        self._come(cell)
         if self._door.journaled:
             clock.move(at)
             if seed:

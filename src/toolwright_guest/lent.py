@@ -20,6 +20,7 @@ class Lent:
         self._counts: dict[int, int] = {}
         self._numbers: dict[int, int] = {}  # address of the value → its number
         self._next = 1
+        self.owed: list[tuple[int, int]] = []  # given back with the last message, which may name them once more
 
     def __getitem__(self, number: int) -> Any:
         return self._values[number]
@@ -46,6 +47,12 @@ class Lent:
         if self._counts[number] <= 0:
             del self._counts[number]
             self._numbers.pop(id(self._values.pop(number)), None)
+
+    def take_back(self, owed: list[tuple[int, int]]) -> None:
+        """The same, for what came along with a message: its value is read first, so this waits for the next one."""
+        for number, count in self.owed:
+            self.give_back(number, count)
+        self.owed = owed
 
     def state(self) -> Kept:
         return self._next, {number: (self._values[number], count) for number, count in self._counts.items()}

@@ -211,8 +211,7 @@ class World:
         if journaled:
             at, back = journaled
             clock.move(at)
-            for number, count in back:
-                self.lent.give_back(number, count)
+            self.lent.take_back(back)
 
     def deliver(self, message: Any, loop: Any) -> None:
         """A message for a loop: an answer wakes its task or is the end of a wait, a call of the host is served."""

@@ -421,7 +421,7 @@ class Arena:
             runtime = Runtime.resume(session, scope=Scope(), store=journal, limits=limits, progress=lambda line: None)
             async with asyncio.timeout(6 * limits.wall_s + ANSWER_S):
                 async with runtime:
-                    errors += await self._ask(runtime, "1 + 1", 2)
+                    await runtime.execute("1 + 1")
         except Exception as error:  # whatever it is, a session that was hostile broke its host
             errors.append(f"{type(error).__name__}: {error}")
         return errors

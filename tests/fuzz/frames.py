@@ -131,7 +131,26 @@ def seeds() -> list[list[Any]]:
     return [*made, ["d", 1, "error", [], told], ["d", 1, "value", [], {"stays": ["T", "repr"]}]]
 
 
+def journaled_seeds() -> list[list[Any]]:
+    """The same of a guest whose session is journaled: calls have a path and a line, and there are more kinds."""
+    made = [[*message, f"1#{100 + i}", 3] if message[0] == "c" else message for i, message in enumerate(seeds())]
+    blocks = [
+        *(["begin", "1+1", {"t": [False]}], ["begin", "1+1+2", {"t": [True]}], ["commit", "1+1+2", {"t": []}]),
+        *(["undo", "1+1", {"t": []}], ["commit", "1+1", {"t": []}], ["begin", "1.1+1", {"t": [False]}]),
+    ]
+    for i, (verb, name, tree) in enumerate(blocks):
+        made.append(["c", 200 + i, 1, verb, 0, name, [], tree, f"{name}#{i + 1}", 5])
+    made += [["c", 300 + i, 1, "sleep", 0, "", [], {"t": [0.0]}, f"1:timer#{i + 1}", 0] for i in range(3)]
+    made += [["c", 310, 1, "call", 1, "pay", [], {"t": [1]}, "1+1#7", 2]]
+    return [*made, ["p", ["name: why"]], ["l", ""], ["w"], ["r"]]
+
+
 SEEDS = seeds()
+JOURNALED = journaled_seeds()
+PATHS = (
+    "1#1 1#2 1.1#1 1.2.3#4 1~1#1 1+1#1 1+1.1#2 1+1+2#1 1:timer#1 1!.1#1 1#1!1#1 !1#1 !2.1#1 0#1 2#1 1#1!1 !1 names#1 "
+    "rollback 1 1# #1 1#0 01#1"
+).split()
 BLOBS = (b"1234567890123456" * 2, "text ä€😀".encode(), b"")
 
 
@@ -175,9 +194,9 @@ def plausible(rng: random.Random) -> Any:
     return copy.deepcopy(owner[key])
 
 
-def mutated(rng: random.Random, *, gentle: bool = False) -> list[Any]:
+def mutated(rng: random.Random, *, gentle: bool = False, journaled: bool = False) -> list[Any]:
     """An honest message with a few things changed; gently, so that most of it still makes sense."""
-    message = copy.deepcopy(rng.choice(SEEDS))
+    message = copy.deepcopy(rng.choice(JOURNALED if journaled else SEEDS))
     for _ in range(rng.choice((0, 1, 1, 2) if gentle else (1, 1, 1, 2, 3, 6))):
         places = slots(message)
         if not places:
@@ -202,6 +221,9 @@ def mutated(rng: random.Random, *, gentle: bool = False) -> list[Any]:
                     owner.insert(key, spice(rng))
     if gentle and message and message[0] == "c" and len(message) > 1:
         message[1] = rng.randrange(2**40)  # numbers of calls differ, as those of honest guests do
+        if len(message) == 10 and rng.random() < 0.9:  # and so do their paths, most of the time
+            block = rng.choice(("", "", ".1", "+1", "+1.2", "~1"))
+            message[8] = f"1{block}#{rng.randrange(1, 2**40)}" if rng.random() < 0.97 else rng.choice(PATHS)
     return message
 
 
@@ -211,18 +233,18 @@ def encoded(message: Any, blobs: tuple[bytes, ...] = BLOBS, sizes: Any = None) -
     return struct.pack("<II", len(header), len(data)) + header + data
 
 
-def frame_of(rng: random.Random) -> bytes:
+def frame_of(rng: random.Random, *, journaled: bool = False) -> bytes:
     """One frame, or something that looks like one from afar."""
     kind = rng.randrange(40)
     if kind < 20:
-        return encoded(mutated(rng, gentle=True))
+        return encoded(mutated(rng, gentle=True, journaled=journaled))
     if kind < 34:
-        return encoded(mutated(rng))
+        return encoded(mutated(rng, journaled=journaled))
     if kind == 34:
         return encoded(mutated(rng), sizes=[spice(rng) for _ in range(rng.randrange(4))])
     if kind == 35:
         return encoded(spice(rng), ())
-    raw = bytearray(encoded(mutated(rng)))
+    raw = bytearray(encoded(mutated(rng, journaled=journaled)))
     if kind < 39:
         for _ in range(rng.randrange(1, 6)):
             raw[rng.randrange(8, len(raw))] = rng.randrange(256)

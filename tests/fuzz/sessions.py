@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolwright import Limits, Outcome, Scope
-from toolwright.doors import Call, Made
+from toolwright.doors import Call, Host, Made
 from toolwright.errors import Crashed, ToolwrightError
+from toolwright.journal import MemoryJournal, SessionJournal, Story, Trees
+from toolwright.journal.snapshots import Snapshots
 from toolwright.sandboxes.base import Opening
 from toolwright.sandboxes.child import Child
 from toolwright.sandboxes.interpreter import ProcessInterpreter
@@ -65,6 +67,9 @@ class Shop:
     def each(self, count: int) -> Iterator[int]:
         yield from range(count)
 
+    def pay(self, amount: Any) -> Any:
+        return amount
+
     def fail(self, text: str) -> None:
         raise LookupError(text, self)
 
@@ -85,6 +90,9 @@ class Shop:
 def scope() -> Scope:
     made = Scope({"shop": Shop(), "double": lambda x: x * 2, "Note": Note, "Colour": Colour})  # pyright: ignore[reportUnknownLambdaType]
     made.declare("shop.*", hide=["hidden"])
+    made.declare("shop.pay", undo=lambda paid: None)
+    made.declare("shop.echo", reads=True)
+    made.declare("shop.later", idempotent=True)
     return made
 
 
@@ -122,13 +130,16 @@ class Session:
         printed, self._out = os.pipe()
         child = Child(1, lambda _: child.tell({"exit": KILLED}), lambda _: child.tell({"revealed": ""}))
         child.tell({"pid": os.getpid()})
-        opening = Opening(host=self.host, limits=LIMITS, workspace=self._workspace)
+        opening = Opening(host=self._doors(), limits=LIMITS, workspace=self._workspace)
         self.interpreter: Any = ProcessInterpreter(child, self._conn, printed, opening, frozenset(("numpy",)), None)
         self.interpreter._line.close()
         self.interpreter._line = self.sink
         self._child = child
         self._reader = FrameReader(Bounds())
         self.run: asyncio.Task[Outcome] = asyncio.create_task(self.interpreter.run(1, "a cell that nobody runs"))
+
+    def _doors(self) -> Host:
+        return self.host
 
     async def feed(self, data: bytes, piece: int) -> None:
         """Bytes of a guest, in pieces, as `Line` takes them."""
@@ -172,6 +183,61 @@ class Session:
         self._peer.close()
         os.close(self._out)
         self.host.close()
+
+
+class JournaledSession(Session):
+    """The same under a journal, which is read after each interpreter; some of them are then run again."""
+
+    AGAIN = 4  # of so many interpreters one is run again, with the frames that the first was sent
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.journal = MemoryJournal()
+        self.repeated = 0
+        self._frames: list[tuple[bytes, int]] = []
+        self._again: Story | None = None
+        self._kept: SessionJournal | None = None
+        super().__init__(workspace)
+
+    def _doors(self) -> Host:
+        if self._again is not None and self._kept is not None:
+            story, self._again = self._again, None
+            doors = self._kept.next_life(self.host, story, story.cells)
+        else:
+            self._kept = SessionJournal(self.journal, f"s{self.ended}", pins={})
+            self._kept.snapshots = Snapshots(Trees(self.journal, self._kept.id), self._workspace)
+            doors = self._kept.first_life(self.host)
+        return doors
+
+    def _open(self) -> None:
+        again = self._again
+        super()._open()
+        assert self._kept is not None
+        assert self._kept.life is not None
+        self._kept.life.begin(self._kept.begin("a cell that nobody runs") if again is None else again.cells[-1])
+        self._frames = []
+
+    async def feed(self, data: bytes, piece: int) -> None:
+        self._frames.append((data, piece))
+        await super().feed(data, piece)
+
+    async def reopen(self) -> None:
+        assert self._kept is not None
+        kept, frames = self._kept, self._frames
+        story = kept.story()  # what was written can be read
+        repeats = self.ended % self.AGAIN == 0 and self.repeated <= self.ended
+        assert all(row.cell <= 1 for row in story.rows), [row for row in story.rows if row.cell > 1]
+        assert len(story.names()) == 1
+        self._again = story if repeats else None
+        await super().reopen()
+        if not repeats:
+            self.journal.forget(kept.id)
+            return
+        self.repeated = self.ended + 1
+        for data, piece in frames:
+            if self._kept is not kept:
+                return  # it has ended, as it did then or otherwise
+            await self.feed(data, piece)
+        await self.reopen()
 
 
 class Bystander:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.fuzz import frames
-from tests.fuzz.sessions import Bystander, Session
+from tests.fuzz.sessions import Bystander, JournaledSession, Session
 
 from toolwright.sandboxes.workspace import Workspace
 from toolwright_guest import packing, unpacking
@@ -30,6 +30,7 @@ BOUNDS = Bounds()
 FRAME_S = 0.005  # processor time for a small frame, on average
 SLICE, SHARDS = 5_000, 4
 READ, SERVED = 175_000, 90_000  # frames of one shard: only read, and read by a host that acts on them
+JOURNALED = 30_000  # and by one that writes them down
 
 Progress = Callable[[str], None]
 
@@ -69,14 +70,16 @@ def read_many(rng: random.Random, count: int, say: Progress) -> int:
     return fine
 
 
-async def serve_many(rng: random.Random, count: int, workspace: Workspace, say: Progress) -> Session:
+async def serve_many(
+    rng: random.Random, count: int, workspace: Workspace, say: Progress, *, journaled: bool = False
+) -> Session:
     """Frames to a host that acts on them, beside another session that must be answered."""
     failures: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
-    session, bystander = Session(workspace), Bystander()
+    session, bystander = (JournaledSession if journaled else Session)(workspace), Bystander()
     began = time.process_time()
     for i in range(count):
-        data = frames.frame_of(rng)
+        data = frames.frame_of(rng, journaled=journaled)
         await session.feed(data, len(data) if rng.random() < 0.9 else rng.randrange(1, 50))
         if i % 20 == 0:
             await session.settle()
@@ -111,6 +114,13 @@ async def test_a_host_that_is_sent_mutated_frames_goes_on(workspace: Workspace) 
     session = await serve_many(random.Random(2), SLICE, workspace, quiet)
     assert session.heard > SLICE // 2
     assert session.ended > SLICE // 50
+
+
+async def test_a_journal_of_a_guest_that_sends_mutated_frames_is_read_and_repeated(workspace: Workspace) -> None:
+    session = await serve_many(random.Random(3), SLICE, workspace, quiet, journaled=True)
+    assert isinstance(session, JournaledSession)
+    assert session.heard > SLICE // 2
+    assert session.repeated > 0
 
 
 @given(st.binary(max_size=400), st.integers(1, 50))
@@ -198,7 +208,8 @@ async def test_a_million_frames(shard: int, workspace: Workspace, capfd: pytest.
     began = time.monotonic()
     fine = read_many(rng, READ, say)
     session = await serve_many(rng, SERVED, workspace, say)
-    took, count = time.monotonic() - began, READ + SERVED
+    await serve_many(rng, JOURNALED, workspace, say, journaled=True)
+    took, count = time.monotonic() - began, READ + SERVED + JOURNALED
     say(
         f"{count:,} frames in {took:.0f} s, {count / took:,.0f} frames/s; {fine:,} of {READ:,} read, "
         f"{session.heard:,} of {SERVED:,} acted on, {session.ended:,} sessions ended, the host served on"

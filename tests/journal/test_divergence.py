@@ -1,8 +1,11 @@
-"""What may go another way when it is run again: each is found, named with its cell and line, and the session goes on."""
+"""What may go another way when it is run again: it is found, named with its cell and line, and the session goes on."""
 
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,6 @@ from tests.journal.lasting import SESSION, Sessions, run, value
 
 from toolwright import Limits, Runtime, operation
 from toolwright.errors import Diverged
-from toolwright.journal import Divergence
 from toolwright.runtime import replay
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -44,7 +46,7 @@ WAYS: dict[str, tuple[str, int]] = {
     "the time of a file": ("import os\nopen('f', 'w').close()\npost.send(os.stat('f').st_mtime_ns)", 3),
     "processor time": ("import os\nsum(range(3_000_000))\npost.send(list(os.times()))", 3),
     "a clock of C": (
-        "import ctypes\nlibc = ctypes.CDLL(None)\nt = (ctypes.c_long * 2)()\nlibc.clock_gettime(0, t)\npost.send(list(t))",
+        "import ctypes\nt = (ctypes.c_long * 2)()\nctypes.CDLL(None).clock_gettime(0, t)\n\npost.send(list(t))",
         5,
     ),
     "randomness of C": (
@@ -190,25 +192,22 @@ async def test_a_cut_off_cell_that_goes_another_way_is_ended_and_named(sessions:
     assert [c.status for c in sessions.journal.cells(SESSION)] == ["done", "ended", "done"]
 
 
+def rewrite(sessions: Sessions, code: str) -> None:
+    """Another code for the last cell: as if what a clock of C decides in it were decided the other way."""
+    sessions.journal.live_until(None)
+    last = sessions.journal.cells(SESSION)[-1]
+    sessions.journal.write(sessions.journal.claim(SESSION), replace(last, code=code))
+
+
 async def test_a_cut_off_cell_that_ends_too_soon_is_found(sessions: Sessions) -> None:
     post = Post()
-    (sessions.workspace / "go").touch()
-    code = "import os\nif os.stat('f').st_ctime_ns % 1000 < 1000 and not os.path.exists('/tmp/seen'):\n    post.send(1)\n    await post.wait()"
     async with sessions.life(scope={"post": post}) as rt:
-        await value(rt, "open('f', 'w').close()")
-        cell = asyncio.create_task(run(rt, code))
+        cell = asyncio.create_task(run(rt, "post.send(1)\nawait post.wait()"))
         await asyncio.wait_for(post.at_gate.wait(), 20)
         sessions.journal.dead = True
         cell.cancel()
         await asyncio.gather(cell, return_exceptions=True)
-    # the same code in a guest that is not the same any more: what a clock of C decides, decided the other way
-    cut = sessions.journal.cells(SESSION)[-1]
-    sessions.journal.live_until(None)
-    claim = sessions.journal.claim(SESSION)
-    from dataclasses import replace
-
-    sessions.journal.write(claim, replace(cut, code="early = True"))
-    post.gate.set()
+    rewrite(sessions, "early = True")
     async with sessions.life(scope={"post": post}) as rt:
         outcome = await rt.outcome()
         assert isinstance(outcome.error, Diverged)
@@ -217,22 +216,18 @@ async def test_a_cut_off_cell_that_ends_too_soon_is_found(sessions: Sessions) ->
     assert post.sent == [1, 2]
 
 
-async def test_a_cell_that_waits_for_what_is_never_asked_is_found_at_its_time_limit(sessions: Sessions) -> None:
+@pytest.mark.parametrize("code", ["while True: pass", "await __import__('asyncio').Event().wait()"])
+async def test_a_cell_that_does_not_come_to_its_end_again_is_found_at_its_time_limit(
+    code: str, sessions: Sessions
+) -> None:
     post = Post()
-    code = """
-    import os, time
-    open("f", "w").close()
-    before = os.stat("f").st_ino
-    if post.send("first") == 1:
-        while post.sent_at(os.stat("f").st_ctime_ns) is None: pass
-    """
     async with sessions.life(scope={"post": post}) as rt:
-        assert not (await run(rt, code)).ok  # there is no such method: an error is an end as well
-        await value(rt, "x = 1")
-    async with sessions.life(scope={"post": post}, limits=Limits(wall_s=2)) as rt:
+        await value(rt, "x = post.send(1)")
+    rewrite(sessions, code)
+    async with sessions.life(scope={"post": post}, limits=Limits(wall_s=1)) as rt:
         assert rt.restored is not None
-        assert isinstance(rt.restored.diverged, Divergence)
-        assert rt.restored.diverged.cell == 1
+        assert rt.restored.diverged is not None
+        assert (rt.restored.diverged.recorded, rt.restored.diverged.asked) == ("post.send(1)", "the time limit")
         assert await value(rt, "1") == 1
 
 
@@ -284,3 +279,51 @@ async def test_an_unrepeatable_session_says_so_to_its_operator(sessions: Session
 async def test_without_a_restore_there_is_nothing_to_tell() -> None:
     async with Runtime(store="memory:") as rt:
         assert rt.restored is None
+
+
+ADDRESSES = """
+import asyncio, sys
+from toolwright import Runtime
+
+class Post:
+    def send(self, what): return 1
+
+CELLS = [
+    "kept = 1",
+    "class Thing: pass\\nthings = [Thing() for _ in range(500)]\\nnumber = {t: n for n, t in enumerate(things)}\\n"
+    "for t in set(things): post.send(number[t])",
+    "for t in things[:3]: post.send(id(t))",
+]
+
+async def main():
+    if sys.argv[2] == "record":
+        rt = Runtime({"post": Post()}, store=sys.argv[1], session="s1")
+    else:
+        rt = Runtime.resume("s1", store=sys.argv[1], scope={"post": Post()})
+    async with rt:
+        if sys.argv[2] == "record":
+            for code in CELLS:
+                (await rt.execute(code)).unwrap()
+            import os, signal
+            os.kill(os.getpid(), signal.SIGKILL)
+        print(rt.restored.diverged, (await rt.execute("kept")).value)
+
+asyncio.run(main())
+"""
+
+
+async def test_the_order_of_addresses_is_found_in_another_process(tmp_path: Path) -> None:
+    store = str(tmp_path / "agents.db")
+
+    async def process(what: str) -> str:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", ADDRESSES, store, what, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        said, _ = await asyncio.wait_for(child.communicate(), 60)
+        return said.decode()
+
+    await process("record")
+    said = await process("resume")
+    # a set of few objects has one order in every process, and one of many has not; an address has only itself
+    assert "line 4: recorded post.send(" in said or "cell 3, line 1: recorded post.send(" in said
+    assert said.endswith(" 1\n")

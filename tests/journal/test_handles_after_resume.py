@@ -1,242 +1,256 @@
-"""Host objects that guest code holds, after the process that made them is gone."""
+"""Host objects in the hands of guest code after the process that made them died: revived, or lost with words."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import io
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.journal.crm import Crm, first_scope
-from tests.journal.elsewhere import killed_after
-from tests.journal.lasting import PATIENT, SESSION, Sessions, failure, run, value
+from tests.journal.lasting import SESSION, Sessions, failure, value
 
-from toolwright import Runtime
-from toolwright.scope import LostObject
+from toolwright import operation
+from toolwright.runtime import replay
 
 pytestmark = pytest.mark.usefixtures("warm")
 
 
-class Lives:
-    """Two processes: in the first the cells ran with a crm of its own, in the second the url is another."""
-
-    def __init__(self, place: Path) -> None:
-        self._sessions = Sessions(place)
-        self.first = Crm("first")
-        self.second = Crm("second")
-
-    @asynccontextmanager
-    async def after(self, *cells: str) -> AsyncGenerator[Runtime]:
-        async with self._sessions.life(scope={"crm": self.first}) as rt:
-            for cell in cells:
-                await value(rt, cell)
-        async with self.again() as rt:
-            yield rt
-
-    @asynccontextmanager
-    async def again(self) -> AsyncGenerator[Runtime]:
-        async with self._sessions.life(scope={"crm": self.second}) as rt:
-            assert rt.restored is not None
-            assert rt.restored.diverged is None, rt.restored
-            yield rt
-
-
 @pytest.fixture
-def lives(tmp_path: Path) -> Lives:
-    return Lives(tmp_path)
+def sessions(tmp_path: Path) -> Sessions:
+    return Sessions(tmp_path)
 
 
-async def lost(rt: Runtime, code: str) -> str:
-    """What the agent reads of an object that is lost, without its number."""
-    outcome = await run(rt, code)
-    assert outcome.error is not None, outcome
-    last = str(outcome.error).splitlines()[-1]
-    name, _, text = last.partition(": ")
-    assert name == "toolwright.HandleLost", outcome.error
-    return re.sub(r"#\d+", "", text)
+class Record:
+    """A connector's record: it keeps its own data."""
+
+    def __init__(self, crm: Crm, number: int) -> None:
+        self._crm = crm
+        self.number = number
+
+    def rename(self, name: str) -> str:
+        self._crm.log.append(f"rename {self.number} {name}")
+        return name
+
+    def to_journal(self) -> int:
+        return self.number
+
+    @classmethod
+    def from_journal(cls, kept: int, root: Crm) -> Record:
+        root.revived.append(kept)
+        return Record(root, kept)
 
 
-def gone(what: str, call: str, cell: int, why: str = "") -> str:
-    because = f" ({why})" if why else ""
-    return f"{what} came from {call} in cell {cell} and did not outlive the process that made it{because}; call it again"
+class Report:
+    """Something that only a call can make."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @operation(reads=True)
+    def text(self) -> str:
+        return self._text
+
+    def edit(self, text: str) -> None:
+        self._text = text
 
 
-USED = "it was used since in a way that may have changed it"
+def _reopen(name: str) -> Report:
+    return Report(f"reopened {name}")
 
 
-# what comes back
+class Crm:
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.revived: list[int] = []
+
+    def create(self, number: int) -> Record:
+        self.log.append(f"create {number}")
+        return Record(self, number)
+
+    def several(self) -> list[Record]:
+        return [Record(self, n) for n in range(3)]
+
+    @operation(reads=True)
+    def report(self, name: str) -> Report:
+        self.log.append(f"report {name}")
+        return Report(f"about {name}")
+
+    @operation(revive=_reopen)
+    def draft(self, name: str) -> Report:
+        self.log.append(f"draft {name}")
+        return Report(f"draft of {name}")
+
+    def write(self, name: str) -> Report:
+        self.log.append(f"write {name}")
+        return Report(name)
+
+    @operation(reads=True)
+    def count(self) -> Iterator[int]:
+        yield from range(100)
+
+    @operation(reads=True)
+    async def acount(self) -> AsyncIterator[int]:
+        for n in range(100):
+            yield n
 
 
-async def test_a_bound_name_is_what_is_bound_now(lives: Lives) -> None:
-    async with lives.after("mine = crm\ncrm.url") as rt:
-        assert await value(rt, "(crm.url, mine.url, mine is crm)") == ("second", "second", True)
+async def test_a_connectors_record_is_rebuilt_from_its_own_data(sessions: Sessions) -> None:
+    first, second = Crm(), Crm()
+    async with sessions.life(scope={"crm": first}) as rt:
+        await value(rt, "one = crm.create(7); many = crm.several()")
+    async with sessions.life(scope={"crm": second}) as rt:
+        assert await value(rt, "[one.rename('x'), one.number, many[2].rename('y'), one is one]") == ["x", 7, "y", True]
+    assert first.log == ["create 7"]
+    assert second.log == ["rename 7 x", "rename 2 y"]
+    assert sorted(second.revived) == [2, 7]
+    assert (await replay(SESSION, store=sessions.journal)).same
 
 
-async def test_an_attribute_of_what_is_bound_is_that_of_what_is_bound_now(lives: Lives) -> None:
-    async with lives.after("contacts = crm.contacts\ncontacts.get('ada').greet()") as rt:
-        assert await value(rt, "contacts.get('ada').greet()") == "hello ada, from second"
+async def test_a_record_is_rebuilt_after_every_further_death(sessions: Sessions) -> None:
+    async with sessions.life(scope={"crm": Crm()}) as rt:
+        await value(rt, "one = crm.create(7)")
+    for n in range(3):
+        crm = Crm()
+        async with sessions.life(scope={"crm": crm}) as rt:
+            assert await value(rt, f"one.rename('{n}')") == str(n)
+        assert crm.log == [f"rename 7 {n}"]
 
 
-async def test_a_connectors_record_is_rebuilt_from_its_own_data_once(lives: Lives) -> None:
-    async with lives.after("ada = crm.contacts.get('ada')") as rt:
-        assert lives.second.log == []
-        assert await value(rt, "(ada.greet(), ada.greet())") == ("hello ada, from second",) * 2
-    assert lives.second.log == ["from_journal ada"]
-
-
-async def test_records_in_a_list_are_rebuilt_each_from_its_own_data_when_it_is_used(lives: Lives) -> None:
-    async with lives.after("people = crm.contacts.several('ada', 'grace', 'linus')") as rt:
-        assert await value(rt, "(people[2].greet(), people[0].greet())") == (
-            "hello linus, from second",
-            "hello ada, from second",
-        )
-    assert lives.second.log == ["from_journal linus", "from_journal ada"]
-
-
-async def test_what_was_read_is_read_again_once(lives: Lives) -> None:
-    async with lives.after("deal = crm.deal('big')", "deal.summary()") as rt:
-        assert lives.second.log == []
-        assert await value(rt, "(deal.summary(), deal.summary(), deal.title)") == ("big: 0", "big: 0", "big")
-    assert lives.second.log == ["deal big"]
-    assert lives.first.log == ["deal big"]
-
-
-async def test_what_was_read_alone_in_a_list_is_read_again(lives: Lives) -> None:
-    """`revive` knows one object from another only where there is no other."""
-    async with lives.after("(deal,) = crm.deals('big')") as rt:
-        assert "HandleLost" in (said := await _summary(rt)) or said == "big: 0"
-
-
-async def _summary(rt: Runtime) -> str:
-    outcome = await run(rt, "deal.summary()")
-    return str(outcome.value if outcome.ok else outcome.error)
-
-
-async def test_an_operation_with_revive_makes_its_result_again_by_that(lives: Lives) -> None:
-    async with lives.after("report = crm.report('sales')") as rt:
-        assert await value(rt, "(report.text(), report.text())") == ("sales of second",) * 2
-    assert lives.second.log == ["revive sales"]
-
-
-async def test_objects_come_back_as_arguments_too(lives: Lives) -> None:
-    async with lives.after("deal, report = crm.deal('big'), crm.report('sales')") as rt:
-        assert await value(rt, "crm.titles(deal, [report, deal])") == ["big", "sales", "big"]
-    assert sorted(lives.second.log) == ["deal big", "revive sales", "titles"]
-
-
-async def test_what_came_back_comes_back_in_the_next_process_too(lives: Lives) -> None:
-    async with lives.after("deal, ada = crm.deal('big'), crm.contacts.get('ada')") as rt:
-        await value(rt, "deal.summary() + ada.greet()")
-    lives.second = Crm("third")
-    async with lives.again() as rt:
-        assert await value(rt, "(deal.summary(), ada.greet())") == ("big: 0", "hello ada, from third")
-    assert sorted(lives.second.log) == ["deal big", "from_journal ada"]
-
-
-# what is lost
-
-
-async def test_a_database_cursor_is_lost_and_says_which_call_made_it(lives: Lives) -> None:
-    async with lives.after("x = 1", "rows = crm.cursor()\nrows.fetchone()") as rt:
-        assert await lost(rt, "rows.fetchone()") == gone("Cursor", "crm.cursor()", 2)
-        assert await value(rt, "rows = crm.cursor()\nlist(rows.fetchone())") == [1]
-
-
-async def test_an_open_file_is_lost_and_says_which_call_made_it(lives: Lives) -> None:
-    async with lives.after("file = crm.file()") as rt:
-        assert await lost(rt, "file.read()") == gone("BufferedReader", "crm.file()", 1)
-
-
-async def test_a_generator_that_gave_some_items_is_lost_and_says_which_call_made_it(lives: Lives) -> None:
-    async with lives.after("pages = crm.pages()\nnext(pages)") as rt:
-        assert await lost(rt, "next(pages)") == gone("generator", "crm.pages()", 1, USED)
-        assert await lost(rt, "for page in pages: pass") == gone("generator", "crm.pages()", 1, USED)
-
-
-async def test_a_read_whose_object_was_changed_since_is_lost(lives: Lives) -> None:
-    async with lives.after("deal = crm.deal('big')", "deal.note('call back')") as rt:
-        assert await lost(rt, "deal.summary()") == gone("Deal", "crm.deal(…)", 1, USED)
-    assert lives.second.log == []
-
-
-async def test_one_of_several_objects_in_an_answer_is_lost(lives: Lives) -> None:
-    async with lives.after("small, big = crm.deals('small', 'big')") as rt:
-        for name in ("small", "big"):
-            assert await lost(rt, f"{name}.summary()") == gone(
-                "Deal", "crm.deals(…)", 1, "that answer held other objects too"
-            )
-    assert lives.second.log == []
-
-
-async def test_the_result_of_any_other_operation_is_lost_and_that_is_not_run_again(lives: Lives) -> None:
-    async with lives.after("draft = crm.draft('sales')") as rt:
-        assert await lost(rt, "draft.text()") == gone("Report", "crm.draft(…)", 1)
-    assert lives.second.log == []
-
-
-@pytest.mark.parametrize("call", ["crm.titles(draft, [])", "crm.titles(deal, [deal, draft])"])
-async def test_a_call_with_a_lost_object_among_its_arguments_is_not_made(lives: Lives, call: str) -> None:
-    async with lives.after("deal, draft = crm.deal('big'), crm.draft('sales')") as rt:
-        assert await lost(rt, call) == gone("Report", "crm.draft(…)", 1)
-    assert "titles" not in lives.second.log
-
-
-async def test_code_can_catch_a_loss_and_get_the_object_again(lives: Lives) -> None:
-    code = """
-    try:
-        text = draft.text()
-    except ReferenceError as error:
-        said = type(error).__name__
-        draft = crm.draft("sales")
-        text = draft.text()
-    (said, text)
-    """
-    async with lives.after("draft = crm.draft('sales')") as rt:
-        assert await value(rt, code) == ("HandleLost", "sales of second")
-    async with lives.again() as rt:
-        assert await value(rt, "(said, text)") == ("HandleLost", "sales of second")
-    assert lives.second.log == ["draft sales"]
-
-
-async def test_a_loss_that_is_told_is_told_again(lives: Lives) -> None:
-    async with lives.after("draft = crm.draft('sales')") as rt:
-        first = await failure(rt, "draft.text()")
-    async with lives.again() as rt:
-        assert await failure(rt, "draft.text()") == first.replace("<cell 2>", "<cell 3>")
-
-
-async def test_a_lost_object_in_the_value_of_a_cell_is_a_stand_in_that_says_what_it_was(lives: Lives) -> None:
-    async with lives.after("[crm.draft('sales'), 7]") as rt:
-        held, number = (await rt.outcome()).unwrap()
-    assert number == 7
-    assert isinstance(held, LostObject)
-    assert re.fullmatch(r"<lost: Report#\d+, which came from crm\.draft\(…\) in cell 1>", repr(held))
-
-
-# the same, with a process that was really there
-
-
-async def test_objects_of_a_process_that_was_killed_come_back_or_are_lost_by_the_same_rules(tmp_path: Path) -> None:
-    cell = """
-    contacts, ada = crm.contacts, crm.contacts.get("ada")
-    deal, report, draft = crm.deal("big"), crm.report("sales"), crm.draft("plan")
-    small, large = crm.deals("small", "large")
-    rows, file, pages = crm.cursor(), crm.file(), crm.pages()
-    first = rows.fetchone()[0], next(pages)
-    """
-    killed_after(tmp_path / "s.db", f"{first_scope.__module__}:{first_scope.__name__}", cell, "[draft, first]")
-    crm = Crm("second")
-    async with Runtime.resume(SESSION, scope={"crm": crm}, store=tmp_path / "s.db", limits=PATIENT) as rt:
-        held, first = (await rt.outcome()).unwrap()
-        assert (type(held), first) == (LostObject, (1, 0))
+async def test_the_result_of_a_read_is_read_again_when_it_is_used(sessions: Sessions) -> None:
+    crm = Crm()
+    async with sessions.life(scope={"crm": Crm()}) as rt:
+        await value(rt, "one = crm.report('oslo'); two = crm.report('bergen'); one.text()")
+    async with sessions.life(scope={"crm": crm}) as rt:
         assert crm.log == []
-        back = "contacts.get('bob').greet(), ada.greet(), deal.summary(), report.text()"
-        assert await value(rt, back) == ("hello bob, from second", "hello ada, from second", "big: 0", "sales of second")
-        assert crm.log == ["from_journal ada", "deal big", "revive sales"]
-        assert await lost(rt, "draft.text()") == gone("Report", "crm.draft(…)", 1)
-        assert "held other objects too" in await lost(rt, "large.summary()")
-        assert await lost(rt, "rows.fetchone()") == gone("Cursor", "crm.cursor()", 1)
-        assert await lost(rt, "file.read()") == gone("BufferedReader", "crm.file()", 1)
-        assert await lost(rt, "next(pages)") == gone("generator", "crm.pages()", 1, USED)
-        assert crm.log == ["from_journal ada", "deal big", "revive sales"]
+        assert await value(rt, "one.text()") == "about oslo"
+    assert crm.log == ["report oslo"]
+
+
+async def test_the_result_of_a_read_that_was_changed_since_is_lost(sessions: Sessions) -> None:
+    async with sessions.life(scope={"crm": Crm()}) as rt:
+        await value(rt, "one = crm.report('oslo'); one.edit('other')")
+    async with sessions.life(scope={"crm": Crm()}) as rt:
+        said = await failure(rt, "one.text()")
+        assert "HandleLost" in said
+        assert "came from crm.report(…) in cell 1" in said
+        assert "it was used since in a way that may have changed it" in said
+
+
+async def test_an_object_with_revive_is_made_by_it(sessions: Sessions) -> None:
+    crm = Crm()
+    async with sessions.life(scope={"crm": Crm()}) as rt:
+        await value(rt, "one = crm.draft('oslo')")
+    async with sessions.life(scope={"crm": crm}) as rt:
+        assert await value(rt, "one.text()") == "reopened oslo"
+    assert crm.log == []
+
+
+async def test_any_other_object_is_lost_and_names_the_call_that_made_it(sessions: Sessions) -> None:
+    crm = Crm()
+    async with sessions.life(scope={"crm": Crm()}) as rt:
+        await value(rt, "one = crm.write('oslo')")
+    async with sessions.life(scope={"crm": crm}) as rt:
+        said = await failure(rt, "one.text()")
+        assert "came from crm.write(…) in cell 1 and did not outlive the process that made it; call it again" in said
+        assert (
+            await value(rt, "try: one.text()\nexcept ReferenceError: got = crm.write('again').text()\ngot") == "again"
+        )
+    assert crm.log == ["write again"]
+
+
+async def test_a_database_cursor_is_lost_and_the_database_is_not(
+    sessions: Sessions, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    place = tmp_path_factory.mktemp("db") / "shop.db"
+
+    def scope() -> Any:
+        return {"db": sqlite3.connect(place, check_same_thread=False, isolation_level=None)}
+
+    async with sessions.life(scope=scope()) as rt:
+        await value(rt, "db.execute('create table t (n)'); db.execute('insert into t values (1), (2), (3)')")
+        assert await value(rt, "cursor = db.execute('select n from t'); first = cursor.fetchone()") == (1,)
+    async with sessions.life(scope=scope()) as rt:
+        said = await failure(rt, "cursor.fetchone()")
+        assert "HandleLost" in said
+        assert "came from db.execute(…) in cell 2" in said
+        assert await value(rt, "(first, db.execute('select count(*) from t').fetchone())") == ((1,), (3,))
+
+
+async def test_an_open_file_of_the_host_is_lost(sessions: Sessions) -> None:
+    class Store:
+        def open(self, text: str) -> io.StringIO:
+            return io.StringIO(text)
+
+    async with sessions.life(scope={"store": Store()}) as rt:
+        assert await value(rt, "f = store.open('one\\ntwo'); f.readline()") == "one\n"
+    async with sessions.life(scope={"store": Store()}) as rt:
+        assert "HandleLost" in await failure(rt, "f.readline()")
+
+
+async def test_an_open_file_of_the_guest_is_where_it_was(sessions: Sessions) -> None:
+    async with sessions.life() as rt:
+        await value(rt, "open('f', 'w').write('one two three'); f = open('f'); f.read(4)")
+    async with sessions.life() as rt:
+        assert await value(rt, "f.read(3)") == "two"
+
+
+@pytest.mark.parametrize("kind", ["count", "acount"])
+async def test_a_half_consumed_generator_is_lost(kind: str, sessions: Sessions) -> None:
+    step = "next(g)" if kind == "count" else "await anext(g)"
+    async with sessions.life(scope={"crm": Crm()}) as rt:
+        assert await value(rt, f"g = crm.{kind}(); got = [{step}, {step}]") == [0, 1]
+    async with sessions.life(scope={"crm": Crm()}) as rt:
+        said = await failure(rt, step)
+        assert "HandleLost" in said
+        assert f"came from crm.{kind}() in cell 1" in said
+        assert await value(rt, "got") == [0, 1]
+
+
+async def test_a_generator_that_was_not_begun_is_made_again(sessions: Sessions) -> None:
+    async with sessions.life(scope={"crm": Crm()}) as rt:
+        await value(rt, "g = crm.count()\nNone")
+    async with sessions.life(scope={"crm": Crm()}) as rt:
+        assert await value(rt, "[next(g), next(g)]") == [0, 1]
+
+
+async def test_a_half_consumed_generator_of_the_guest_goes_on(sessions: Sessions) -> None:
+    async with sessions.life(scope={"crm": Crm()}) as rt:
+        await value(rt, "g = (crm.report(str(n)).text() for n in range(5)); got = [next(g), next(g)]")
+    crm = Crm()
+    async with sessions.life(scope={"crm": crm}) as rt:
+        assert await value(rt, "got + [next(g)]") == ["about 0", "about 1", "about 2"]
+    assert crm.log == ["report 2"]
+
+
+async def test_a_lost_object_in_the_value_of_a_cell_is_told(sessions: Sessions) -> None:
+    async with sessions.life(scope={"crm": Crm()}) as rt:
+        await value(rt, "[crm.write('oslo'), 1]")
+    async with sessions.life(scope={"crm": Crm()}) as rt:
+        lost, one = (await rt.outcome()).value
+        assert one == 1
+        assert "crm.write(…)" in repr(lost)
+
+
+async def test_a_lost_object_as_an_argument_is_lost(sessions: Sessions) -> None:
+    class Desk:
+        def write(self, name: str) -> Report:
+            return Report(name)
+
+        def file(self, report: Report) -> str:
+            return report.text()
+
+    async with sessions.life(scope={"desk": Desk()}) as rt:
+        assert await value(rt, "one = desk.write('a'); desk.file(one)") == "a"
+    async with sessions.life(scope={"desk": Desk()}) as rt:
+        assert "HandleLost" in await failure(rt, "desk.file(one)")
+
+
+async def test_an_object_of_this_process_is_kept_when_only_the_guest_died(sessions: Sessions) -> None:
+    crm = Crm()
+    async with sessions.life(scope={"crm": crm}) as rt:
+        await value(rt, "one = crm.write('oslo'); one.edit('changed')")
+        await rt.execute("import os; os._exit(1)")
+        assert await value(rt, "one.text()") == "changed"
+    assert crm.log == ["write oslo"]

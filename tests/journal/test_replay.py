@@ -1,429 +1,208 @@
-"""Offline replay: a recorded session run again from its journal alone, without a host object, and compared."""
+"""A recorded session as an offline test: from Python, from the command line, and as a pytest test of three lines."""
 
 from __future__ import annotations
 
 import asyncio
-import enum
-import hashlib
 import json
-import os
-import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import pytest
+from tests.journal.lasting import PATIENT, SESSION, value
 
-import toolwright
 from toolwright import Runtime, operation
-from toolwright.errors import NoSession, UsageError
-from toolwright.journal import CellRow, Row, SqliteJournal
-from toolwright_guest.wire import Packed
+from toolwright.errors import NoSession
+from toolwright.journal import MemoryJournal, SqliteJournal
+from toolwright.runtime import replay
 
 pytestmark = pytest.mark.usefixtures("warm")
 
-TWO_CELLS = ("n = desk.count('a')\nNone", "x = 1\nm = desk.count(n)\ndesk.count('b')")
-CLOCK_IN_C = """
-import ctypes
-now = (ctypes.c_long * 2)()
-ctypes.CDLL(None).clock_gettime(1, now)
-desk.count(now[0] * 10**9 + now[1])
-"""
 
-
-class Colour(enum.Enum):
-    RED = "red"
-    BLUE = "blue"
-
-
-@dataclass(frozen=True)
-class Point:
-    x: int
-    y: int
-
-
-class Refused(LookupError):
-    """A class of its own, with something to tell."""
-
-    def __init__(self, text: str, code: int) -> None:
-        super().__init__(text)
-        self.code = code
-
-
-class Lamp:
-    """Crosses by handle."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def paint(self, colour: Colour) -> str:
-        return f"{self.name} is {colour.value}"
-
-
-class Desk:
-    """What the sessions of these tests call."""
-
+class Crm:
     def __init__(self) -> None:
-        self.counted: list[Any] = []
+        self.calls = 0
 
-    def count(self, what: Any) -> int:
-        self.counted.append(what)
-        return len(self.counted)
-
-    def lamp(self, name: str) -> Lamp:
-        return Lamp(name)
-
-    def mirror(self, point: Point) -> Point:
-        return Point(point.y, point.x)
-
-    def colour(self) -> Colour:
-        return Colour.BLUE
-
-    def refuse(self, what: str) -> None:
-        raise Refused(f"no {what} here", 7)
-
-    def apply(self, function: Callable[[int], int]) -> list[int]:
-        return [function(number) for number in (1, 2)]
-
-    async def slow(self, what: str, milliseconds: int) -> str:
-        await asyncio.sleep(milliseconds / 1000)
-        return what
+    async def cities(self) -> list[str]:
+        self.calls += 1
+        await asyncio.sleep(0)
+        return ["Oslo", "Bergen"]
 
     @operation(reads=True)
-    def pages(self) -> Iterator[int]:
-        yield from range(3)
+    def size(self, city: str) -> int:
+        self.calls += 1
+        return len(city)
+
+    def each(self, function: Any) -> list[Any]:
+        self.calls += 1
+        return [function(city) for city in ("Oslo", "Bergen")]
 
 
-async def record(store: Path, *cells: str, session: str = "s1") -> Desk:
-    """A session with these cells, each of which must come to its end."""
-    desk = Desk()
-    scope = {"desk": desk, "Colour": Colour, "Point": Point}
-    async with Runtime(scope, store=store, session=session) as rt:
+CELLS = (
+    "import asyncio, uuid, time\ncities = await crm.cities(); open('f', 'w').write(','.join(cities))",
+    "sizes = [crm.size(city) for city in cities]; print(sizes, uuid.uuid4(), time.time())",
+    "await asyncio.sleep(0.01); crm.each(lambda city: crm.size(city) * 2)",
+    "open('f').read() + str(1 / 0)",
+)
+DIFFERS = "import os\nopen('f', 'w').close()\ncrm.size(str(os.stat('f').st_mtime_ns))"
+
+
+async def record(store: Any, *cells: str, session: str = SESSION) -> Crm:
+    crm = Crm()
+    async with Runtime({"crm": crm}, store=store, session=session, limits=PATIENT) as rt:
         for code in cells:
-            outcome = await rt.execute(dedent(code))
-            assert outcome.error is None, outcome.error
-    return desk
+            await rt.execute(code)
+    return crm
 
 
-def change(store: Path, wanted: Callable[[Row], bool], **fields: Any) -> None:
-    """Write another thing in the place of the first such row."""
-    journal = SqliteJournal(store)
-    try:
-        row = next(row for row in journal.rows("s1") if wanted(row))
-        journal.write(journal.claim("s1"), replace(row, **fields))
-    finally:
-        journal.close()
+def toolwright(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "toolwright", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, check=False)
 
 
-def command(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """A process that can import neither these classes nor anything else of the tests."""
-    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return subprocess.run(
-        [sys.executable, "-m", *args], cwd=cwd, env=environ, capture_output=True, text=True, timeout=120, check=False
-    )
+@pytest.fixture
+async def store(tmp_path: Path) -> Path:
+    path = tmp_path / "agents.db"
+    await record(path, *CELLS)
+    await record(path, "x = 1", DIFFERS, "y = 2", session="differs")
+    return path
 
 
-def replayed(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return command("toolwright", "replay", *args, "--store", "agents.db", cwd=cwd)
+# from Python
 
 
-def rows_in(store: Path) -> str:
-    """All that is in the database, whichever of its files holds it."""
-    connection = sqlite3.connect(store)
-    try:
-        return hashlib.sha256("\n".join(connection.iterdump()).encode()).hexdigest()
-    finally:
-        connection.close()
+async def test_a_recorded_session_runs_again_with_nothing_behind_it() -> None:
+    journal = MemoryJournal()
+    crm = await record(journal, *CELLS)
+    calls = crm.calls
+    seen: list[int] = []
+    found = await replay(SESSION, store=journal, on_cell=lambda cell: seen.append(cell.number))
+    assert found.same
+    assert (found.cells, found.session, seen) == (4, SESSION, [1, 2, 3, 4])
+    assert str(found).startswith("same: 4 cells, ")
+    assert crm.calls == calls
 
 
-# the command
+async def test_the_first_difference_is_told() -> None:
+    journal = MemoryJournal()
+    await record(journal, "x = 1", DIFFERS, DIFFERS)
+    found = await replay(SESSION, store=journal)
+    assert not found.same
+    assert found.difference is not None
+    assert (found.cells, found.difference.cell, found.difference.line) == (1, 2, 3)
+    assert str(found).startswith("different: cell 2, line 3: recorded crm.size('")
 
 
-async def test_a_recorded_session_is_the_same_without_its_objects(tmp_path: Path) -> None:
-    desk = await record(tmp_path / "agents.db", *TWO_CELLS)
-    done = replayed("s1", cwd=tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "same: 2 cells, 3 calls\n", "")
-    assert desk.counted == ["a", 1, "b"]
-
-
-async def test_json_tells_the_same_for_programs(tmp_path: Path) -> None:
-    await record(tmp_path / "agents.db", *TWO_CELLS)
-    done = replayed("s1", "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {
-        "session": "s1",
-        "cells": 2,
-        "calls": 3,
-        "difference": None,
-        "changed": [],
-        "same": True,
-    }
-
-
-async def test_a_changed_answer_is_found_where_the_code_does_something_else_with_it(tmp_path: Path) -> None:
-    await record(tmp_path / "agents.db", *TWO_CELLS)
-    change(tmp_path / "agents.db", lambda row: row.cell == 1, value=Packed(7, []))
-    done = replayed("s1", cwd=tmp_path)
-    words = "different: cell 2, line 2: recorded desk.count(1), now desk.count(7)\n"
-    assert (done.returncode, done.stdout) == (1, words)
-    told = replayed("s1", "--json", cwd=tmp_path)
-    assert told.returncode == 1
-    found = json.loads(told.stdout)
-    assert (found["same"], found["cells"]) == (False, 1)
-    assert found["difference"] == {
-        "cell": 2,
-        "line": 2,
-        "recorded": "desk.count(1)",
-        "asked": "desk.count(7)",
-    }
-
-
-async def test_a_changed_answer_that_only_the_value_shows_is_found(tmp_path: Path) -> None:
-    await record(tmp_path / "agents.db", "desk.count('a')")
-    change(tmp_path / "agents.db", lambda row: row.cell == 1, value=Packed(7, []))
-    done = replayed("s1", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (1, "different: cell 1: recorded 1, now 7\n")
-
-
-async def test_a_changed_print_is_found(tmp_path: Path) -> None:
-    await record(tmp_path / "agents.db", "print('first')\nprint(desk.count('a'))\nNone")
-    change(tmp_path / "agents.db", lambda row: row.cell == 1, value=Packed(7, []))
-    done = replayed("s1", cwd=tmp_path)
-    assert done.returncode == 1
-    assert done.stdout == "different: cell 1: recorded print '1', now '7'\n"
-
-
-async def test_a_clock_read_in_c_is_a_difference_with_its_cell_and_line(tmp_path: Path) -> None:
-    await record(tmp_path / "agents.db", "desk.count('a')", CLOCK_IN_C)
-    done = replayed("s1", cwd=tmp_path)
-    assert done.returncode == 1
-    assert done.stdout.startswith("different: cell 2, line 5: recorded desk.count(")
-
-
-async def test_a_call_that_is_not_made_any_more_is_a_difference(tmp_path: Path) -> None:
-    await record(tmp_path / "agents.db", "go = desk.count('a')\nNone", "if go == 1:\n    desk.count('b')\nNone")
-    change(tmp_path / "agents.db", lambda row: row.cell == 1, value=Packed(0, []))
-    done = replayed("s1", cwd=tmp_path)
-    words = "different: cell 2, line 2: recorded desk.count('b'), now the end of the cell\n"
-    assert (done.returncode, done.stdout) == (1, words)
-
-
-async def test_a_call_that_was_never_made_is_a_difference(tmp_path: Path) -> None:
-    await record(tmp_path / "agents.db", "go = desk.count('a')\nNone", "if go == 7:\n    desk.count('b')\nNone")
-    change(tmp_path / "agents.db", lambda row: row.cell == 1, value=Packed(7, []))
-    done = replayed("s1", cwd=tmp_path)
-    words = "different: cell 2, line 2: recorded no call there, now count('b')\n"
-    assert (done.returncode, done.stdout) == (1, words)
-
-
-async def test_an_unknown_session_is_told_in_one_line(tmp_path: Path) -> None:
-    await record(tmp_path / "agents.db", "1")
-    done = replayed("other", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("toolwright: ")
-    assert "no session 'other'" in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("session", [(), ("s1",)])
-def test_a_store_that_is_not_there_is_told_and_not_made(session: tuple[str, ...], tmp_path: Path) -> None:
-    done = replayed(*session, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "agents.db" in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-
-
-async def test_without_a_session_the_ids_are_listed(tmp_path: Path) -> None:
-    await record(tmp_path / "agents.db", *TWO_CELLS, session="two")
-    await record(tmp_path / "agents.db", "1", session="one")
-    done = replayed(cwd=tmp_path)
-    assert (done.returncode, done.stdout.splitlines()) == (0, ["two  2 cells", "one  1 cell"])
-    told = replayed("--json", cwd=tmp_path)
-    assert json.loads(told.stdout) == [{"session": "two", "cells": 2}, {"session": "one", "cells": 1}]
-
-
-async def test_nothing_is_written_to_the_store(tmp_path: Path) -> None:
-    store = tmp_path / "agents.db"
-    await record(store, *TWO_CELLS, "open('f.txt', 'w').write('kept')")
-    files = {path: path.read_bytes() for path in tmp_path.rglob("*.txt")}
-    assert list(files.values()) == [b"kept"]
-    before, content = rows_in(store), store.read_bytes()
-    assert replayed("s1", cwd=tmp_path).returncode == 0
-    assert (rows_in(store), store.read_bytes()) == (before, content)
-    change(store, lambda row: row.cell == 1, value=Packed(7, []))
-    before = rows_in(store)
-    assert replayed("s1", cwd=tmp_path).returncode == 1
-    assert rows_in(store) == before
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*.txt")} == files
-
-
-async def test_a_session_that_is_being_run_is_not_taken_away_by_a_replay(tmp_path: Path) -> None:
-    store, desk = tmp_path / "agents.db", Desk()
-    async with Runtime({"desk": desk}, store=store, session="s1") as rt:
-        await rt.execute("x = desk.count('a')")
-        assert (await toolwright.replay("s1", store=store)).same
-        assert (await rt.execute("desk.count(x)")).unwrap() == 2
-
-
-# what may be in a session
-
-KINDS = {
-    "callbacks": ("seen = []\ndef double(n):\n    seen.append(desk.count(n))\n    return n * 2\ndesk.apply(double), seen",),
-    "handles": (
-        "lamp = desk.lamp('hall')\nNone",
-        "lamp.name, lamp.paint(Colour.RED), list(desk.pages())",
-        "import reprlib\nlamp",
-    ),
-    "records": ("p = desk.mirror(Point(1, 2))", "(p.x, p.y, p == Point(2, 1))", "[p, {'p': p}]"),
-    "enums": ("c = desk.colour()", "c is Colour.BLUE, c.value, [one.name for one in Colour]", "c"),
-    "exceptions": (
-        """
+async def test_a_replay_writes_nothing(store: Path) -> None:
+    def rows() -> list[Any]:
+        journal = SqliteJournal(store)
         try:
-            desk.refuse("lamp")
-        except LookupError as error:
-            said = type(error).__name__, str(error), error.code
-        """,
-        "said",
-    ),
-    "files": (
-        "open('log.txt', 'a').write('one ')",
-        "open('log.txt', 'a').write('two'); desk.count(open('log.txt').read())",
-        "import os; os.makedirs('a/b'); os.rename('log.txt', 'a/b/log'); sorted(os.listdir('a/b'))",
-        "open('a/b/log').read()",
-    ),
-    "sleeps": (
-        "import asyncio, time\nbegan = time.time()\ntime.sleep(0.01)\nawait asyncio.sleep(0.01)\ndesk.count(time.time())",
-        """
-        got = []
-        for one in asyncio.as_completed([desk.slow("late", 20), desk.slow("early", 1), asyncio.sleep(0.005, "slept")]):
-            got.append(await one)
-        desk.count(got)
-        """,
-        "try:\n    async with asyncio.timeout(0.01):\n        await desk.slow('never', 5000)\nexcept TimeoutError:\n    late = 1",
-        "import datetime\ndatetime.datetime.now(), time.monotonic()",
-    ),
-    "randomness": (
-        "import os, random, secrets, uuid\ndrawn = [random.random(), secrets.token_hex(8), os.urandom(4).hex()]",
-        "desk.count(uuid.uuid4().hex), random.sample(range(99), 5)",
-        "print(drawn, uuid.uuid1()); {one for one in 'set of strings'.split()}",
-    ),
-    "background tasks": (
-        "import asyncio\nasync def later():\n    return await desk.slow('x', 5)\ntask = asyncio.create_task(later())\nNone",
-        "desk.count('meanwhile')",
-        "await task",
-    ),
-    "large values": ("b = bytes(range(256)) * 4000\ndesk.count(b)\nb[::-1]",),
-}
+            return [*journal.cells(SESSION), *journal.rows(SESSION), journal.facts(SESSION), *journal.sessions()]
+        finally:
+            journal.close()
+
+    before, files = rows(), sorted(store.parent.rglob("*.txt"))
+    assert (await replay(SESSION, store=store)).same
+    assert (rows(), sorted(store.parent.rglob("*.txt"))) == (before, files)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_a_session_is_the_same_with(kind: str, tmp_path: Path) -> None:
-    await record(tmp_path / "agents.db", *KINDS[kind])
-    found = await toolwright.replay("s1", store=tmp_path / "agents.db")
-    assert found.same, found
-    assert found.cells == len(KINDS[kind])
+async def test_a_replay_does_not_fence_who_writes(store: Path) -> None:
+    async with Runtime.resume(SESSION, store=store, scope={"crm": Crm()}, limits=PATIENT) as rt:
+        assert (await replay(SESSION, store=store)).same
+        assert await value(rt, "sizes") == [4, 6]
 
 
-async def test_a_session_with_all_of_it_is_the_same_in_a_process_that_knows_none_of_the_classes(tmp_path: Path) -> None:
-    cells = [code for codes in KINDS.values() for code in codes]
-    await record(tmp_path / "agents.db", *cells)
-    done = replayed("s1", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith(f"same: {len(cells)} cells, ")
+async def test_a_session_that_was_cut_off_is_replayed_up_to_that_cell() -> None:
+    journal = MemoryJournal()
+    await record(journal, "x = 1")
+    last = journal.cells(SESSION)[-1]
+    journal.write(journal.claim(SESSION), type(last)(number=2, code="x = 2"))
+    found = await replay(SESSION, store=journal)
+    assert (found.same, found.cells) == (True, 1)
 
 
-async def test_cells_that_raised_are_the_same_and_cells_that_were_ended_are_left_out(tmp_path: Path) -> None:
-    store = tmp_path / "agents.db"
-    limits = toolwright.Limits(wall_s=20.0, host_calls=3)
-    async with Runtime({"desk": Desk()}, store=store, session="s1", limits=limits) as rt:
-        assert not (await rt.execute("x = desk.count('a')\n1 / 0")).ok
-        assert not (await rt.execute("desk.refuse('x')")).ok
-        assert not (await rt.execute("import os\nos._exit(3)")).ok
-        assert (await rt.execute("x")).unwrap() == 1
-    found = await toolwright.replay("s1", store=store)
-    assert found.same, found
-    assert found.cells == 3
+async def test_an_empty_session_is_the_same() -> None:
+    journal = MemoryJournal()
+    await record(journal)
+    assert str(await replay(SESSION, store=journal)) == "same: 0 cells, 0 calls"
 
 
-async def test_a_fork_is_replayed_with_the_cells_that_it_began_with(tmp_path: Path) -> None:
-    store = tmp_path / "agents.db"
-    async with Runtime({"desk": Desk()}, store=store, session="s1") as rt:
-        await rt.execute("x = desk.count('a')")
-        await rt.execute("x = desk.count('b')")
-        branch = await rt.fork(at=1, session="branch")
-        await branch.execute("desk.count(x)")
-        await branch.close()
-    done = replayed("branch", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "same: 2 cells, 2 calls\n")
+async def test_a_session_that_is_not_there_is_told() -> None:
+    with pytest.raises(NoSession):
+        await replay("none", store=MemoryJournal())
 
 
-async def test_a_resumed_session_is_the_same_as_one(tmp_path: Path) -> None:
-    store = tmp_path / "agents.db"
-    await record(store, "import random\nx = random.random()", "desk.count(x)")
-    async with Runtime.resume("s1", scope={"desk": Desk()}, store=store) as rt:
-        (await rt.execute("desk.count(random.random())")).unwrap()
-    assert str(await toolwright.replay("s1", store=store)) == "same: 3 cells, 2 calls"
+# from the command line
 
 
-# from programs
+async def test_the_command_says_same(store: Path, tmp_path: Path) -> None:
+    done = await asyncio.to_thread(toolwright, "replay", SESSION, "--store", f"sqlite:///{store}", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("same: 4 cells, ")
 
 
-async def test_programs_are_told_of_each_cell_and_of_the_first_difference(tmp_path: Path) -> None:
-    store, heard = tmp_path / "agents.db", list[CellRow]()
-    await record(store, *TWO_CELLS)
-    found = await toolwright.replay("s1", store=store, on_cell=heard.append)
-    assert (found.same, found.cells, found.calls, found.difference, found.changed) == (True, 2, 3, None, ())
-    assert [cell.code for cell in heard] == list(TWO_CELLS)
-    change(store, lambda row: row.cell == 1, value=Packed(7, []))
-    found = await toolwright.replay("s1", store=f"sqlite:///{store}")
-    assert (found.same, found.cells) == (False, 1)
-    assert found.difference == toolwright.Divergence(cell=2, line=2, recorded="desk.count(1)", asked="desk.count(7)")
+async def test_the_command_finds_the_store_of_this_directory(store: Path) -> None:
+    done = await asyncio.to_thread(toolwright, "replay", SESSION, cwd=store.parent)
+    assert done.returncode == 0
 
 
-async def test_a_program_that_asks_for_what_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"agents\.db"):
-        await toolwright.replay("s1", store=tmp_path / "agents.db")
-    assert not (tmp_path / "agents.db").exists()
-    await record(tmp_path / "agents.db", "1")
-    with pytest.raises(NoSession, match="'other'"):
-        await toolwright.replay("other", store=tmp_path / "agents.db")
+async def test_the_command_shows_the_first_difference(store: Path) -> None:
+    done = await asyncio.to_thread(toolwright, "replay", "differs", cwd=store.parent)
+    assert done.returncode == 1
+    assert done.stdout.startswith("different: cell 2, line 3: recorded crm.size(")
+
+
+async def test_the_command_tells_it_as_json(store: Path) -> None:
+    same = await asyncio.to_thread(toolwright, "replay", SESSION, "--json", cwd=store.parent)
+    told = json.loads(same.stdout)
+    assert (told["session"], told["cells"], told["same"], told["difference"]) == (SESSION, 4, True, None)
+    differs = await asyncio.to_thread(toolwright, "replay", "differs", "--json", cwd=store.parent)
+    assert differs.returncode == 1
+    assert json.loads(differs.stdout)["difference"]["line"] == 3
+
+
+async def test_the_command_lists_the_sessions(store: Path) -> None:
+    done = await asyncio.to_thread(toolwright, "replay", cwd=store.parent)
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [f"{SESSION}  4 cells", "differs  3 cells"]
+    told = await asyncio.to_thread(toolwright, "replay", "--json", cwd=store.parent)
+    assert json.loads(told.stdout) == [{"session": SESSION, "cells": 4}, {"session": "differs", "cells": 3}]
+
+
+async def test_the_command_tells_of_a_session_that_is_not_there(store: Path) -> None:
+    done = await asyncio.to_thread(toolwright, "replay", "none", cwd=store.parent)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no session 'none'" in done.stderr
+
+
+def test_the_command_tells_of_a_store_that_is_not_there_and_makes_none(tmp_path: Path) -> None:
+    done = toolwright("replay", "s1", "--store", "missing.db", cwd=tmp_path)
+    assert done.returncode != 0
+    assert "missing.db" in done.stderr
+    assert not (tmp_path / "missing.db").exists()
+    assert toolwright("replay", "s1", "--store", "redis://x", cwd=tmp_path).returncode == 2
 
 
 # as a test
 
-A_TEST = """\
-def test_the_count_is_the_same(replay):
-    found = replay("agents.db", "s1")
-    assert (found.cells, found.calls) == (2, 3)
-"""
-AN_ASYNC_TEST = """\
-import asyncio
-def test_on_a_loop(replay):
-    async def main():
-        return replay("agents.db", "s1")
-    assert asyncio.run(main()).same
-"""
 
-
-async def test_a_recorded_session_is_a_test_in_three_lines(tmp_path: Path) -> None:
-    await record(tmp_path / "agents.db", *TWO_CELLS)
-    (tmp_path / "test_count.py").write_text(A_TEST)
-    (tmp_path / "test_loop.py").write_text(AN_ASYNC_TEST)
-    done = command("pytest", "-q", "-p", "no:cacheprovider", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
-
-
-async def test_that_test_fails_with_the_difference(tmp_path: Path) -> None:
-    await record(tmp_path / "agents.db", *TWO_CELLS)
-    change(tmp_path / "agents.db", lambda row: row.cell == 1, value=Packed(7, []))
-    (tmp_path / "test_count.py").write_text(A_TEST)
-    done = command("pytest", "-q", "-p", "no:cacheprovider", cwd=tmp_path)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "cell 2, line 2: recorded desk.count(1), now desk.count(7)" in done.stdout
-    assert "Traceback" not in done.stdout
+async def test_a_recorded_session_is_a_test_in_three_lines(store: Path, tmp_path: Path) -> None:
+    test = tmp_path / "test_sessions.py"
+    test.write_text(
+        "def test_the_report_is_the_same(replay):\n"
+        f'    replay("agents.db", "{SESSION}")\n'
+        "\n"
+        "async def test_so_it_is_from_a_loop(replay):\n"
+        f'    assert replay("agents.db", "{SESSION}").cells == 4\n'
+        "\n"
+        "def test_this_one_differs(replay):\n"
+        '    replay("agents.db", "differs")\n'
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "anyio_mode=auto", test.name]
+    done = await asyncio.to_thread(
+        subprocess.run, command, capture_output=True, text=True, timeout=120, cwd=store.parent, check=False
+    )
+    assert "2 passed" in done.stdout or "3 passed" in done.stdout, done.stdout
+    assert "1 failed" in done.stdout
+    assert "session differs of agents.db is not the same any more: cell 2, line 3" in done.stdout

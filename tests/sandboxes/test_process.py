@@ -34,6 +34,7 @@ from toolwright.errors import (
     WorkspaceLimit,
 )
 from toolwright.sandboxes import GUEST_UID
+from toolwright_guest import borrowed
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 
@@ -692,6 +693,7 @@ def test_an_ordinary_user_can_run_it_too(tmp_path: Path) -> None:
         pytest.skip("/usr/bin/python3 is not Python 3.11 to 3.13")
     source = Path("/tmp") / f"toolwright-src-{os.getpid()}"
     shutil.copytree(SRC, source, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(Path(borrowed.file()).parent, source / "cloudpickle", ignore=shutil.ignore_patterns("__pycache__"))
     try:
         done = subprocess.run(
             [setpriv, "--reuid=12345", "--regid=12345", "--clear-groups", python, "-c", dedent(ORDINARY)],

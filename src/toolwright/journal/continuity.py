@@ -17,7 +17,7 @@ from toolwright.doors import Host
 from toolwright.errors import Cancelled, Diverged, Fenced, GuestError, JournalFailed, UsageError
 from toolwright.journal.comparing import divergence, printed_otherwise
 from toolwright.journal.life import Divergence, Life
-from toolwright.journal.outcomes import outcome_of
+from toolwright.journal.outcomes import outcome_in, outcome_of
 from toolwright.journal.restored import Restored, names_in
 from toolwright.journal.reversible import Reversible
 from toolwright.journal.rollback import Rollback, RolledBack, unfinished
@@ -153,8 +153,7 @@ class Continuity:
         interpreter = self._interpreter
         self._life.begin(row)
         try:
-            run = interpreter.run(row.number, row.code, on_event, at=row.at, seed=self.session.seed)
-            outcome = await self._watched(run)
+            outcome = await self._watched(outcome_in(interpreter, row, self.session.seed, on_event))
             if not self._life.live:
                 await self._all_told()
         except _WentAnotherWay as other:
@@ -328,7 +327,9 @@ class Continuity:
                 await self._again(self._interpreter, row, story, upto)
             if not cells:
                 self._life.end(begins)
+            self._require_alive(self._interpreter, story, cells)
             await self._interpreter.reveal()
+            self._require_alive(self._interpreter, story, cells)
             last = cells[-1].number if cells else story.start.cell if story.start is not None else 0
             self._saving = Saving(self.session, self._interpreter, last)
         except BaseException:
@@ -336,6 +337,16 @@ class Continuity:
             raise
         finally:
             await self._drop_scratch()
+
+    def _require_alive(self, interpreter: Interpreter, story: Story, cells: Sequence[CellRow]) -> None:
+        """A guest that came to the same and then ended is of no use: its last cell would end it each time."""
+        if interpreter.alive:
+            return
+        if cells:
+            found = Divergence(cell=cells[-1].number, line=0, recorded="a guest that lives on", asked="one that ended")
+            raise _WentAnotherWay(found)
+        if story.start is not None:
+            raise _Unreadable("the guest ended when it had taken it up")
 
     async def _take_up(self, interpreter: Interpreter, start: Start, upto: float) -> None:
         """Begin with a checkpoint, and what was told between it and the next cell: up to delivery `upto`."""
@@ -354,7 +365,7 @@ class Continuity:
         life = self._life
         life.value = None
         life.begin(row)
-        outcome = await self._watched(interpreter.run(row.number, row.code, at=row.at, seed=story.seed_of(row)))
+        outcome = await self._watched(outcome_in(interpreter, row, story.seed_of(row)))
         life.end(upto)
         await self._watched(life.told(self._limits.wall_s))
         found = divergence(row, outcome, life, story.rows_of([row]), upto) or life.untold()

@@ -130,10 +130,14 @@ def row_of(cell: int, path: str, body: Body, fetch: Fetch) -> Row:
     _require(fields, at=_NUMBER, delivered=(int, type(None)), after=(str,))
     if type(body) is str:
         fields["arguments"] = Packed(fields["arguments"], [])
-        fields["value"] = fields["value"] and Packed(fields["value"][0], [])
+        _require(fields, value=(list, type(None)), kept=(type(None),))
+        if fields["value"] is not None:
+            (tree,) = fields["value"]
+            fields["value"] = Packed(tree, [])
     else:
-        for name in ("arguments", "value", "kept"):
-            fields[name] = fields[name] and _unpack(fields[name], fetch)
+        fields["arguments"] = _unpack(fields["arguments"], fetch)
+        for name in ("value", "kept"):
+            fields[name] = None if fields[name] is None else _unpack(fields[name], fetch)
     fields["back"] = tuple((lent, count) for lent, count in fields["back"])
     fields["made"] = _made(fields["made"])
     return Row(cell=cell, path=path, **fields)
@@ -166,13 +170,17 @@ def cell_of(number: int, body: Body, fetch: Fetch) -> CellRow:
     fields: dict[str, Any] = json.loads(body)
     for name in ("code", "stdout", "error", "calls"):
         fields[name] = _unpack(fields[name], fetch).tree
-    fields["value"] = fields["value"] and _unpack(fields["value"], fetch)
+    fields["value"] = None if fields["value"] is None else _unpack(fields["value"], fetch)
     fields["pending"] = tuple(fields["pending"])
     fields["calls"] = tuple((name, duration, error) for name, duration, error in fields["calls"])
     _require(fields, code=(str,), stdout=(str,), tree=(str,), rung=(str,), error=(dict,), undone=(bool,))
     _require(fields, at=_NUMBER, before=_COUNT, after=_COUNT, duration_s=_NUMBER)
-    if not all(type(path) is str for path in fields["pending"]):
+    error: dict[str, Any] = fields["error"]
+    words = ("class", "text", "type", "message") if error.get("class") == "CodeError" else ("class", "text")
+    if not all(type(path) is str for path in (*fields["pending"], *(error[word] for word in words if error))):
         raise ValueError("a cell of another shape")
+    if type(error.get("line")) not in (int, type(None)):
+        raise ValueError("an error of another shape")
     return CellRow(number=number, **fields)
 
 

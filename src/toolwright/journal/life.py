@@ -111,7 +111,7 @@ class Life:
         for row in recorded:
             rows = self.host_rows if row.door == "host" else self.guest_rows
             rows[row.path] = row
-            if row.delivered is not None:
+            if row.delivered is not None and (row.value is not None or row.door == "guest"):
                 prefix.append(row)
         return deque(sorted(prefix, key=lambda row: row.delivered or 0))
 
@@ -218,8 +218,9 @@ class Life:
             return Divergence(cell=call.cell, line=call.line, recorded="no call there", asked=shown(title, call))
         if _is_same(row, call):
             return None
-        was = shown(row.title, row)
-        return Divergence(cell=call.cell, line=call.line, recorded=was, asked=shown(title, call))
+        was, now = shown(row.title, row), shown(title, call)
+        now = now if now != was else f"{now} with other contents"
+        return Divergence(cell=call.cell, line=call.line, recorded=was, asked=now)
 
     def adopt(self, call: Call) -> None:
         """What is known of the same call from a cell that was ended: it began there, and is not made again."""

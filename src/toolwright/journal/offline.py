@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from toolwright.doors import About, Answer, Beginning, Call, Guest, Host, Lineage, Made, Operation, Wrapper
 from toolwright.journal.comparing import divergence, printed_otherwise
 from toolwright.journal.life import Clock, Divergence, Life
+from toolwright.journal.outcomes import outcome_in
 from toolwright.journal.replayed import Replayed
 from toolwright.journal.rows import CellRow, Journal
 from toolwright.journal.session import changed
@@ -96,7 +97,7 @@ async def repeat(
     rows = story.rows_of(cells)
     strict = {c.number: frozenset(c.pending) for c in cells}
     life = Life(None, Clock(), recorded=rows, strict=strict, left=story.left_of(cells))
-    later = [(packed, only) for packed, only in story.names()[1:]]
+    later = story.later_names()
     began = Beginning(names=story.first.names, at=story.first.created, seed=story.first.seed, more=tuple(later))
     doors = Replayed(Nothing(empty, life, story), life, lambda _: began)
     workspace = await asyncio.to_thread(Workspace.create, None, GUEST_UID)
@@ -142,8 +143,7 @@ class _Repeating:
         life = self._life
         life.value = None
         life.begin(row)
-        run = self._interpreter.run(row.number, row.code, at=row.at, seed=self._story.seed_of(row))
-        outcome = await self._until_different(run)
+        outcome = await self._until_different(outcome_in(self._interpreter, row, self._story.seed_of(row)))
         life.end(upto)
         await self._until_different(life.told(self._opening.limits.wall_s))
         if life.diverged.done() or outcome is None:

@@ -6,9 +6,9 @@ from typing import Any
 
 from toolwright import errors
 from toolwright.doors import Host
-from toolwright.errors import CodeError, GuestError
+from toolwright.errors import CodeError, Crashed, GuestError, UsageError
 from toolwright.journal.rows import CellRow
-from toolwright.sandboxes import CallRecord, GuestValue, Outcome
+from toolwright.sandboxes import GONE, CallRecord, GuestValue, Interpreter, OnEvent, Outcome
 from toolwright_guest.wire import Packed
 
 
@@ -32,9 +32,21 @@ def error_of(told: dict[str, Any]) -> GuestError | None:
     if not told:
         return None
     if told["class"] == "CodeError":
-        return CodeError(told["text"], type=told["type"], message=told["message"], line=told["line"])
+        return CodeError(told["text"], type=told["type"], message=told["message"], line=told.get("line"))
     kind: Any = getattr(errors, str(told["class"]), GuestError)
     return kind(told["text"]) if isinstance(kind, type) and issubclass(kind, GuestError) else GuestError(told["text"])
+
+
+async def outcome_in(
+    interpreter: Interpreter, row: CellRow, seed: bytes, on_event: OnEvent | None = None
+) -> Outcome:
+    """Run a cell. That its guest ended by itself after the cell before is an outcome, too."""
+    try:
+        return await interpreter.run(row.number, row.code, on_event, at=row.at, seed=seed)
+    except UsageError:
+        if interpreter.alive:
+            raise
+    return Outcome(cell=row.number, error=Crashed(f"the guest had ended before the cell began. {GONE}"))
 
 
 def outcome_of(row: CellRow, host: Host) -> Outcome:

@@ -61,7 +61,7 @@ class Replayed(Wrapper):
                     life.diverge(misfit)
                     await _never()
             row = life.host_rows.get(call.path)
-            if row is not None and row.delivered is not None:
+            if row is not None and row.delivered is not None and row.value is not None:
                 await life.turn(row, self._first(row))
                 return _again(row)
             if row is not None and row.status == "cancelled":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from toolwright.doors import About, Answer, Call, Host, Operation, Wrapper
 from toolwright.errors import Fenced, JournalFailed, NotReversible, PlatformError
@@ -23,6 +24,7 @@ from toolwright_guest.packing import Packer, plain
 from toolwright_guest.wire import NOTHING, Packed, WireError, is_large
 
 _ABOUTS = {verb: About(title=f"transaction.{verb}", operation=Operation(reads=True)) for verb in VERBS}
+PATIENCE_S = 10.0  # for undoing what a guest asked to be undone before it ended
 _SEVERAL = 1000  # entries of a list that the guest is told
 
 
@@ -40,6 +42,7 @@ class Reversible(Wrapper):
         self._busy: set[str] = set()  # paths of effects under way
         self._ended = asyncio.Event()
         self._undoing: set[asyncio.Task[Undone]] = set()
+        self._working: asyncio.Task[Any] | None = None  # the one of them that is at it
         self._go = asyncio.Event()
         self._go.set()
 
@@ -178,6 +181,7 @@ class Reversible(Wrapper):
         async with self.undoer.alone:
             if block.state == "undone":  # with the one around it, meanwhile
                 return Undone()
+            self._working = asyncio.current_task()
             found = await self._undo_all(block.cell, [block])
             if found.failed:
                 block.state = "failed"
@@ -203,7 +207,7 @@ class Reversible(Wrapper):
 
     async def settle(self, cell: int) -> Undone | None:
         """Undo the transactions that were open when this cell was ended; None where there were none."""
-        await self.idle()
+        await self._begun()  # all that is open is undone at once
         async with self.undoer.alone:
             rows = [row for row in await self.undoer.read(cell) if row.cell == cell]
             # those of its own code: what an older task began goes on in the next guest
@@ -229,7 +233,15 @@ class Reversible(Wrapper):
         return bool(self._blocks.open())
 
     async def idle(self) -> None:
-        """Until no transaction is being undone."""
+        """Until no transaction is being undone. Its guest is gone: what has not begun by then is left to the next."""
+        if self._undoing:
+            await asyncio.wait(self._undoing, timeout=PATIENCE_S)
+        await self._begun()
+
+    async def _begun(self) -> None:
+        """Until the undo that has begun is at its end; those that wait for it do not begin."""
+        for task in self._undoing - {self._working}:
+            task.cancel()
         while self._undoing:
             await asyncio.wait(self._undoing)
 

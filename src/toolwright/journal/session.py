@@ -152,7 +152,7 @@ class SessionJournal:
         return self.reversible
 
     def _begin_again(self, now: Beginning, story: Story) -> Beginning:
-        first, *more = story.names()
+        more = story.later_names()
         known = frozenset(story.bound)
         new = tuple(name for name in names_of(now.names) if name not in known)
         if new and self.writer is not None:
@@ -166,8 +166,8 @@ class SessionJournal:
                 made=now.made,
             )
             self.writer.now(row)
-            more.append((now.names, new))
-        return Beginning(names=first[0], at=story.first.created, seed=story.first.seed, more=tuple(more))
+            more.append((now.names, new, self.last))
+        return Beginning(names=story.first.names, at=story.first.created, seed=story.first.seed, more=tuple(more))
 
     # cells
 

@@ -167,19 +167,24 @@ class Story:
 
     def names(self) -> list[tuple[Packed, tuple[str, ...]]]:
         """What was bound, and under which names: at the beginning, and when a resumed session had new ones."""
-        return [(self.first.names, names_of(self.first.names)), *self._later_names]
+        later = [(packed, only) for packed, only, _ in self._later_names]
+        return [(self.first.names, names_of(self.first.names)), *later]
+
+    def later_names(self) -> list[tuple[Packed, tuple[str, ...], int]]:
+        """What was bound when a resumed session had new names: which ones, and after which cell."""
+        return list(self._later_names)
 
     @cached_property
-    def _later_names(self) -> list[tuple[Packed, tuple[str, ...]]]:
+    def _later_names(self) -> list[tuple[Packed, tuple[str, ...], int]]:
         known = frozenset[str]() if self.start is None else frozenset(self.start.names)
-        rows = [(r.value, tuple(r.name.split(","))) for r in self._rows.values() if _is_names(r) and r.value]
-        return [(value, only) for value, only in rows if not known.issuperset(only)]
+        rows = [(r.value, tuple(r.name.split(",")), r.cell) for r in self._rows.values() if _is_names(r) and r.value]
+        return [(value, only, cell) for value, only, cell in rows if not known.issuperset(only)]
 
     @property
     def bound(self) -> tuple[str, ...]:
         """All names that were ever bound."""
         before = names_of(self.first.names) if self.start is None else self.start.names
-        return (*before, *(name for _, only in self._later_names for name in only))
+        return (*before, *(name for _, only, _ in self._later_names for name in only))
 
     @property
     def times_bound(self) -> int:
@@ -263,7 +268,7 @@ def _in_state(cell: CellRow) -> bool:
 def names_of(packed: Packed) -> tuple[str, ...]:
     """The names in a packed set of names."""
     tree: Any = packed.tree
-    return tuple(tree["m"]) if type_of(tree) is dict and "m" in tree else ()
+    return tuple(tree["m"]) if type_of(tree) is dict and type_of(tree.get("m")) is dict else ()
 
 
 def call_of(row: Row) -> Call:

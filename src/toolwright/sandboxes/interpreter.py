@@ -90,8 +90,8 @@ class ProcessInterpreter:
     def _begin(self, beginning: Beginning) -> None:
         journaled = {"seed": beginning.seed.hex(), "at": beginning.at} if beginning.seed else None
         self._send(["b", beginning.names.tree, journaled], beginning.names.blobs)
-        for names, only in beginning.more:
-            self._send(["b", names.tree, None, only], names.blobs)
+        for names, only, after in beginning.more:
+            self._send(["b", names.tree, None, only, after], names.blobs)
 
     def _send(self, message: list[Any], blobs: list[Any]) -> None:
         self._line.send(message, blobs)

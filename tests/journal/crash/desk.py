@@ -129,6 +129,11 @@ class Desk:
         self.effects.append("aapply", [what])
         return ["applied", *await asyncio.gather(function(what), function([what]))]
 
+    @operation(idempotent=True)
+    async def both(self, what: Any, function: Callable[[Any], Any]) -> Any:
+        self.effects.append("both", [what], idempotent=True)
+        return ["both", await function(what)]
+
     @operation(reads=True)
     def listen(self, function: Any) -> None:
         self._listener = function
