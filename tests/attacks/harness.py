@@ -129,6 +129,10 @@ def read_attack(path: Path) -> Attack:
     )
 
 
+def _nobody(line: str) -> None:
+    return None
+
+
 def attacks() -> list[Path]:
     return sorted(CELLS.glob("*.py"))
 
@@ -418,7 +422,7 @@ class Arena:
         errors: list[str] = []
         try:
             await asyncio.wait_for(replay(session, store=journal, limits=limits), 3 * limits.wall_s + ANSWER_S)
-            runtime = Runtime.resume(session, scope=Scope(), store=journal, limits=limits, progress=lambda line: None)
+            runtime = Runtime.resume(session, scope=Scope(), store=journal, limits=limits, progress=_nobody)
             async with asyncio.timeout(6 * limits.wall_s + ANSWER_S):
                 async with runtime:
                     await runtime.execute("1 + 1")

@@ -134,9 +134,13 @@ def seeds() -> list[list[Any]]:
 def journaled_seeds() -> list[list[Any]]:
     """The same of a guest whose session is journaled: calls have a path and a line, and there are more kinds."""
     made = [[*message, f"1#{100 + i}", 3] if message[0] == "c" else message for i, message in enumerate(seeds())]
-    blocks = [
-        *(["begin", "1+1", {"t": [False]}], ["begin", "1+1+2", {"t": [True]}], ["commit", "1+1+2", {"t": []}]),
-        *(["undo", "1+1", {"t": []}], ["commit", "1+1", {"t": []}], ["begin", "1.1+1", {"t": [False]}]),
+    blocks: list[tuple[str, str, Any]] = [
+        ("begin", "1+1", {"t": [False]}),
+        ("begin", "1+1+2", {"t": [True]}),
+        ("commit", "1+1+2", {"t": []}),
+        ("undo", "1+1", {"t": []}),
+        ("commit", "1+1", {"t": []}),
+        ("begin", "1.1+1", {"t": [False]}),
     ]
     for i, (verb, name, tree) in enumerate(blocks):
         made.append(["c", 200 + i, 1, verb, 0, name, [], tree, f"{name}#{i + 1}", 5])

@@ -87,10 +87,14 @@ class Shop:
         return 3 + other
 
 
+def _unpaid(amount: Any) -> None:
+    return None
+
+
 def scope() -> Scope:
     made = Scope({"shop": Shop(), "double": lambda x: x * 2, "Note": Note, "Colour": Colour})  # pyright: ignore[reportUnknownLambdaType]
     made.declare("shop.*", hide=["hidden"])
-    made.declare("shop.pay", undo=lambda paid: None)
+    made.declare("shop.pay", undo=_unpaid)
     made.declare("shop.echo", reads=True)
     made.declare("shop.later", idempotent=True)
     return made
@@ -128,7 +132,7 @@ class Session:
     def _open(self) -> None:
         self._conn, self._peer = socket.socketpair()
         printed, self._out = os.pipe()
-        child = Child(1, lambda _: child.tell({"exit": KILLED}), lambda _: child.tell({"revealed": ""}))
+        child: Child = Child(1, lambda _: child.tell({"exit": KILLED}), lambda _: child.tell({"revealed": ""}))
         child.tell({"pid": os.getpid()})
         opening = Opening(host=self._doors(), limits=LIMITS, workspace=self._workspace)
         self.interpreter: Any = ProcessInterpreter(child, self._conn, printed, opening, frozenset(("numpy",)), None)

@@ -13,6 +13,7 @@ import pytest
 
 from toolwright import Limits, Outcome, Runtime, current_call, operation
 from toolwright.errors import CallLimit, CodeError, ProtocolError, RollbackRefused
+from toolwright.events import CallStarted, Event
 from toolwright.journal import MemoryJournal, Row, Story, life, snapshots
 
 RAW = (Path(__file__).parent.parent / "attacks" / "raw.py").read_text(encoding="utf-8")
@@ -49,6 +50,7 @@ class Session:
     def __init__(self, limits: Limits = LIMITS, id: str = "s1") -> None:
         self.journal = MemoryJournal()
         self.vault = Vault()
+        self.asked = asyncio.Event()  # a transaction has begun
         self.runtime = Runtime(self.scope(), store=self.journal, session=id, limits=limits, progress=quiet)
 
     def scope(self) -> dict[str, Any]:
@@ -64,6 +66,14 @@ class Session:
 
     async def run(self, code: str) -> Outcome:
         return await self.runtime.execute(code)
+
+    def interpreter(self) -> Any:
+        runtime: Any = self.runtime
+        return runtime._course._interpreter
+
+    def hear(self, event: Event) -> None:
+        if isinstance(event, CallStarted) and event.name == "transaction.begin":
+            self.asked.set()
 
     def rows(self) -> list[Row]:
         return [row for row in self.journal.rows("s1") if row.title == "vault.pay"]
@@ -128,7 +138,7 @@ async def test_an_effect_is_not_hidden_behind_a_callback() -> None:
 async def test_a_path_of_any_letters_is_kept_and_told_again() -> None:
     path = "2\ud800\0\x1b[2J" + "a" * 900 + "#1"
     async with Session() as session:
-        code = f"path = {ascii(path)}\nsend(journaled('call', VAULT, 'pay', {{'t': [7]}}, path))\nvault.echo(1)"
+        code = f"path = {path!a}\nsend(journaled('call', VAULT, 'pay', {{'t': [7]}}, path))\nvault.echo(1)"
         assert (await session.run(code)).value == 1
         assert [row.path for row in session.rows()] == [path]
     assert await session.resumed() == 2
@@ -150,8 +160,7 @@ async def test_a_verb_that_is_the_journals_own_binds_no_names() -> None:
             "for i in range(20): send(journaled('names', VAULT, 'vault,door', {'t': [7]}, f'2#{i + 100}'))\n"
             "try: vault.echo(1)\nexcept Exception: pass"
         )
-        story = Story(session.journal, "s1")
-        assert [only for _, only in story.names()] == [("books", "vault")] or len(story.names()) == 1
+        assert len(Story(session.journal, "s1").names()) == 1
     assert await session.resumed() == 2
 
 
@@ -163,7 +172,7 @@ async def test_a_sleep_brings_no_luggage() -> None:
             "for i in range(30): send(journaled('sleep', 0, '', {'t': [1000]}, f'2#{i + 100}'), big)\n"
             "vault.echo(1)"
         )
-        calls: Any = session.runtime._course._interpreter._calls  # pyright: ignore
+        calls = session.interpreter()._calls
         assert calls._bytes <= 300 << 20, told
 
 
@@ -206,21 +215,16 @@ import asyncio, os
 for i in range(200): open(f"f{i}", "wb").write(os.urandom(10_000))
 for i in range(150): send(journaled("begin", 0, f"2+{i + 1}", {"t": [False]}, f"2+{i + 1}#1"))
 vault.echo("sent")
-for i in range(150): vault.echo(i) if i % 50 == 0 else None
 """
     async with Session(limits=Limits(wall_s=30, host_calls=1000)) as session:
-        running = asyncio.ensure_future(session.run(code))
-        while not running.done() and not any(row.verb == "begin" for row in session.journal.rows("s1")):
-            await asyncio.sleep(0)
-        calls: Any = session.runtime._course._interpreter._calls  # pyright: ignore
+        running = asyncio.ensure_future(session.runtime.execute(code, on_event=session.hear))
+        await session.asked.wait()
         assert await asyncio.wait_for(asyncio.to_thread(lambda: 1), 10) == 1
-        assert calls.under_way or running.done()
         assert (await running).error is None
 
 
 async def test_a_state_that_is_too_large_ends_the_guest() -> None:
     code = """
-import toolwright_guest.interpreter
 chunk = bytes(1 << 20)
 def answer(size):
     text = b'[["p",[]],[%d]]' % (size << 20)
@@ -234,7 +238,7 @@ late = Late()
 """
     async with Session() as session:
         (await session.run(code)).unwrap()
-        interpreter: Any = session.runtime._course._interpreter  # pyright: ignore
+        interpreter = session.interpreter()
         assert await interpreter.save() is None
         assert isinstance(interpreter.reason, ProtocolError)
         assert not session.journal.checkpoints("s1")
@@ -271,3 +275,39 @@ async def test_what_a_guest_writes_into_its_calls_moves_no_cursor() -> None:
         with pytest.raises(RollbackRefused) as refused:
             await session.runtime.rollback(1)
     assert all(letter.isprintable() or letter == "\n" for letter in str(refused.value))
+
+
+async def test_a_cell_that_ends_its_guest_each_time_is_given_up_and_the_session_goes_on() -> None:
+    code = "send(['d', door.cell, 'value', [], 5])\ntime.sleep(0.1)\nsend(['nonsense'])\ntime.sleep(5)"
+    async with Session() as session:
+        assert (await session.run("kept = 7")).error is None
+        assert (await session.run(code)).value == 5
+        for _ in range(3):  # its guest may end before the next cell begins, or under it
+            told = await session.run("kept")
+            if told.error is None:
+                break
+        assert told.value == 7
+    assert await session.resumed() == 2
+
+
+async def test_a_function_that_comes_straight_back_is_itself() -> None:
+    """The host lets go of it with the answer that names it."""
+    code = "f = lambda: 1\n[vault.echo(f) is f for _ in range(3)], vault.call(f)"
+    async with Session() as session:
+        assert (await session.run(code)).value == ([True] * 3, 1)
+        loop = "async def main():\n    return [vault.echo(f) is f for _ in range(3)]\nawait main()"
+        assert (await session.run(loop)).value == [True] * 3
+    assert await session.resumed() == 2
+
+
+async def test_undoing_without_end_ends_with_its_cell() -> None:
+    """The limit ends the guest; what it asked to be undone and was not begun is undone at once."""
+    code = """
+for i in range(800): send(journaled("begin", 0, f"2+{i + 1}", {"t": [True]}, f"2+{i + 1}#1"))
+for i in range(800): send(journaled("undo", 0, f"2+{i + 1}", {"t": []}, f"2+{i + 1}#2"))
+while True: pass
+"""
+    async with Session(limits=Limits(wall_s=2, cpu_s=30, host_calls=5000)) as session:
+        told = await asyncio.wait_for(session.run(code), 30)
+        assert told.error is not None
+        assert (await session.run("1 + 1")).value == 2

@@ -1,4 +1,4 @@
-"""A journal that somebody else wrote. To replay it is to run a cell of a stranger in the jail, and no more than that."""
+"""A journal that somebody else wrote. To replay it is to run a cell of a stranger in the jail, and no more."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import random
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from toolwright.errors import JournalFailed, PlatformError, ToolwrightError
 from toolwright.journal import Facts, MemoryJournal, Trees, open_journal
 from toolwright.journal.outcomes import error_of
 from toolwright.sandboxes import Workspace
-from toolwright_guest.wire import NOTHING
+from toolwright_guest.wire import NOTHING, type_of
 
 LIMITS = Limits(wall_s=10, workspace_mb=8)
 
@@ -41,7 +41,7 @@ def add(a: int, b: int) -> int:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
+def opened(path: Path) -> Generator[sqlite3.Connection]:
     connection = sqlite3.connect(path)
     try:
         yield connection
@@ -123,34 +123,21 @@ def test_an_error_of_any_name_is_one_of_the_guests(name: Any) -> None:
 # --- rows ---
 
 
+ODD: tuple[Any, ...] = (
+    *(None, True, -1, 10**30, 1.5, "x", "\0", "a" * 100),
+    *([], {}, [[]], [1, 2, 3], {"at": "x"}, {"tree": 1}, {"m": 1}),
+)
+
+
 def spoiled(rng: random.Random, value: Any) -> Any:
     """The same with one thing changed."""
-    odd = (
-        None,
-        True,
-        -1,
-        10**30,
-        1.5,
-        "x",
-        "\0",
-        [],
-        {},
-        [[]],
-        {"at": "x"},
-        {"tree": 1},
-        "a" * 100,
-        {"m": 1},
-        [1, 2, 3],
-    )
-    if isinstance(value, list) and value and rng.random() < 0.8:
-        copy = list[Any](value)
-        at = rng.randrange(len(copy))
-        copy[at] = spoiled(rng, copy[at])
-        return copy
-    if isinstance(value, dict) and value and rng.random() < 0.8:
+    if type_of(value) is list and value and rng.random() < 0.8:
+        at = rng.randrange(len(value))
+        return [*value[:at], spoiled(rng, value[at]), *value[at + 1 :]]
+    if type_of(value) is dict and value and rng.random() < 0.8:
         chosen = rng.choice(sorted(value))
         return {**value, chosen: spoiled(rng, value[chosen])}
-    return rng.choice(odd)
+    return rng.choice(ODD)
 
 
 @pytest.mark.parametrize("table", ["calls", "cells", "sessions", "checkpoints"])

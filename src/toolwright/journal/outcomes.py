@@ -37,9 +37,7 @@ def error_of(told: dict[str, Any]) -> GuestError | None:
     return kind(told["text"]) if isinstance(kind, type) and issubclass(kind, GuestError) else GuestError(told["text"])
 
 
-async def outcome_in(
-    interpreter: Interpreter, row: CellRow, seed: bytes, on_event: OnEvent | None = None
-) -> Outcome:
+async def outcome_in(interpreter: Interpreter, row: CellRow, seed: bytes, on_event: OnEvent | None = None) -> Outcome:
     """Run a cell. That its guest ended by itself after the cell before is an outcome, too."""
     try:
         return await interpreter.run(row.number, row.code, on_event, at=row.at, seed=seed)
