@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -322,3 +323,18 @@ async def eventually_dead(process: server.Server) -> None:
         return not process.alive
 
     await eventually(dead)
+
+
+async def test_a_process_that_reads_nothing_stops_nobody(checker: TypeChecker) -> None:
+    """More than a pipe holds is on its way to it; the loop goes on, and the check is given up in time."""
+    await checker.check("book")
+    held: Any = checker
+    os.kill(held._server.pid, signal.SIGSTOP)
+    beats = 0
+    check = asyncio.ensure_future(checker.check("x = 1\n" * 30_000))
+    while not check.done():
+        await asyncio.wait({check}, timeout=0.1)
+        beats += 1
+    assert beats > 2
+    assert check.result() == ()
+    assert (await only(checker, "book.finnd")).rule

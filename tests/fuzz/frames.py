@@ -146,11 +146,12 @@ def journaled_seeds() -> list[list[Any]]:
         made.append(["c", 200 + i, 1, verb, 0, name, [], tree, f"{name}#{i + 1}", 5])
     made += [["c", 300 + i, 1, "sleep", 0, "", [], {"t": [0.0]}, f"1:timer#{i + 1}", 0] for i in range(3)]
     made += [["c", 310, 1, "call", 1, "pay", [], {"t": [1]}, "1+1#7", 2]]
-    return [*made, ["p", ["name: why"]], ["l", ""], ["w"], ["r"]]
+    return made
 
 
 SEEDS = seeds()
 JOURNALED = journaled_seeds()
+UNASKED: list[list[Any]] = [["p", ["name: why"]], ["l", ""], ["w"], ["r"]]
 PATHS = (
     "1#1 1#2 1.1#1 1.2.3#4 1~1#1 1+1#1 1+1.1#2 1+1+2#1 1:timer#1 1!.1#1 1#1!1#1 !1#1 !2.1#1 0#1 2#1 1#1!1 !1 names#1 "
     "rollback 1 1# #1 1#0 01#1"
@@ -200,8 +201,9 @@ def plausible(rng: random.Random) -> Any:
 
 def mutated(rng: random.Random, *, gentle: bool = False, journaled: bool = False) -> list[Any]:
     """An honest message with a few things changed; gently, so that most of it still makes sense."""
-    message = copy.deepcopy(rng.choice(JOURNALED if journaled else SEEDS))
-    for _ in range(rng.choice((0, 1, 1, 2) if gentle else (1, 1, 1, 2, 3, 6))):
+    unasked = journaled and not gentle and rng.random() < 0.1
+    message = copy.deepcopy(rng.choice(UNASKED if unasked else JOURNALED if journaled else SEEDS))
+    for _ in range(rng.choice(((0, 0, 0, 1) if journaled else (0, 1, 1, 2)) if gentle else (1, 1, 1, 2, 3, 6))):
         places = slots(message)
         if not places:
             break
@@ -239,7 +241,7 @@ def encoded(message: Any, blobs: tuple[bytes, ...] = BLOBS, sizes: Any = None) -
 
 def frame_of(rng: random.Random, *, journaled: bool = False) -> bytes:
     """One frame, or something that looks like one from afar."""
-    kind = rng.randrange(40)
+    kind = 0 if journaled and rng.random() < 0.8 else rng.randrange(40)  # long lives leave more to be repeated
     if kind < 20:
         return encoded(mutated(rng, gentle=True, journaled=journaled))
     if kind < 34:

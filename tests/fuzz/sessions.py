@@ -196,9 +196,10 @@ class JournaledSession(Session):
 
     def __init__(self, workspace: Workspace) -> None:
         self.journal = MemoryJournal()
-        self.repeated = 0
+        self.repeated = self._fresh = 0
         self._frames: list[tuple[bytes, int]] = []
         self._again: Story | None = None
+        self._again_of: Story | None = None  # what the interpreter that is open now repeats
         self._kept: SessionJournal | None = None
         super().__init__(workspace)
 
@@ -228,15 +229,16 @@ class JournaledSession(Session):
         assert self._kept is not None
         kept, frames = self._kept, self._frames
         story = kept.story()  # what was written can be read
-        repeats = self.ended % self.AGAIN == 0 and self.repeated <= self.ended
+        self._fresh += self._again_of is None
+        repeats = self._again_of is None and self._fresh % self.AGAIN == 0
         assert all(row.cell <= 1 for row in story.rows), [row for row in story.rows if row.cell > 1]
         assert len(story.names()) == 1
-        self._again = story if repeats else None
+        self._again = self._again_of = story if repeats else None
         await super().reopen()
         if not repeats:
             self.journal.forget(kept.id)
             return
-        self.repeated = self.ended + 1
+        self.repeated += 1
         for data, piece in frames:
             if self._kept is not kept:
                 return  # it has ended, as it did then or otherwise

@@ -61,9 +61,9 @@ def _told(outcome: Outcome, value: Packed | None) -> str:
 
 
 def _error(told: dict[str, object]) -> str:
-    if told["class"] == "CodeError":
-        return _ADDRESS.sub("", f"{told['type']}: {told['message']}")
-    return str(told["class"])
+    if told.get("class") == "CodeError":
+        return _ADDRESS.sub("", f"{told.get('type')}: {told.get('message')}")
+    return str(told.get("class"))
 
 
 def _value(packed: Packed) -> str:

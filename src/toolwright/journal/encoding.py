@@ -176,8 +176,8 @@ def cell_of(number: int, body: Body, fetch: Fetch) -> CellRow:
     _require(fields, code=(str,), stdout=(str,), tree=(str,), rung=(str,), error=(dict,), undone=(bool,))
     _require(fields, at=_NUMBER, before=_COUNT, after=_COUNT, duration_s=_NUMBER)
     error: dict[str, Any] = fields["error"]
-    words = ("class", "text", "type", "message") if error.get("class") == "CodeError" else ("class", "text")
-    if not all(type(path) is str for path in (*fields["pending"], *(error[word] for word in words if error))):
+    words = [error[word] for word in ("class", "text", "type", "message") if word in error]
+    if not all(type(one) is str for one in (*fields["pending"], *words)):
         raise ValueError("a cell of another shape")
     if type(error.get("line")) not in (int, type(None)):
         raise ValueError("an error of another shape")

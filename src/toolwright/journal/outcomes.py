@@ -31,10 +31,11 @@ def told_error(error: GuestError | None) -> dict[str, object]:
 def error_of(told: dict[str, Any]) -> GuestError | None:
     if not told:
         return None
-    if told["class"] == "CodeError":
-        return CodeError(told["text"], type=told["type"], message=told["message"], line=told.get("line"))
-    kind: Any = getattr(errors, str(told["class"]), GuestError)
-    return kind(told["text"]) if isinstance(kind, type) and issubclass(kind, GuestError) else GuestError(told["text"])
+    name, text = told.get("class", ""), told.get("text", "")
+    if name == "CodeError":
+        return CodeError(text, type=told.get("type", ""), message=told.get("message", ""), line=told.get("line"))
+    kind: Any = getattr(errors, name, GuestError)
+    return kind(text) if isinstance(kind, type) and issubclass(kind, GuestError) else GuestError(text)
 
 
 async def outcome_in(interpreter: Interpreter, row: CellRow, seed: bytes, on_event: OnEvent | None = None) -> Outcome:
