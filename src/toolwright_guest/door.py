@@ -119,8 +119,10 @@ class Door:
             with self._turn:
                 self._main_stack.remove(mailbox)
 
-    def receive(self, mailbox: Mailbox, poll: Any = None, timeout_s: float | None = None, only: int = 0) -> Any:
-        """The next message of `mailbox`; None when `timeout_s` passed or `poll` saw something else.
+    def receive(
+        self, mailbox: Mailbox, poll: Any = None, timeout_s: float | None = None, only: int = 0, ready: Any = ()
+    ) -> Any:
+        """The next message of `mailbox`; None when `timeout_s` passed, `poll` saw something else or `ready` has any.
 
         `poll(timeout_s)` says whether the socket can be read; without it the read just blocks. With `only` it is None
         as well when the next message is not the answer to that call; it stays the next.
@@ -128,6 +130,8 @@ class Door:
         while True:
             with self._turn:
                 entry = self._next(mailbox)
+                if entry is None and ready:  # put there by a thread since the loop looked: nobody would wake it
+                    return None
                 if entry is None and self._reading:
                     if not self._turn.wait(timeout_s):
                         return None

@@ -48,6 +48,7 @@ class DoorSelector(selectors.PollSelector):
         self._found: list[Any] = []
         self._spins, self._patience = 0, SPINS
         self.mailbox = Mailbox()
+        self.ready: Any = ()  # what its loop is about to run
         self.waits = Waits(door, self.mailbox)
 
     @property
@@ -65,7 +66,8 @@ class DoorSelector(selectors.PollSelector):
         self._found = []
         if len(_threads) > 1 or (timeout is None and not self._door.asking):
             self._before_waiting()  # with nothing asked, a thread that Python does not know of may be what wakes it
-        message = self._door.receive(self.mailbox, self._poll, timeout)
+        waits = timeout is None or timeout > 0
+        message = self._door.receive(self.mailbox, self._poll, timeout, ready=self.ready if waits else ())
         if message is not None:
             self._deliver(message)
         return self._found
@@ -85,7 +87,8 @@ class DoorSelector(selectors.PollSelector):
         self._found = []
         if len(_threads) > 1 or not self._door.asking:
             self._before_waiting()
-        message = self._door.receive(self.mailbox, self._poll)
+        waits = timeout is None or timeout > 0
+        message = self._door.receive(self.mailbox, self._poll, ready=self.ready if waits else ())
         if message is not None:
             if message[0][0] != "a" or message[0][1] not in self.waits:
                 self.woken()
@@ -132,6 +135,7 @@ class GuestLoop(asyncio.SelectorEventLoop):
         self._door = door
         self.selector = DoorSelector(door, lambda message: deliver(message, self), self._open_self_pipe)
         super().__init__(self.selector)
+        self.selector.ready = self._ready
         self.__dict__["time"] = clock.machine_seconds
         self._own: Any = None
         if door.journaled:

@@ -209,3 +209,8 @@ async def test_a_large_value_is_built_away_from_the_loop() -> None:
         value = (await rt.execute("row = Row(1)\n[list(range(200_000)), row]")).unwrap()
     assert value[1] == Row(1)
     assert threads[-2] != threading.get_ident()
+
+
+async def test_a_thread_that_ends_at_once_wakes_the_loop_each_time(session: Session) -> None:
+    code = "import asyncio\nfor _ in range(300):\n    await asyncio.gather(*(asyncio.to_thread(int) for _ in range(3)))\n'all'"
+    assert (await session.run(code)).unwrap() == "all"
