@@ -44,8 +44,9 @@ class Operation:
 class Call:
     """One request of guest code. `target` is a handle; `name` the attribute or operator that `verb` works on.
 
-    `refused` says that it is not to be made: its answer is that exception. `id` is good while the call is under way. `path` is good for ever: the cell, the task in it, the count there. It and
-    the `line` of the cell are told only by guests whose session is journaled.
+    `refused` says that it is not to be made: its answer is that exception. `id` is good while the call is under way,
+    `path` for ever: the cell, the task in it, the count there. It and the `line` of the cell are told only by guests
+    whose session is journaled.
     """
 
     id: int
@@ -150,10 +151,10 @@ class Host(Protocol):
     """Answers the calls of one session.
 
     `call` never raises for what the object behind it did: an exception there is a failed `Answer`. It may be awaited
-    many times at once. Cancelling it cancels the work behind it, as far as that can be cancelled. `about` says what is known of a call. `open` begins a guest's life; with a
-    `lineage` the guest is one that went on living in a journal, and objects that it knows are revived when it uses
-    them. `value` reads what a cell came to. `drop` says that the guest let go of an object. What no honest guest sends
-    raises `WireError`.
+    many times at once. Cancelling it cancels the work behind it, as far as that can be cancelled. `about` says what is
+    known of a call. `open` begins a guest's life; with a `lineage` the guest is one that went on living in a journal,
+    and objects that it knows are revived when it uses them. `value` reads what a cell came to. `drop` says that the
+    guest let go of an object. What no honest guest sends raises `WireError`.
     """
 
     def call(self, call: Call) -> Coroutine[Any, Any, Answer]: ...
@@ -220,5 +221,3 @@ class Model(Protocol):
     """A language model. `request` raises what the provider's failure is; it may be awaited many times at once."""
 
     async def request(self, request: Request) -> Reply: ...
-
-

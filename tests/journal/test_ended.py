@@ -56,7 +56,8 @@ ENDS: dict[str, tuple[str, type[GuestError], Limits]] = {
     "its own exit": ("import os; os._exit(3)", Crashed, PATIENT),
     "a signal": ("import ctypes; ctypes.string_at(0)", Crashed, PATIENT),
     "a broken protocol": (
-        "import os\nfor fd in range(3, 64):\n    try: os.write(fd, bytes(64))\n    except OSError: pass\nwhile True: pass",
+        "import os\nfor fd in range(3, 64):\n    try: os.write(fd, bytes(64))\n    except OSError: pass\n"
+        "while True: pass",
         ProtocolError,
         PATIENT,
     ),

@@ -211,6 +211,12 @@ async def test_a_large_value_is_built_away_from_the_loop() -> None:
     assert threads[-2] != threading.get_ident()
 
 
-async def test_a_thread_that_ends_at_once_wakes_the_loop_each_time(session: Session) -> None:
-    code = "import asyncio\nfor _ in range(300):\n    await asyncio.gather(*(asyncio.to_thread(int) for _ in range(3)))\n'all'"
-    assert (await session.run(code)).unwrap() == "all"
+async def test_a_thread_that_ends_at_once_wakes_the_loop_each_time() -> None:
+    code = """
+        import asyncio
+        for _ in range(300):
+            await asyncio.gather(*(asyncio.to_thread(int) for _ in range(3)))
+        "all"
+    """
+    async with Runtime(limits=PATIENT) as rt:
+        assert (await rt.execute(code)).unwrap() == "all"

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import tokenize
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +24,7 @@ _PLACES = "What the code gets"
 _LASTS = "Sessions"
 
 
-class Check(str, Enum):
+class Check(StrEnum):
     """What mistakes that the type checker finds do."""
 
     off = "off"

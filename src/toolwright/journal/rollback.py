@@ -32,7 +32,8 @@ class RolledBack:
 
     def __str__(self) -> str:
         cells, calls, files = len(self.cells), len(self.undone), len(self.files)
-        count = f"{counted(cells, 'cell')} rolled back, {counted(calls, 'call')} undone, {counted(files, 'file')} restored"
+        count = f"{counted(cells, 'cell')} rolled back, {counted(calls, 'call')} undone, "
+        count += f"{counted(files, 'file')} restored"
         return "\n".join([count, *(f"not undone: {one}" for one in self.left)])
 
 

@@ -132,9 +132,7 @@ def _entry(path: Any, kind: Any, mode: Any, mtime_ns: Any, size: Any, content: A
         raise ValueError
     if size < 0 or (kind != "file" and size):
         raise ValueError
-    return Entry(
-        path=_text(path), kind=kind, mode=mode & MODE, mtime_ns=mtime_ns, size=size, content=_text(content)
-    )
+    return Entry(path=_text(path), kind=kind, mode=mode & MODE, mtime_ns=mtime_ns, size=size, content=_text(content))
 
 
 def _text(told: Any) -> str:

@@ -244,9 +244,7 @@ class ProcessInterpreter:
         if drops:
             self._drop(drops)
         given = Packed(tree, blobs)
-        call = Call(
-            id=number, cell=cell, verb=verb, target=target, name=name, arguments=given, path=path, line=line
-        )
+        call = Call(id=number, cell=cell, verb=verb, target=target, name=name, arguments=given, path=path, line=line)
         self._calls.ask(call, size)
 
     def _drop(self, drops: Any) -> None:

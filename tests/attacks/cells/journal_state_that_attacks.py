@@ -8,6 +8,7 @@ Limits: wall_s=4
 Idle: 1
 """
 
+
 # control
 class Plain:
     pass
@@ -15,6 +16,7 @@ class Plain:
 
 plain = Plain()
 True
+
 
 # attack
 class Slow:

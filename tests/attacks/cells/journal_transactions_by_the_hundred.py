@@ -14,6 +14,7 @@ with transaction():
     open("kept", "w").write("x")
 True
 
+
 # attack
 def rewrite():
     while True:
