@@ -100,6 +100,9 @@ async def test_a_fresh_workspace_is_removed_at_the_end_also_after_an_error() -> 
             seen.append(opening.workspace.path)
             return await self.inside.open(opening)
 
+        async def pins(self) -> dict[str, str]:
+            return {}
+
         async def close(self) -> None:
             await self.inside.close()
 

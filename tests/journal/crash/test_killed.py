@@ -94,7 +94,7 @@ class Processes:
     async def check(self, unbroken: Unbroken) -> None:
         """What came of it, after the last life."""
         found, _ = self.left()
-        assert found == unbroken.ending
+        assert found == unbroken.ending, f"{found} and not {unbroken.ending}"
         check_effects(Effects(self.place / "effects"), unbroken.effects, self.scenario.free)
         again = await replay(SESSION, store=self.place / "journal.db")
         assert again.same, again

@@ -42,7 +42,8 @@ class Trial:
         ends = iter(moments)
         while not await self._live(journal, Desk(effects), workspace, ends):
             self.deaths += 1
-        assert ending(journal, workspace, self._scenario) == self._ending
+        found = ending(journal, workspace, self._scenario)
+        assert found == self._ending, f"{found} and not {self._ending}"
         check_effects(effects, self._effects, self._scenario.free)
         if offline:
             await self._check_offline(journal)
