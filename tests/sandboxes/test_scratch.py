@@ -36,6 +36,7 @@ from toolwright.sandboxes import (
 from toolwright.sandboxes.jail import Plan
 from toolwright.sandboxes.zygotes import Zygote
 from toolwright.scope import Scope, ScopeHost
+from toolwright_guest import borrowed
 
 PYTHON = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
 SRC = Path(__file__).parents[2] / "src"
@@ -423,6 +424,7 @@ def test_an_ordinary_user_can_do_it_too() -> None:
         pytest.skip("/usr/bin/python3 is not Python 3.11 to 3.13")
     source = Path("/tmp") / f"toolwright-scratch-src-{os.getpid()}"
     shutil.copytree(SRC, source, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(Path(borrowed.file()).parent, source / "cloudpickle", ignore=shutil.ignore_patterns("__pycache__"))
     try:
         done = subprocess.run(
             [setpriv, "--reuid=12345", "--regid=12345", "--clear-groups", python, "-c", dedent(ORDINARY)],

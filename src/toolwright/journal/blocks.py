@@ -20,12 +20,16 @@ _AFTER = frozenset("#.~+!:*")  # what may follow a prefix in a path
 
 @dataclass(kw_only=True, slots=True)
 class Block:
-    """`tree` is the workspace when it began. `anyway`: what cannot be undone may run in it."""
+    """`tree` is the workspace when it began. `anyway`: what cannot be undone may run in it.
+
+    `used`: something may have been done in it.
+    """
 
     prefix: str
     cell: int
     tree: str
     anyway: bool
+    used: bool = True
     state: Literal["open", "committed", "undoing", "undone", "failed"] = "open"
 
 

@@ -34,7 +34,7 @@ def error_of(told: dict[str, Any]) -> GuestError | None:
     name, text = told.get("class", ""), told.get("text", "")
     if name == "CodeError":
         return CodeError(text, type=told.get("type", ""), message=told.get("message", ""), line=told.get("line"))
-    kind: Any = getattr(errors, name, GuestError)
+    kind: Any = getattr(errors, str(name), GuestError)
     return kind(text) if isinstance(kind, type) and issubclass(kind, GuestError) else GuestError(text)
 
 

@@ -25,6 +25,7 @@ from toolwright_guest.wire import NOTHING, Packed, WireError, is_large
 
 _ABOUTS = {verb: About(title=f"transaction.{verb}", operation=Operation(reads=True)) for verb in VERBS}
 PATIENCE_S = 10.0  # for undoing what a guest asked to be undone before it ended
+_FEW = 8  # prefixes that are compared one by one
 _SEVERAL = 1000  # entries of a list that the guest is told
 
 
@@ -74,6 +75,8 @@ class Reversible(Wrapper):
         refused = self._refusal(call, about)
         if refused is not None:
             return await self.inner.call(replace(call, refused=refused))
+        for block in self._blocks.around(call.path) if len(self._blocks) else ():
+            block.used = True
         self._note_doubt(call, about)
         self._busy.add(call.path)
         try:
@@ -134,6 +137,7 @@ class Reversible(Wrapper):
         if call.refused is not None:
             return await self.inner.call(call)
         block = self._blocks.begin(call.name, call.cell, "", bool(anyway))
+        block.used = False
         try:
             block.tree = await self._snapshots.take(call.cell)
         except (Fenced, JournalFailed) as error:
@@ -190,10 +194,12 @@ class Reversible(Wrapper):
         return found
 
     async def _undo_all(self, first_cell: int, blocks: list[Block]) -> Undone:
-        rows = await self.undoer.read(first_cell)
-        inside = await asyncio.to_thread(_since, [block.prefix for block in blocks], rows)
-        plan = await self.undoer.plan(self.undoer.effects(rows, lambda row: (row.cell, row.path) in inside))
-        found = await self.undoer.carry_out(plan)
+        found = Undone()
+        if any(block.used for block in blocks):
+            rows = await self.undoer.read(first_cell)
+            inside = await asyncio.to_thread(_since, [block.prefix for block in blocks], rows)
+            plan = await self.undoer.plan(self.undoer.effects(rows, lambda row: (row.cell, row.path) in inside))
+            found = await self.undoer.carry_out(plan)
         try:
             if not found.failed:
                 await self._snapshots.restore(blocks[0].tree)
@@ -254,7 +260,11 @@ def _since(prefixes: list[str], rows: Sequence[Row]) -> set[tuple[int, str]]:
     for row in rows:
         if row.door == "host" and row.verb == BEGIN and row.name in wanted:
             begun.add(row.name)
-        elif any(prefix in begun for prefix in prefixes_of(row.path)):
+        elif (
+            any(prefix in begun for prefix in prefixes_of(row.path))
+            if len(wanted) > _FEW
+            else any(lies_in(row.path, prefix) for prefix in begun)
+        ):
             found.add((row.cell, row.path))
     return found
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import toolwright_guest
-from toolwright.errors import IsolationMissing, SandboxDied, UsageError
+from toolwright.errors import IsolationMissing, PlatformError, SandboxDied, UsageError
 from toolwright.sandboxes.base import Limits
 from toolwright.sandboxes.child import Child
 from toolwright.sandboxes.jail import Interpreter, Plan, render
@@ -235,6 +235,9 @@ def _exec(plan: Plan) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     except OSError as error:
         ours.close()
         raise SandboxDied(f"cannot run {plan.python}: {error.strerror}") from None
+    except ModuleNotFoundError as error:
+        ours.close()
+        raise PlatformError(str(error)) from None
     finally:
         theirs.close()
     return ours, process
