@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import symtable
+import ast
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from toolwright.journal.life import Divergence
@@ -35,8 +35,25 @@ def names_in(cells: Sequence[CellRow]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for cell in cells:
         try:
-            table = symtable.symtable(textwrap.dedent(cell.code), "<cell>", "exec")
+            found |= dict.fromkeys(_stored(ast.parse(textwrap.dedent(cell.code))))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue  # it gave nothing a name, or is nested deeper than Python can read
-        found |= {one.get_name(): None for one in table.get_symbols() if one.is_assigned() or one.is_imported()}
+            continue  # it gave nothing a name, or is too deep to tell
     return tuple(found)
+
+
+def _stored(tree: ast.Module) -> Iterator[str]:
+    """Names that stand for something after a module ran: not those of its functions, classes and comprehensions."""
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                yield from (alias.asname or alias.name.partition(".")[0] for alias in names)
+            case ast.Name(id=name, ctx=ast.Store()) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield name
+            case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                pass
+            case _:
+                pending += reversed(list(ast.iter_child_nodes(node)))

@@ -9,6 +9,8 @@ import pytest
 from tests.journal.crash.scenarios import SCENARIOS
 from tests.journal.crash.trial import Trial
 
+from toolwright.journal import saving
+
 pytestmark = pytest.mark.usefixtures("warm")
 
 MOST = 40  # moments of one scenario in `make test`; `make crash` takes all
@@ -44,6 +46,22 @@ async def test_a_session_that_dies_at_any_write_comes_to_the_same(name: str, tmp
     for seed in range(MANY):
         await trial.dies(deaths(random.Random(f"{name} {seed} many"), trial.points))
     print(f"{name}: {trial.deaths} deaths")
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("name", SCENARIOS)
+async def test_a_session_with_a_checkpoint_after_each_cell_comes_to_the_same(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saving, "CELLS", 1)
+    monkeypatch.setattr(saving, "CHEAP_S", 60.0)
+    trial = Trial(SCENARIOS[name], tmp_path)
+    await trial.unbroken()
+    for moment in range(trial.points):
+        await trial.dies([moment], offline=moment % 4 == 0)
+    for seed in range(ROWS):
+        await trial.dies(deaths(random.Random(f"{name} {seed} saved"), trial.points))
+    print(f"{name}, with checkpoints: {trial.deaths} deaths")
 
 
 def deaths(chance: random.Random, points: int) -> list[int]:
