@@ -100,6 +100,11 @@ class Desk:
         self.effects.append("put", [what], idempotent=True)
         return f"put {what}"
 
+    @operation(idempotent=True)
+    def put_now(self, what: Any) -> str:
+        self.effects.append("put", [what], idempotent=True)
+        return f"put {what}"
+
     def refuse(self, what: Any) -> None:
         self.effects.append("refuse", [what])
         raise LookupError(f"no {what} here")
