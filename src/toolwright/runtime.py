@@ -129,6 +129,8 @@ class Runtime:
         return made
 
     async def __aenter__(self) -> Runtime:
+        if self._course is not None:  # a fork, which is open when it is given
+            return self
         try:
             await self._open()
         except BaseException:
@@ -227,7 +229,7 @@ class Runtime:
         return self._course.restored if isinstance(self._course, Continuity) else None
 
     async def fork(self, *, at: int | None = None, session: str | None = None) -> Runtime:
-        """A new session that begins as this one was after cell `at`, or is now. It is open; close it when done."""
+        """A new session that begins as this one was after cell `at`, or is now: `async with await rt.fork(…) as branch`."""
         async with self._turn:
             course = self._continuity("fork")
             story = course.session.story(at)

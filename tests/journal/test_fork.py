@@ -189,3 +189,12 @@ async def test_forks_in_a_file_are_resumed_with_their_own_files(tmp_path: Path) 
     with pytest.raises(UsageError, match="has a fork"):
         journal.forget("trunk")
     journal.close()
+
+
+async def test_a_fork_is_open_and_can_be_left_as_any_runtime() -> None:
+    async with Runtime(store="memory:") as rt:
+        (await rt.execute("x = 1")).unwrap()
+        async with await rt.fork() as branch:
+            assert (await branch.execute("x + 1")).unwrap() == 2
+        with pytest.raises(UsageError, match="not open"):
+            await branch.execute("x")

@@ -14,6 +14,7 @@ from toolwright.sandboxes import Interpreter
 
 CELLS = 8  # after so many a cheap one is made, whatever they took
 CHEAP_S = 0.02
+QUIET_S = 5.0  # to wait for callbacks that host code makes between cells
 WORTH = 10  # times what one takes: then those cells are worth one
 FIRST_S = 0.2  # the same while nobody knows what one takes
 LONGEST_S = 10.0
@@ -64,7 +65,10 @@ class Saving:
 
     async def _save(self) -> None:
         session, life, writer = self._session, self._session.life, self._session.writer
-        if life is None or writer is None or not life.live or not session.checkpoints.possible:
+        if life is None or writer is None or not session.checkpoints.possible:
+            return
+        await life.quiet(QUIET_S)  # a callback that is under way is told more, which the checkpoint would not count
+        if life.callbacks or not life.live:
             return
         self._cells, self._spent_s, began = 0, 0.0, time.monotonic()
         cell, delivered, missing = self._cell, life.delivered, self._missing()
