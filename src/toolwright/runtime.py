@@ -229,7 +229,7 @@ class Runtime:
         return self._course.restored if isinstance(self._course, Continuity) else None
 
     async def fork(self, *, at: int | None = None, session: str | None = None) -> Runtime:
-        """A new session that begins as this one was after cell `at`, or is now: `async with await rt.fork(…) as branch`."""
+        """A new session that begins as this one was after cell `at`, or is now: `async with await rt.fork(…)`."""
         async with self._turn:
             course = self._continuity("fork")
             story = course.session.story(at)
