@@ -134,8 +134,8 @@ class ScopeHost:
         try:
             if start is not None:
                 return await start()
-            if call.refused is not None:
-                raise call.refused
+            if call.refused is not None:  # not raised: its traceback would keep the message that it came with alive
+                return self._values.failed(call.refused)
             if self._revivals:
                 await self._revive_for(call)
             answer = await self._running.answer(call)
