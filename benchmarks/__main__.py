@@ -2,6 +2,7 @@
 python -m benchmarks --quick    small counts, peers only where installed: shows that it works, not how fast
 python -m benchmarks --json     the figures for programs
 python -m benchmarks --write    also rewrite docs/benchmarks.md and its picture
+python -m benchmarks --only turns tokens    these subjects alone, by their modules' names
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
 from rich.console import Console
@@ -28,23 +29,31 @@ from benchmarks import (
     resuming,
     speed,
     terminal,
+    tokens,
+    turns,
 )
 from benchmarks.peers import conductor
-from benchmarks.results import Check, Report, machine, today
+from benchmarks.results import Check, Conversation, Peer, Report, machine, today
 from benchmarks.run import Run
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-SUBJECTS: tuple[Callable[[Run], Awaitable[list[Check]]], ...] = (
-    opening.measure,
-    crowd.measure,  # before there are zygotes with packages, which stay for a while and would be counted
-    calls.measure,
-    journal.measure,
-    resuming.measure,
-    checkpoints.measure,
-    speed.measure,
-    imports.measure,
-    checking.measure,
-)
+CHECKS: dict[str, Callable[[Run], Awaitable[list[Check]]]] = {
+    "opening": opening.measure,
+    "crowd": crowd.measure,  # before there are zygotes with packages, which stay for a while and would be counted
+    "calls": calls.measure,
+    "journal": journal.measure,
+    "resuming": resuming.measure,
+    "checkpoints": checkpoints.measure,
+    "speed": speed.measure,
+    "imports": imports.measure,
+    "checking": checking.measure,
+}
+ROUNDS: dict[str, Callable[[Run], Awaitable[list[Peer]]]] = {
+    "peers": conductor.measure,
+    "lasting": conductor.measure_lasting,
+    "turns": turns.measure,
+}
+SUBJECTS = (*CHECKS, *ROUNDS, "tokens")
 
 
 def main() -> None:
@@ -56,10 +65,14 @@ def main() -> None:
     parser.add_argument(
         "--write", action="store_true", help="rewrite docs/benchmarks.md and docs/images/benchmarks.svg"
     )
+    parser.add_argument("--only", nargs="+", choices=SUBJECTS, metavar="SUBJECT", help=", ".join(SUBJECTS))
     chosen = parser.parse_args()
+    if chosen.only and chosen.write:
+        parser.error("--write is of everything; leave --only out")
     if chosen.quick and chosen.write:
         parser.error("--quick measures too little to be written down; use --write alone")
-    report = asyncio.run(measure(quick=chosen.quick, command="make bench" + (" ARGS=--write" if chosen.write else "")))
+    command = "make bench" + (" ARGS=--write" if chosen.write else "")
+    report = asyncio.run(measure(quick=chosen.quick, command=command, subjects=chosen.only or SUBJECTS))
     if chosen.write:
         page.rewrite(DOCS / "benchmarks.md", report)
         (DOCS / "images" / "benchmarks.svg").write_text(chart.svg(report), encoding="utf-8")
@@ -69,23 +82,30 @@ def main() -> None:
         terminal.show(report, Console(width=None if sys.stdout.isatty() else 140))
 
 
-async def measure(*, quick: bool, command: str) -> Report:
-    """Everything, one subject after the other."""
+async def measure(*, quick: bool, command: str, subjects: Collection[str]) -> Report:
+    """One subject after the other."""
     where = machine()
     checks: list[Check] = []
+    rounds = {name: list[Peer]() for name in ROUNDS}
+    conversations: list[Conversation] = []
     with Run(quick=quick) as run:
-        for subject in SUBJECTS:
-            checks += await subject(run)
-        peers = await conductor.measure(run)
-        lasting = await conductor.measure_lasting(run)
+        for name in (name for name in CHECKS if name in subjects):
+            checks += await CHECKS[name](run)
+        for name in (name for name in ROUNDS if name in subjects):
+            rounds[name] = await ROUNDS[name](run)
+        if "tokens" in subjects:
+            counted, conversations = await tokens.measure(run)
+            checks += counted
     return Report(
         command=command,
         date=today(),
         quick=quick,
         machine=where,
         checks=tuple(checks),
-        peers=tuple(peers),
-        lasting=tuple(lasting),
+        peers=tuple(rounds["peers"]),
+        lasting=tuple(rounds["lasting"]),
+        agents=tuple(rounds["turns"]),
+        conversations=tuple(conversations),
     )
 
 

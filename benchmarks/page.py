@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.results import Check, Peer, Report, Unit, digits, shown
+from benchmarks.results import Check, Conversation, Peer, Report, Unit, digits, shown
 
 BEGIN, END = "<!-- begin: python -m benchmarks --write -->", "<!-- end -->"
 Columns = tuple[tuple[str, str, Unit], ...]
@@ -22,6 +22,11 @@ LASTING_COLUMNS: Columns = (
     ("kept_call", "a call that is kept", "s"),
     ("suspend", "from standing at a call to standing there again, afresh", "s"),
     ("bring_back", "100 cells' names brought back", "s"),
+)
+AGENT_COLUMNS: Columns = (
+    ("turn", "a turn of three steps, in a session of its own", "s"),
+    ("further", "a further turn of that session", "s"),
+    ("first", "from `stream` to the first piece of a reply", "s"),
 )
 
 
@@ -40,9 +45,8 @@ def aimed(check: Check) -> str:
 
 
 def markdown(report: Report) -> str:
-    return "\n".join(
-        [*_head(report), "", *_checks(report), "", *_peers(report), "", *_lasting(report.lasting), *_losses(report)]
-    )
+    parts = (_head, _checks, _peers, _lasting, _agents, _conversations, _losses)
+    return "\n\n".join("\n".join(lines) for part in parts if (lines := list(part(report))))
 
 
 def _head(report: Report) -> Iterator[str]:
@@ -66,6 +70,8 @@ def _checks(report: Report) -> Iterator[str]:
 
 
 def _peers(report: Report) -> Iterator[str]:
+    if not report.peers:
+        return
     yield "### Beside others"
     yield ""
     yield "![Start and host-call times, ours and others'](images/benchmarks.svg)"
@@ -77,17 +83,44 @@ def _peers(report: Report) -> Iterator[str]:
     yield from _remarks(report.peers)
 
 
-def _lasting(peers: tuple[Peer, ...]) -> Iterator[str]:
-    if not peers:
+def _lasting(report: Report) -> Iterator[str]:
+    if not report.lasting:
         return
     yield "### Sessions that last"
     yield ""
     yield f"| | what is kept | isolation | {' | '.join(title for _, title, _ in LASTING_COLUMNS)} |"
     yield f"|---|---|---|{'--:|' * len(LASTING_COLUMNS)}"
-    for peer in peers:
+    for peer in report.lasting:
         yield f"| {_named(peer)} | {peer.keeps} | {peer.isolation} | {' | '.join(_figures(peer, LASTING_COLUMNS))} |"
-    yield from _remarks(peers)
+    yield from _remarks(report.lasting)
+
+
+def _agents(report: Report) -> Iterator[str]:
+    if not report.agents:
+        return
+    yield "### Agents: a turn without the model's time"
     yield ""
+    yield f"| | isolation | Python | {' | '.join(title for _, title, _ in AGENT_COLUMNS)} |"
+    yield f"|---|---|---|{'--:|' * len(AGENT_COLUMNS)}"
+    for peer in report.agents:
+        yield f"| {_named(peer)} | {peer.isolation} | {peer.language} | {' | '.join(_figures(peer, AGENT_COLUMNS))} |"
+    yield from _remarks(report.agents)
+
+
+def _conversations(report: Report) -> Iterator[str]:
+    if not report.conversations:
+        return
+    yield "### Tokens on the wire"
+    yield ""
+    yield "| task | wire | | requests | bytes sent | tokens in | of them new | tokens out | in and out |"
+    yield "|---|---|---|--:|--:|--:|--:|--:|--:|"
+    yield from map(_conversation, report.conversations)
+
+
+def _conversation(each: Conversation) -> str:
+    new = each.input_tokens - each.cached_tokens
+    figures = (each.requests, each.input_bytes, each.input_tokens, new, each.output_tokens, each.tokens)
+    return f"| {each.task} | {each.wire} | {each.way} | {' | '.join(f'{figure:,}' for figure in figures)} |"
 
 
 def _named(peer: Peer) -> str:
@@ -108,7 +141,8 @@ def _remarks(peers: tuple[Peer, ...]) -> Iterator[str]:
 def _losses(report: Report) -> Iterator[str]:
     yield "### Where we lose"
     yield ""
-    lost = [*_lost(report.peers, COLUMNS), *_lost(report.lasting, LASTING_COLUMNS)]
+    rounds = ((report.peers, COLUMNS), (report.lasting, LASTING_COLUMNS), (report.agents, AGENT_COLUMNS))
+    lost = [line for peers, columns in rounds for line in _lost(peers, columns)]
     yield from lost or ["In this run, nowhere by more than 5 %."]
 
 

@@ -1,4 +1,4 @@
-"""What a run yields: checks with both of their figures, peers with theirs, and where it ran."""
+"""What a run yields: checks with both of their figures, peers with theirs, conversations, and where it ran."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import platform
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-Unit = Literal["s", "B"]
-Measure = Literal["×", "MB", "GB"]
+Unit = Literal["s", "B", "tokens"]
+Measure = Literal["×", "MB", "GB", "% fewer"]
+AGENT_TASKS = ("turn", "further", "first")
 LASTING_TASKS = ("kept_call", "suspend", "bring_back")
 TASKS = ("cold", "start", "eval", "call", "call_async", "fib", "memory")
 
@@ -53,6 +54,28 @@ class Peer:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Conversation:
+    """A turn as it went over the wire to a model. `input_tokens` are of all requests' bodies, each with all before it.
+
+    `cached_tokens` of them are the body of the request before, which a provider's cache may serve.
+    """
+
+    task: str
+    wire: str
+    way: str
+    code: bool
+    requests: int
+    input_bytes: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """A whole run."""
 
@@ -63,6 +86,8 @@ class Report:
     checks: tuple[Check, ...]
     peers: tuple[Peer, ...]
     lasting: tuple[Peer, ...] = ()
+    agents: tuple[Peer, ...] = ()
+    conversations: tuple[Conversation, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         told = asdict(self)
@@ -90,7 +115,9 @@ def machine() -> dict[str, str]:
 
 
 def shown(value: float, unit: Unit) -> str:
-    """A figure for people, three digits."""
+    """A figure for people, three digits; tokens are counted."""
+    if unit == "tokens":
+        return f"{value:,.0f}"
     scales = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if unit == "s" else ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
     for scale, name in scales:
         if abs(value) >= scale:

@@ -6,13 +6,18 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.page import COLUMNS, LASTING_COLUMNS, Columns, aimed, judged, valued
+from benchmarks.page import AGENT_COLUMNS, COLUMNS, LASTING_COLUMNS, Columns, aimed, judged, valued
 from benchmarks.results import Peer, Report, shown
 
 
 def show(report: Report, console: Console) -> None:
-    console.print(_checks(report), _peers(report.peers, COLUMNS), _peers(report.lasting, LASTING_COLUMNS))
-    for peer in (*report.peers, *report.lasting):
+    rounds = ((report.peers, COLUMNS), (report.lasting, LASTING_COLUMNS), (report.agents, AGENT_COLUMNS))
+    console.print(*([_checks(report)] if report.checks else []))
+    console.print(*(_peers(peers, columns) for peers, columns in rounds if peers))
+    for each in report.conversations:
+        said = f"{each.task}, {each.wire}, {each.way}: {each.requests} requests, {each.tokens:,} tokens"
+        console.print(said, markup=False, highlight=False)
+    for peer in (*report.peers, *report.lasting, *report.agents):
         for remark in (peer.missing, *peer.notes):
             if remark:
                 console.print(f"{peer.name}: {remark}", style="dim", markup=False, highlight=False)

@@ -20,7 +20,7 @@ SRC = Path(__file__).resolve().parent.parent / "src"
 
 # A package imports only from those before it, and from `toolwright_guest`.
 ORDER = (
-    "errors events settings doors scope sandboxes store journal ladder guard connectors catalog models sessions "
+    "errors messages events settings doors scope sandboxes store journal ladder guard connectors catalog models sessions "
     "memory skills runtime agent plans evals telemetry durable server cli testing"
 ).split()
 

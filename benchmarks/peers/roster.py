@@ -1,4 +1,4 @@
-"""Who takes part, and the environment that peers are installed in: `benchmarks/peers-3.x` in the cache directory."""
+"""Who takes part, and the environments that peers are installed in: `benchmarks/peers-3.x` in the cache directory."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Entry:
     language: str
     keeps: str = ""  # of a session that lasts: what is kept of it, and what that outlives
     notes: tuple[str, ...] = ()
+    environment: str = "peers"  # those that cannot be installed beside each other have one each
 
 
 US = Entry(name="Toolwright", module="jail", isolation="kernel jail, own process", language="CPython")
@@ -93,50 +94,101 @@ LASTING = (
     ),
 )
 
+AGENTS = (
+    Entry(
+        name="Toolwright",
+        module="agent",
+        isolation="kernel jail, own process",
+        language="CPython",
+        notes=(
+            "a turn opens its session and closes it: a workspace, a guest forked into its jail, three cells, its end; "
+            "the zygote is warm",
+        ),
+    ),
+    Entry(
+        name="pydantic-ai + harness CodeMode",
+        module="harness",
+        requirements=("pydantic-ai-harness[code-mode]==0.62.0", "pydantic-monty==1.4.0"),
+        isolation="own interpreter, plain process",
+        language="a subset",
+        environment="agents",
+        notes=(
+            "the third reply is its own `final_result` call, because code cannot end a run there; a further turn has "
+            "the messages of the first and, by a `repl_store` in memory, its names",
+        ),
+    ),
+    Entry(
+        name="smolagents CodeAgent",
+        module="code_agent",
+        requirements=("smolagents==1.26.0",),
+        isolation="none: the host's process",
+        language="most of Python",
+        environment="agents",
+        notes=(
+            "the local executor, which isolates nothing; no log is printed (`LogLevel.OFF`); a further turn is "
+            "`run(reset=False)`; streaming draws each piece as Markdown in a console, here one that writes to nowhere",
+        ),
+    ),
+    Entry(
+        name="openai-agents",
+        module="function_tools",
+        requirements=("openai-agents==0.24.0",),
+        isolation="none: nothing is executed",
+        language="no code: function tools",
+        environment="agents",
+        notes=(
+            "the same job as function calls: ten in one reply, then one that adds up, then the answer; tracing off; a "
+            "further turn has the items of the first as its input",
+        ),
+    ),
+)
+
 
 class Environment:
-    """The peers' virtual environment. A requirement that was installed once is not looked at again."""
+    """The peers' virtual environments. A requirement that was installed once is not looked at again."""
 
     def __init__(self, cache: Path, say: Callable[[str], None]) -> None:
-        self._root = cache / "benchmarks" / f"peers-{sys.version_info[0]}.{sys.version_info[1]}"
+        self._place = cache / "benchmarks"
         self._say = say
-        self._python = self._root / "bin" / "python"
 
     def python(self, entry: Entry, *, install: bool) -> tuple[str, str]:
         """The interpreter for this contestant, or why there is none."""
         if not entry.requirements:
             return sys.executable, ""
         wanted = " ".join(entry.requirements)
-        stamp = self._root / f".installed-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}"
+        root = self._place / f"{entry.environment}-{sys.version_info[0]}.{sys.version_info[1]}"
+        python = root / "bin" / "python"
+        stamp = root / f".installed-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}"
         if stamp.exists():
-            return str(self._python), ""
+            return str(python), ""
         if not install:
             return "", "not installed here; a full run installs it"
-        self._say(f"installing {wanted} into {self._root}")
+        self._say(f"installing {wanted} into {root}")
         try:
-            self._install(entry.requirements)
+            _install(python, root, entry.requirements)
         except subprocess.TimeoutExpired:
             return "", f"not installed: {wanted} took longer than {INSTALL_S} s"
         except subprocess.CalledProcessError as error:
             last = (error.stderr or b"").decode(errors="replace").strip().splitlines()[-1:]
             return "", f"not installed: {' '.join(last)[:200] or error}"
         stamp.touch()
-        return str(self._python), ""
-
-    def _install(self, requirements: tuple[str, ...]) -> None:
-        uv = shutil.which("uv")
-        if not self._python.exists():
-            self._root.parent.mkdir(parents=True, exist_ok=True)
-            make = [uv, "venv", "--quiet", "--no-project", "--python"] if uv else None
-            _do([*make, sys.executable, str(self._root)] if make else [*VENV, str(self._root)])
-        if uv:
-            _do([uv, "pip", "install", "--quiet", "--python", str(self._python), *requirements])
-        else:
-            _do([sys.executable, "-m", "pip", "--python", str(self._python), *PIP, *requirements])
+        return str(python), ""
 
 
 VENV = [sys.executable, "-m", "venv", "--without-pip"]
 PIP = ["install", "--quiet", "--disable-pip-version-check", "--retries", "1"]
+
+
+def _install(python: Path, root: Path, requirements: tuple[str, ...]) -> None:
+    uv = shutil.which("uv")
+    if not python.exists():
+        root.parent.mkdir(parents=True, exist_ok=True)
+        make = [uv, "venv", "--quiet", "--no-project", "--python"] if uv else None
+        _do([*make, sys.executable, str(root)] if make else [*VENV, str(root)])
+    if uv:
+        _do([uv, "pip", "install", "--quiet", "--python", str(python), *requirements])
+    else:
+        _do([sys.executable, "-m", "pip", "--python", str(python), *PIP, *requirements])
 
 
 def _do(argv: list[str]) -> None:

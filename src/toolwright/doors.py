@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from toolwright.errors import UsageError
+from toolwright.messages import Generation, Message, OnPiece, Said, Tool, Traits, Usage
 from toolwright_guest.wire import Packed
 
 BY_GUEST = "the guest no longer waits"
@@ -203,21 +204,56 @@ class Wrapper:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What a language model is asked: messages and settings, as plain data."""
+    """What a language model is asked. Two requests of one turn differ at their end only, so that a cache serves."""
 
-    messages: tuple[Any, ...]
-    settings: dict[str, Any]
+    messages: tuple[Message, ...]
+    instructions: str = ""
+    tools: tuple[Tool, ...] = ()
+    generation: Generation = field(default_factory=Generation)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reply:
-    """What it said, and what that took, as plain data."""
+    """What it said, which model said it, and what that took. `cut`: it stopped because it ran out of room."""
 
-    message: Any
-    usage: dict[str, Any]
+    message: Said
+    usage: Usage = field(default_factory=Usage)
+    model: str = ""
+    cut: bool = False
 
 
 class Model(Protocol):
-    """A language model. `request` raises what the provider's failure is; it may be awaited many times at once."""
+    """A language model, known by its `name` ("anthropic:claude-…", "local").
 
-    async def request(self, request: Request) -> Reply: ...
+    `request` tells `on_piece` the parts of the reply as they arrive and gives the whole; it raises a `ModelError` for
+    what the provider did, and may be awaited many times at once. Cancelling it ends the request. `close` lets go of
+    connections and memory.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def traits(self) -> Traits: ...
+    async def request(self, request: Request, on_piece: OnPiece | None = None) -> Reply: ...
+    async def close(self) -> None: ...
+
+
+class ModelWrapper:
+    """A model that does what the one inside does. A feature overrides what it is about."""
+
+    def __init__(self, inner: Model) -> None:
+        self.inner = inner
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def traits(self) -> Traits:
+        return self.inner.traits
+
+    async def request(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
+        return await self.inner.request(request, on_piece)
+
+    async def close(self) -> None:
+        await self.inner.close()

@@ -5,11 +5,19 @@ ToolwrightError
 │   ├── NoSession             the store has no session of that id
 │   └── RollbackRefused       not everything can be undone, and nobody said yes
 ├── GuestGone                 host code whose guest function has no guest any more
+├── TurnFailed                whoever set the task: it did not come to an answer; carries the result so far
+│   ├── ReturnTypeError       what was returned is not of the type that was asked for
+│   ├── Stuck                 the same failure again and again, and another way did not help
+│   └── BudgetSpent           tokens, money, steps or time
 ├── PlatformError             the operator: the machine does not give what was asked
 │   ├── IsolationMissing      a layer that the operator's minimum names
 │   ├── PackagesFailed        the guest's packages could not be installed
 │   ├── SandboxDied           the zygote ended, or did not start
 │   ├── JournalFailed         the journal could not be written or read
+│   ├── ModelError            a language model did not reply
+│   │   ├── ModelBusy         it may later: 429, 5xx, a connection that broke off, a timeout
+│   │   ├── ModelRefused      it will not: a wrong key, an unknown name, a request it does not take
+│   │   └── ModelMissing      a package, a key or a file is not here yet
 │   ├── Fenced                another process has taken this session over
 │   └── RollbackFailed        an undo failed: what is undone and what is not
 └── GuestError                the agent: the text goes to the model
@@ -102,6 +110,54 @@ class RollbackFailed(PlatformError):
         self.undone = undone
         self.failed = failed
         self.not_tried = not_tried
+
+
+class ModelError(PlatformError):
+    """A language model did not reply."""
+
+
+class ModelBusy(ModelError):
+    """It may reply later. `retry_after_s` is the provider's own wish, None where it said nothing."""
+
+    def __init__(self, text: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(text)
+        self.retry_after_s = retry_after_s
+
+
+class ModelRefused(ModelError):
+    """It will not reply to this: a wrong key, an unknown name, a request that it does not take."""
+
+
+class ModelMissing(ModelError):
+    """A package, a key or a file that this model needs is not here. The message says how to get it."""
+
+
+class TurnFailed(ToolwrightError):
+    """A turn did not come to an answer. `result` is what there was by then: usage, trace, session."""
+
+    def __init__(self, text: str, *, result: object = None) -> None:
+        super().__init__(text)
+        self.result = result
+
+
+class ReturnTypeError(TurnFailed):
+    """What was returned is not of the type that was asked for. `returned` is the last of it."""
+
+    def __init__(self, text: str, *, returned: object = None, result: object = None) -> None:
+        super().__init__(text, result=result)
+        self.returned = returned
+
+
+class Stuck(TurnFailed):
+    """The same failure again and again, and another way did not help. The message is the report."""
+
+
+class BudgetSpent(TurnFailed):
+    """Tokens, money, steps or time are used up. `what` names which."""
+
+    def __init__(self, text: str, *, what: str = "", result: object = None) -> None:
+        super().__init__(text, result=result)
+        self.what = what
 
 
 class GuestError(ToolwrightError):

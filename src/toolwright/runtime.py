@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Literal, TypeVar
 
 from toolwright.catalog import Mistake, TypeChecker, type_mistake
+from toolwright.doors import Model
 from toolwright.errors import NotInScope, PlatformError, UsageError
 from toolwright.journal import (
     CellRow,
@@ -198,17 +199,20 @@ class Runtime:
                 return kept
         return Workspace.create(None, GUEST_UID)
 
-    async def execute(self, code: str, *, on_event: OnEvent | None = None) -> Outcome:
+    async def execute(
+        self, code: str, *, on_event: OnEvent | None = None, check: Literal["off", "warn", "strict"] | None = None
+    ) -> Outcome:
         """Run one cell. Names stay for the next one; what guest code does wrong is in the outcome, never raised.
 
         After a limit, a crash or a cancelled cell the names of a journaled session are as they were before it. Without
-        a journal they are gone, and the next cell starts in a fresh interpreter.
+        a journal they are gone, and the next cell starts in a fresh interpreter. `check` is for this cell alone.
         """
+        check = check or self._check
         async with self._turn:
             if self._course is None:
                 raise UsageError("this Runtime is not open: use `async with Runtime(…) as rt:`")
-            mistakes = await self._mistakes(code, self._course) if self._check != "off" else ()
-            if mistakes and self._check == "strict":
+            mistakes = await self._mistakes(code, self._course) if check != "off" else ()
+            if mistakes and check == "strict":
                 return Outcome(cell=0, error=type_mistake(mistakes))
             outcome = await self._course.run(code, on_event)
             return replace(outcome, mistakes=tuple(map(str, mistakes))) if mistakes else outcome
@@ -217,6 +221,10 @@ class Runtime:
         if self._checker is None:
             self._checker = TypeChecker(self.scope, names=NAMES, site=self._site)
         return await self._checker.check(code, before=course.ran())
+
+    def journaled(self, model: Model) -> Model:
+        """The model's door of this session: what it replies is written down, where the session is."""
+        return model
 
     async def outcome(self, *, on_event: OnEvent | None = None) -> Outcome:
         """What came of the session's last cell, carried on to its end if its process died under it."""

@@ -12,17 +12,29 @@ from pathlib import Path
 
 from toolwright.errors import PlatformError
 
+KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "mistral": ("MISTRAL_API_KEY",),
+    "groq": ("GROQ_API_KEY",),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "bedrock": ("AWS_BEARER_TOKEN_BEDROCK",),  # other AWS credentials do not say that Bedrock is meant
+}
+"""Providers of language models, and the variables that hold their keys."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     """Where Toolwright keeps things on this machine.
 
     `cache_dir` may be deleted at any time at the cost of making its contents again: installed packages, probes.
-    `state_dir` holds what cannot be made again.
+    `state_dir` holds what cannot be made again. `keys` names the providers whose key is set; the keys are not here.
     """
 
     cache_dir: Path
     state_dir: Path
+    keys: frozenset[str] = frozenset()
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -31,7 +43,14 @@ class Settings:
         return cls(
             cache_dir=_directory(environ, "TOOLWRIGHT_CACHE", "XDG_CACHE_HOME", ".cache"),
             state_dir=_directory(environ, "TOOLWRIGHT_STATE", "XDG_STATE_HOME", ".local/state"),
+            keys=frozenset(provider for provider in KEY_VARIABLES if key_of(provider, environ) is not None),
         )
+
+
+def key_of(provider: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """The key itself, for the client that sends it and for nobody else."""
+    environ = os.environ if environ is None else environ
+    return next((key for variable in KEY_VARIABLES[provider] if (key := environ.get(variable))), None)
 
 
 def _directory(environ: Mapping[str, str], own: str, xdg: str, below_home: str) -> Path:

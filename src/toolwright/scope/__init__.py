@@ -1,29 +1,52 @@
 """Live objects for guest code: what is bound, how it crosses, what is known of each operation."""
 
+from toolwright.scope.annotations import ANY, Speller, Where, is_standard, names_of
+from toolwright.scope.callables import Reachable, callables, class_names
+from toolwright.scope.classes import kind_of
 from toolwright.scope.current import CurrentCall, current_call
 from toolwright.scope.host import ScopeHost
 from toolwright.scope.lent import GuestFunction, GuestIterator
+from toolwright.scope.members import FUNCTIONS, module_members
+from toolwright.scope.members import members as public_members
 from toolwright.scope.operations import Operation, operation
 from toolwright.scope.recorded import handles_in
 from toolwright.scope.revive import LostObject, Revivable
+from toolwright.scope.rules import Place
 from toolwright.scope.scope import Scope
-from toolwright.scope.stub_module import scope_stubs
+from toolwright.scope.signatures import doc, signature_text
+from toolwright.scope.stub_module import StubModule, scope_stubs
 from toolwright.scope.stubs import stub
 from toolwright.scope.undo import Undoing
 
 __all__ = [
+    "ANY",
+    "FUNCTIONS",
     "CurrentCall",
     "GuestFunction",
     "GuestIterator",
     "LostObject",
     "Operation",
+    "Place",
+    "Reachable",
     "Revivable",
     "Scope",
     "ScopeHost",
+    "Speller",
+    "StubModule",
     "Undoing",
+    "Where",
+    "callables",
+    "class_names",
     "current_call",
+    "doc",
     "handles_in",
+    "is_standard",
+    "kind_of",
+    "module_members",
+    "names_of",
     "operation",
+    "public_members",
     "scope_stubs",
+    "signature_text",
     "stub",
 ]

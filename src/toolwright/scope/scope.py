@@ -60,6 +60,16 @@ class Scope:
         if hide is not None or only is not None or read_only or facts:
             self.rules.add(f"{what.__name__}.*", hide=hide, only=only, read_only=read_only, **facts)
 
+    def extended(self, names: Mapping[str, Any]) -> Scope:
+        """This scope, under the same rules, with further names. A name that it has already is a `UsageError`."""
+        made = Scope()
+        made.rules, made._names, made._declared = self.rules, dict(self._names), self._declared
+        for name, value in names.items():
+            if name in made._names:
+                raise UsageError(f"{name!r} is in this scope already; choose another name")
+            made.bind(name, value)
+        return made
+
     def names(self) -> Iterator[tuple[str, Any]]:
         yield from self._names.items()
 

@@ -65,6 +65,7 @@ class StubModule:
         self.rules = scope.rules
         self.speller = Speller(self.refer)
         self.seen: dict[type, list[Any]] = {}
+        self.written: dict[str, type] = {}  # the classes that have text, by their names in it
         self._scope = scope
         self._extra = extra
         self.bound = {name for name, _ in scope.names()} | set(extra)
@@ -83,6 +84,7 @@ class StubModule:
         classes: list[str] = []
         while self._pending:
             cls, named, path = self._pending.pop(0)
+            self.written[named] = cls
             classes += [*ClassText(self, cls, named, path).lines(), ""]
         self.speller.imports |= {"dataclasses", "enum", "ty_extensions", "typing_extensions"}
         exported = f"__all__ = {sorted(self.bound)!r}"

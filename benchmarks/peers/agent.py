@@ -1,0 +1,70 @@
+"""Toolwright's Agent: a cell is run in a jailed process."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+
+from benchmarks.peers import job
+from benchmarks.peers.contestant import repeated_on, serve
+from toolwright import Agent, Scope
+from toolwright.doors import Request
+from toolwright.events import CodePiece, Done, TextPiece
+from toolwright.messages import Said
+from toolwright.testing import ScriptedModel, code
+
+runner = asyncio.Runner()
+replies = itertools.cycle(
+    [code(job.ASKING.format("await price(article)")), code(job.SUMMING), code("done(total)")]
+)  # fmt: skip
+
+
+def reply(_: Request) -> Said:
+    return next(replies)
+
+
+async def price(article: int) -> int:
+    """The price of an article."""
+    return job.price(article)
+
+
+async def turn() -> None:
+    job.check((await agent.run(job.TASK, returns=int)).value)
+
+
+async def further(times: int) -> list[float]:
+    took: list[float] = []
+    for _ in range(times):
+        async with agent.session() as session:
+            job.check((await session.run(job.TASK, returns=int)).value)
+            began = time.perf_counter()
+            done = await session.run(job.TASK, returns=int)
+            took.append(time.perf_counter() - began)
+            job.check(done.value)
+    return took
+
+
+async def first(times: int) -> list[float]:
+    took: list[float] = []
+    for _ in range(times):
+        heard = 0.0
+        began = time.perf_counter()
+        async for event in agent.stream(job.TASK, returns=int):
+            if not heard and isinstance(event, CodePiece | TextPiece):
+                heard = time.perf_counter()
+            if isinstance(event, Done):
+                job.check(event.value)
+        took.append(heard - began)
+    return took
+
+
+agent = Agent(ScriptedModel(otherwise=reply, pieces=0), scope=Scope({"price": price}))
+serve(
+    "toolwright",
+    {
+        "turn": repeated_on(runner, turn),
+        "further": lambda times: runner.run(further(times)),
+        "first": lambda times: runner.run(first(times)),
+    },
+)

@@ -1,0 +1,7 @@
+"""The agent: a language model that works on live objects by writing code."""
+
+from toolwright.agent.agent import Agent
+from toolwright.agent.result import Result
+from toolwright.agent.session import Session
+
+__all__ = ["Agent", "Result", "Session"]

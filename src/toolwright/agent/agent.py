@@ -1,0 +1,128 @@
+"""`Agent`: a model, what it may use, and how far it may go. It holds no state: each run has a session of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, TypeVar, overload
+
+from toolwright.agent.names import check_names
+from toolwright.agent.result import OnEvent, Result
+from toolwright.agent.session import Session
+from toolwright.doors import Model
+from toolwright.errors import UsageError
+from toolwright.events import Event
+from toolwright.journal import Journal
+from toolwright.messages import Generation
+from toolwright.models import Budget, open_model
+from toolwright.runtime import Runtime
+from toolwright.sandboxes import Limits, Sandbox
+from toolwright.scope import Scope
+
+T = TypeVar("T")
+Mode = Literal["code", "direct", "auto"]
+STEPS = 25
+
+
+class Agent:
+    """Sets a language model to work on live objects, by code that runs in a sandbox.
+
+    >>> agent = Agent("anthropic:claude-sonnet-4-5", scope={"crm": crm})
+    >>> result = await agent.run("Who in Oslo has no deal yet?", returns=list[Contact])
+    >>> result.value
+
+    model         a name ("anthropic:…", "openai:…", "ollama:…", a URL, "local"), or a `Model`; None: what there is a
+                  key for, else the embedded one
+    scope         names for the code: a mapping, or a `Scope` with rules
+    instructions  what the agent should know of its job
+    mode          "code": it writes code; "direct": it calls functions; "auto": what is marked `direct=True` is offered
+                  as functions too, where that is cheaper
+    budget        what one turn may use: tokens, cost, steps, seconds, requests
+    plan          observe and write a plan first
+    check         the type check of cells: "auto" is "strict" where the checker is installed
+    store         where sessions are kept; without one they end with their run
+    """
+
+    def __init__(
+        self,
+        model: str | Model | None = None,
+        *,
+        scope: Scope | Mapping[str, Any] | None = None,
+        instructions: str = "",
+        mode: Mode = "auto",
+        budget: Budget | None = None,
+        plan: bool = False,
+        limits: Limits | None = None,
+        packages: Path | str | Sequence[str] | None = None,
+        check: Literal["auto", "off", "warn", "strict"] = "auto",
+        store: str | Path | Journal | None = None,
+        sandbox: Literal["auto", "process"] | Sandbox = "auto",
+        generation: Generation | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        if mode not in ("code", "direct", "auto"):
+            raise UsageError(f'mode={mode!r}: give "code", "direct" or "auto"')
+        self.scope = Scope.of(scope)
+        check_names(self.scope)
+        self.instructions = instructions
+        self.mode: Mode = mode
+        self.budget = replace(budget, steps=budget.steps or STEPS) if budget else Budget(steps=STEPS)
+        self.plan = plan
+        self.limits = limits
+        self.packages = packages
+        self.generation = generation or Generation()
+        self.store = store
+        self._check: Any = ("strict" if find_spec("ty") else "off") if check == "auto" else check
+        self._sandbox: Literal["auto", "process"] | Sandbox = sandbox
+        self._model = model
+        self._say = say
+        self._opened: tuple[asyncio.AbstractEventLoop, Model] | None = None
+
+    async def model(self) -> Model:
+        """The model, opened if it was given by name. One is kept for each event loop: connections belong to theirs."""
+        if self._model is not None and not isinstance(self._model, str):
+            return self._model
+        loop = asyncio.get_running_loop()
+        if self._opened is None or self._opened[0] is not loop:
+            self._opened = loop, open_model(self._model, say=self._say)
+        return self._opened[1]
+
+    def runtime(self, session: str, names: Mapping[str, Any]) -> Runtime:
+        """What a session of this agent runs its cells on."""
+        return Runtime(
+            self.scope.extended(names),
+            sandbox=self._sandbox,
+            packages=self.packages,
+            limits=self.limits,
+            check=self._check,
+            store=self.store,
+            session=session if self.store is not None else None,
+        )
+
+    def session(self, id: str | None = None, *, returns: Any = None) -> Session:
+        """A session of several turns: `async with agent.session() as session:`."""
+        return Session(self, id=id, returns=returns)
+
+    @overload
+    async def run(self, task: str, *, returns: type[T], on_event: OnEvent | None = None) -> Result[T]: ...
+    @overload
+    async def run(self, task: str, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]: ...
+    async def run(self, task: str, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]:
+        """One task in a session of its own. `returns` is the type of the answer; `TurnFailed` where there is none."""
+        async with self.session(returns=returns) as session:
+            return await session.run(task, on_event=on_event)
+
+    async def stream(self, task: str, *, returns: Any = None) -> AsyncGenerator[Event]:
+        """The same, as events; the last is `Done`, or `Failed` before the error is raised."""
+        async with self.session(returns=returns) as session:
+            async for event in session.stream(task):
+                yield event
+
+    async def close(self) -> None:
+        """Let go of a model that was opened by name."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            await opened[1].close()

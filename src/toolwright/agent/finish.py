@@ -1,0 +1,141 @@
+"""How a turn ends: `done(value)` in the code, checked against the type that was asked for.
+
+Knows pydantic, where a type was asked for, and nothing of models.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+from toolwright.errors import ReturnTypeError, UsageError
+from toolwright.scope import operation
+
+
+class Finished(SystemExit):
+    """What `done` raises in guest code: no `except Exception` is in its way."""
+
+
+class Rejected(TypeError):
+    """What `done` raises in guest code for a value that is not of the type asked for."""
+
+
+class Finish:
+    """The end of one turn. `returns` is None where any value will do."""
+
+    def __init__(self, returns: Any = None, *, tries: int = 3) -> None:
+        self.returns = returns
+        self.ended = False
+        self.value: Any = None
+        self.returned: Any = None  # the last that was not accepted
+        self.rejections = 0
+        self._tries = tries
+        self._adapter = _adapter(returns) if returns not in (None, Any) else None
+
+    def accept(self, value: Any, *, text: bool = False) -> str:
+        """End with this value; or say, in pydantic's own words, why not. `text`: JSON in it is read."""
+        try:
+            self.value = self._checked(value, text)
+        except ValueError as error:
+            self.returned = value
+            self.rejections += 1
+            return _words(error)
+        self.ended = True
+        return ""
+
+    def fits(self, value: Any) -> bool:
+        """Whether it would be accepted."""
+        try:
+            self._checked(value, False)
+        except ValueError:
+            return False
+        return True
+
+    def check_tries(self) -> None:
+        """After the limit the turn fails with what was returned."""
+        if self.rejections >= self._tries:
+            raise ReturnTypeError(
+                f"{self.rejections} answers are not of type {type_name(self.returns)}; the last one: {self.returned!r:.200}",
+                returned=self.returned,
+            )
+
+    def _checked(self, value: Any, text: bool) -> Any:
+        if self._adapter is None:
+            return value
+        if text and self.returns is not str:
+            try:
+                return self._adapter.validate_json(value)
+            except ValueError:
+                pass  # as plain text it may be right all the same
+        return self._adapter.validate_python(value)
+
+    def schema(self) -> dict[str, Any]:
+        """The type as JSON Schema, for models that call `done` as a function."""
+        return self._adapter.json_schema() if self._adapter is not None else {}
+
+
+def done_function(current: Callable[[], Finish], returns: Any) -> Any:
+    """`done` for guest code, annotated with the type; `current` is the end of the turn under way."""
+
+    def done(value: Any = None) -> None:
+        """End the task: `value` is the answer."""
+        if why := current().accept(value):
+            raise Rejected(why)
+        raise Finished("done")
+
+    done.__annotations__["value"] = Any if returns is None else returns
+    return operation(thread="loop", idempotent=True)(done)
+
+
+def classes_in(hint: Any, seen: set[Any] | None = None) -> Iterator[type]:
+    """Classes of the developer's in a type: what code must be able to build."""
+    seen = set() if seen is None else seen
+    if hint in seen:
+        return
+    seen.add(hint)
+    fields: dict[str, Any] = getattr(hint, "model_fields", {}) if isinstance(hint, type) else {}
+    if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or fields or issubclass(hint, enum.Enum)):
+        yield hint
+        inner = [f.annotation for f in fields.values()] or list(typing.get_type_hints(hint).values())
+        for each in inner if not issubclass(hint, enum.Enum) else ():
+            yield from classes_in(each, seen)
+    for each in typing.get_args(hint):
+        if isinstance(each, type) or typing.get_origin(each) is not None:
+            yield from classes_in(each, seen)
+
+
+def type_name(hint: Any) -> str:
+    if hint is None:
+        return "anything"
+    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint).replace("typing.", "")
+
+
+def _adapter(returns: Any) -> Any:
+    try:
+        from pydantic import ConfigDict, TypeAdapter
+        from pydantic.errors import PydanticUserError
+    except ImportError:
+        raise UsageError("returns= needs pydantic: pip install 'toolwright[agent]'") from None
+    made = cast(Any, TypeAdapter)
+    try:
+        return made(returns, config=ConfigDict(arbitrary_types_allowed=True))
+    except PydanticUserError:  # a model or a dataclass has a configuration of its own
+        try:
+            return made(returns)
+        except PydanticUserError as error:
+            raise UsageError(f"returns={type_name(returns)}: pydantic cannot check it ({error.message})") from None
+
+
+def _words(error: ValueError) -> str:
+    """pydantic's words, without the links."""
+    told: Any = getattr(error, "errors", None)
+    if told is None:
+        return str(error)
+    lines: list[str] = []
+    for one in told(include_url=False, include_context=False)[:5]:
+        where = ".".join(map(str, one["loc"]))
+        lines.append(f"{where + ': ' if where else ''}{one['msg']} (got {one['input']!r:.80})")
+    return "; ".join(lines)

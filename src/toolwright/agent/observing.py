@@ -1,0 +1,89 @@
+"""What the model is told of a cell: short, exact, and cut with a mark that says how to see the rest."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from toolwright.errors import CodeError, GuestError, TypeMistake
+from toolwright.sandboxes import Outcome
+
+NOTHING = "It ran; there is no output and no value. End a cell with an expression, or print, to see something."
+_NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observation:
+    """What goes back to the model, as the answer of its call `call` where it made one.
+
+    `failure` names the kind of failure, so that the same one is known again.
+    """
+
+    text: str
+    ok: bool = True
+    failure: str = ""
+    call: str = ""
+
+
+def failed(text: str, *, call: str = "") -> Observation:
+    return Observation(text=text, ok=False, failure=text[:300], call=call)
+
+
+class Outputs:
+    """What cells gave, whole, by the name under which the model was told of it. Long ones are told in part."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._whole: dict[str, str] = {}
+
+    def keep(self, cell: int, text: str) -> str:
+        """The text, or its beginning and end with a mark between them."""
+        name = f"output:{cell}"
+        self._whole[name] = text
+        return self.shorten(text, name, self.limit)
+
+    def shorten(self, text: str, name: str, limit: int) -> str:
+        if len(text) <= limit:
+            return text
+        head, tail = limit * 2 // 3, limit // 4
+        cut = len(text) - head - tail
+        return f"{text[:head]}\n… [{cut:,} characters cut; `print(show({name!r}, start={head}))` goes on from here] …\n{text[-tail:]}"
+
+    def page(self, name: str, start: int) -> str | None:
+        """Part of a kept output, None where there is none of that name."""
+        text = self._whole.get(name)
+        if text is None:
+            return None
+        end = start + self.limit * 3 // 4
+        more = f"\n… [{len(text) - end:,} more; start={end}]" if end < len(text) else ""
+        return text[start:end] + more
+
+
+def observe(outcome: Outcome, outputs: Outputs) -> Observation:
+    """What came of a cell, in the words for the model."""
+    printed = outcome.stdout.rstrip("\n")
+    parts = [printed] if printed else []
+    if outcome.error is not None:
+        failure = failure_of(outcome.error)
+        told = "\n".join((*parts, _told(outcome.error)))
+        return Observation(text=outputs.keep(outcome.cell, told), ok=False, failure=failure)
+    if outcome.value is not None:
+        parts.append(f"Value: {outcome.value!r}" if printed else repr(outcome.value))
+    text = outputs.keep(outcome.cell, "\n".join(parts)) if parts else NOTHING
+    if outcome.mistakes:
+        text += "\nThe type checker says: " + "; ".join(outcome.mistakes[:3])
+    return Observation(text=text)
+
+
+def _told(error: GuestError) -> str:
+    if isinstance(error, TypeMistake):
+        return f"Not run. {error}"
+    if isinstance(error, CodeError):
+        return str(error).removeprefix("Traceback (most recent call last):\n")
+    return f"{type(error).__name__}: {error}"
+
+
+def failure_of(error: GuestError) -> str:
+    """The kind of a failure: two that differ in numbers only are the same."""
+    words = f"{error.type}: {error.message}" if isinstance(error, CodeError) else f"{type(error).__name__}: {error}"
+    return _NUMBERS.sub("#", words)[:300]

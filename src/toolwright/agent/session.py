@@ -1,0 +1,134 @@
+"""`Session`: turns that share an interpreter, its files and a conversation. What an `Agent` runs its tasks in."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from toolwright.agent.asking import Asking
+from toolwright.agent.finish import Finish
+from toolwright.agent.names import own_names
+from toolwright.agent.observing import Outputs
+from toolwright.agent.offer import make_offer
+from toolwright.agent.plan import Plan, observed
+from toolwright.agent.result import OnEvent, Result, Trace
+from toolwright.agent.talk import Talk
+from toolwright.agent.turn import Turn
+from toolwright.doors import Model
+from toolwright.errors import ToolwrightError, TurnFailed, UsageError
+from toolwright.events import CallFinished, Done, Event, Failed, Retrying as RetryingEvent, TurnStarted
+from toolwright.models import Budgeted, Retrying, Spending
+from toolwright.runtime import Runtime
+from toolwright.sandboxes import Outcome
+
+if TYPE_CHECKING:
+    from toolwright.agent.agent import Agent
+
+OUTPUT_SHARE = 0.12  # of the window, for what one cell gives
+CHARS_A_TOKEN = 4
+
+
+class Session:
+    """An async context manager. One turn at a time; names, files and what was said stay for the next.
+
+    >>> async with agent.session() as session:
+    ...     await session.run("Load the orders of March.")
+    ...     print((await session.run("Which customer ordered most?", returns=str)).value)
+    """
+
+    def __init__(
+        self, agent: Agent, *, id: str | None = None, returns: Any = None, within: Spending | None = None
+    ) -> None:
+        self.agent = agent
+        self.id = id or uuid.uuid4().hex[:12]
+        self.trace = Trace(self.id, 0, None)
+        self.within = within  # the spending of the agent that spawned this one
+        self._returns = returns
+        self._finish = Finish(returns)
+        self._turn = asyncio.Lock()
+        self._turns = 0
+        self._open = contextlib.AsyncExitStack()
+        self._runtime: Runtime | None = None
+        self._model: Model | None = None
+
+    @property
+    def runtime(self) -> Runtime:
+        if self._runtime is None:
+            raise UsageError("this session is not open: use `async with agent.session() as session:`")
+        return self._runtime
+
+    async def __aenter__(self) -> Session:
+        model = await self.agent.model()
+        self._talk = Talk(model.traits.window)
+        self._outputs = Outputs(limit=int(model.traits.window * CHARS_A_TOKEN * OUTPUT_SHARE))
+        names = own_names(self, self._outputs, lambda: self._finish, self._returns)
+        runtime = self.agent.runtime(self.id, names)
+        self._runtime = await self._open.enter_async_context(runtime)
+        self._model = runtime.journaled(Retrying(model, on_retry=self._retried))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._open.aclose()
+
+    async def run(self, task: str, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]:
+        """One turn: the task to its answer. `TurnFailed` where it does not come to one."""
+        async with self._turn:
+            self._turns += 1
+            trace = self.trace = Trace(self.id, self._turns, on_event)
+            turn, asking = await self._new_turn(task, returns, trace)
+            try:
+                value = await turn.run(task)
+            except TurnFailed as error:
+                trace.tell(Failed(error=str(error)))
+                error.result = trace.result(None, asking.usage)
+                raise
+            except ToolwrightError as error:
+                trace.tell(Failed(error=str(error)))
+                raise
+            finally:
+                self._talk.settle()
+            trace.tell(Done(value=value))
+            return trace.result(value, asking.usage)
+
+    async def _new_turn(self, task: str, returns: Any, trace: Trace) -> tuple[Turn, Asking]:
+        runtime, agent, model = self.runtime, self.agent, self._model
+        assert model is not None
+        finish = self._finish = Finish(self._returns if returns is None else returns)
+        spending = Spending(agent.budget, within=self.within)
+        trace.tell(TurnStarted(task=task, model=model.name))
+        offer, chosen = make_offer(agent, runtime.scope, model.traits, task, finish)
+        trace.tell(chosen)
+        asking = Asking(Budgeted(model, spending), offer, self._talk, trace, agent.generation, spending.step)
+        plan = Plan(await observed(runtime), frozenset(n for n, _ in runtime.scope.names())) if agent.plan else None
+
+        def tell(event: Event) -> None:
+            ends = isinstance(event, CallFinished) and event.name == "done" and finish.ended
+            trace.tell(replace(event, error=None) if ends else event)
+
+        async def run(code: str, checked: bool) -> Outcome:
+            return await runtime.execute(code, on_event=tell, check=None if checked else "warn")
+
+        return Turn(asking, run, self._outputs, finish, plan), asking
+
+    async def stream(self, task: str, *, returns: Any = None) -> AsyncGenerator[Event]:
+        """The turn's events as they happen. Leaving the loop cancels the turn; a failure is raised after `Failed`."""
+        queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        running = asyncio.ensure_future(self.run(task, returns=returns, on_event=queue.put_nowait))
+        running.add_done_callback(lambda _: queue.put_nowait(None))
+        try:
+            while (event := await queue.get()) is not None:
+                yield event
+            await running
+        finally:
+            running.cancel()
+            await asyncio.wait([running])
+
+    def _retried(self, error: Exception, delay_s: float) -> None:
+        self.trace.tell(RetryingEvent(why=str(error), delay_s=delay_s))

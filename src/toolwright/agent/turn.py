@@ -1,0 +1,122 @@
+"""One turn: ask the model, run what it wrote, tell it what came of that; until there is an answer.
+
+It knows the two doors and the conversation; not which model, which sandbox, or where the session is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolwright.agent.asking import Asking
+from toolwright.agent.failures import Advice, Failures
+from toolwright.agent.finish import Finish
+from toolwright.agent.observing import Observation, Outputs, failed, observe
+from toolwright.agent.plan import Plan
+from toolwright.agent.prompt import task_text
+from toolwright.agent.reading import Cell, Step, Unreadable, steps_of
+from toolwright.doors import Reply
+from toolwright.events import CellFinished, CodeReady
+from toolwright.messages import Said, ToolCall, ToolResult
+from toolwright.sandboxes import Outcome
+
+Run = Callable[[str, bool], Awaitable[Outcome]]  # runs a cell; the flag says whether the type checker is asked first
+CUT_OFF = "Your reply was cut off because it was too long; nothing of it was run. Write a shorter cell."
+NO_CODE = "There is no code in that reply to run, and as the answer it will not do: "
+
+
+class Turn:
+    """From a task to its answer. `plan` is None where nobody asked for one."""
+
+    def __init__(self, asking: Asking, run: Run, outputs: Outputs, finish: Finish, plan: Plan | None = None) -> None:
+        self._asking = asking
+        self._offer, self._talk, self._trace = asking.offer, asking.talk, asking.trace
+        self._run = run
+        self._outputs = outputs
+        self._finish = finish
+        self._plan = plan
+        self._failures = Failures()
+        self._advice = Advice()
+        self._last: Outcome | None = None
+
+    async def run(self, task: str) -> Any:
+        """Set the task, plan if that was asked for, and work on it."""
+        self._talk.ask(task_text(task, self._finish.returns, code=self._offer.code))
+        if self._plan is not None:
+            await self._plan.make(self._asking)
+        return await self.work()
+
+    async def work(self, reply: Reply | None = None) -> Any:
+        """Step after step. The first is taken on a reply that is there already, where there is one."""
+        while True:
+            reply = reply or await self._asking.next(warmer=self._advice.warmer)
+            observed = await self._act(reply)
+            if self._finish.ended:
+                return self._finish.value
+            self._finish.check_tries()
+            self._reflect(reply.message, observed)
+            reply = None
+
+    async def _act(self, reply: Reply) -> list[Observation]:
+        """Run what the reply asks for. Without code it is the answer."""
+        said = reply.message
+        if self._plan is not None:
+            self._plan.revise(said.text, self._trace)
+        if reply.cut and not said.calls:
+            return [failed(CUT_OFF)]
+        steps = steps_of(said, fenced=self._offer.reads_fences(self._last is not None))
+        return await self._take(steps) if steps else self._read(said)
+
+    async def _take(self, steps: Sequence[Step]) -> list[Observation]:
+        """In the order of the reply: cells one by one, calls that stand together side by side."""
+        observed: list[Observation] = []
+        together: list[ToolCall] = []
+        for step in (*steps, None):
+            if isinstance(step, ToolCall):
+                together.append(step)
+                continue
+            if together:
+                observed += await self._offer.call(together, self._run, self._finish)
+                together = []
+            if self._finish.ended:
+                break
+            if isinstance(step, Cell):
+                observed.append(await self._cell(step))
+            elif isinstance(step, Unreadable):
+                observed.append(failed(step.why, call=step.call.id))
+        return observed
+
+    async def _cell(self, step: Cell) -> Observation:
+        """Check a cell, run it, and put into words what came of it."""
+        self._trace.tell(CodeReady(code=step.code))
+        outcome = self._last = await self._run(step.code, not self._advice.unchecked)
+        if self._finish.ended:
+            outcome = replace(outcome, error=None)  # `done` leaves the cell by an exception
+        seen = self._failures.same_cell(step.code, observe(outcome, self._outputs))
+        text = seen.text + ("\n(Only the first block of the reply was run.)" if step.left_out else "")
+        self._trace.tell(CellFinished(cell=outcome.cell, ok=seen.ok, observation=text, duration_s=outcome.duration_s))
+        return replace(seen, text=text, call=step.call)
+
+    def _read(self, said: Said) -> list[Observation]:
+        """A reply without code is the answer; or it says that the value of the last cell is."""
+        why = self._finish.accept(said.text, text=True)
+        value = self._last.value if self._last is not None and self._last.ok else None
+        if why and value is not None and self._finish.fits(value):
+            why = self._finish.accept(value)
+        return [failed(NO_CODE + why)] if why else []
+
+    def _reflect(self, said: Said, observed: Sequence[Observation]) -> None:
+        """Tell the model what came of its reply; and, where the same thing fails again and again, to change its way."""
+        advice = [self._failures.after(observation) for observation in observed]
+        self._advice = Advice(warmer=any(a.warmer for a in advice), unchecked=any(a.unchecked for a in advice))
+        told = [o.text + a.words for o, a in zip(observed, advice, strict=True)]
+        if self._plan is not None and not all(o.ok for o in observed):
+            told[-1] += self._plan.after_failure()
+        name = f"output:{self._last.cell}" if self._last is not None else ""
+        if said.calls:
+            by_call = {o.call: text for o, text in zip(observed, told, strict=True)}
+            results = [ToolResult(id=c.id, name=c.name, text=by_call.get(c.id, "not run")) for c in said.calls]
+            self._talk.answer(results, name)
+        else:
+            self._talk.ask("\n".join(told), name)

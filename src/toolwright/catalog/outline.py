@@ -1,0 +1,142 @@
+"""`outline`: what a prompt shows of a scope, as stub text within a budget. The same scope gives the same bytes.
+
+A small scope is told whole. A larger one loses its docs first, then its signatures, then its names; what is left says
+how to find the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from toolwright.catalog.offer import Bound, Offer, Shape, read_offer
+from toolwright.catalog.rendering import below, line_text, needed, sentence, shape_text
+from toolwright.scope import Scope
+from toolwright_guest.wire import type_of
+
+HINT = '# An outline. search("what you need") finds functions, show("name") tells one in full.'
+TYPES = "# Classes of what these take and return; not names in scope:"
+NAMES_SHOWN = 12  # of one object's members, where there is room for names only
+KEYS = 20
+PLACES = 3  # of objects of one class
+DEPTH = 4
+
+
+def outline(scope: Scope, budget_chars: int, leave_out: Collection[str] = ()) -> str:
+    """The scope in at most about `budget_chars` characters; `leave_out` names what the reader knows already."""
+    offer = read_offer(scope, leave_out)
+    if not offer.names:
+        return ""
+    values = dict(scope.names())
+    for docs in (True, False):
+        text = _whole(offer, values, docs=docs)
+        if len(text) <= budget_chars:
+            return text
+    for names in (True, False):
+        text = "\n".join([HINT, *_briefly(offer, values, names=names)]) + "\n"
+        if len(text) <= budget_chars:
+            return text
+    return _cut([HINT, *_briefly(offer, values, names=False)], budget_chars)
+
+
+def _whole(offer: Offer, values: dict[str, Any], *, docs: bool) -> str:
+    """Every signature, and every class that they lead to."""
+    names: list[str] = []
+    written: set[str] = set()
+    for bound in offer.names.values():
+        shape = offer.shapes.get(bound.shape)
+        if shape is not None and bound.kind in ("class", "module") and not shape.standard:
+            lines = shape.lines if shape.init is None or shape.kind != "handle" else (shape.init, *shape.lines)
+            names.append(shape_text(shape, bound.name, docs=docs, lines=lines))
+            written.add(shape.name)
+        else:
+            names.append(_bound_line(bound, shape, values[bound.name], docs=docs))
+    objects: list[str] = []
+    for shape, paths in _objects(offer).items():
+        if shape not in written:
+            objects.append(shape_text(offer.shapes[shape], docs=docs, place=", ".join(paths[:PLACES])))
+            written.add(shape)
+    mentioned = needed(offer, [*names, *objects], written)
+    types = [shape_text(shape, docs=docs) for shape in mentioned if not shape.standard]
+    return _joined([*names, *objects]) + (f"\n{TYPES}\n" + "\n\n".join(types) + "\n" if types else "")
+
+
+def _objects(offer: Offer) -> dict[str, list[str]]:
+    """The classes of bound objects, and of the objects that these hold, each with where it stands."""
+    found: dict[str, list[str]] = {}
+    pending = [(b.name, b.shape) for b in offer.names.values() if b.kind == "object"]
+    while pending:
+        path, named = pending.pop(0)
+        shape = offer.shapes[named]
+        if shape.standard or shape.kind != "handle":
+            continue
+        if named not in found and path.count(".") < DEPTH:
+            pending += [(f"{path}.{name}", inner.name) for name, inner in below(offer, shape).items()]
+        found.setdefault(named, []).append(path)
+    return found
+
+
+def _bound_line(bound: Bound, shape: Shape | None, value: Any, *, docs: bool) -> str:
+    if bound.line.callable:
+        return line_text(bound.line, docs=docs, call=bound.kind == "function")
+    words = shape.name if shape is not None and shape.standard and bound.kind == "object" else _keys(value)
+    return bound.line.heads[0] + (f"  # {words}" if words else "")
+
+
+def _keys(value: Any) -> str:
+    """The keys of plain rows: what code that reads them must know."""
+    if type_of(value) in (list, tuple) and value and type_of(value[0]) is dict:
+        value, what = value[0], "each has the keys"
+    elif type_of(value) is dict:
+        what = "keys"
+    else:
+        return ""
+    keys = [repr(key) for key in value if type_of(key) is str][: KEYS + 1]
+    if not keys or any(len(key) > 40 for key in keys):
+        return ""
+    return f"{what} {', '.join(keys[:KEYS])}{', …' if len(keys) > KEYS else ''}"
+
+
+def _briefly(offer: Offer, values: dict[str, Any], *, names: bool) -> Iterator[str]:
+    """One line a name, and one for each object below it."""
+    for bound in offer.names.values():
+        shape = offer.shapes.get(bound.shape)
+        if shape is None or bound.kind == "class" or (shape.standard and bound.kind == "module"):
+            yield _bound_line(bound, shape, values[bound.name], docs=names)
+        else:
+            yield from _members(offer, bound.name, shape, names, (shape.name,))
+
+
+def _members(offer: Offer, path: str, shape: Shape, names: bool, above: tuple[str, ...]) -> Iterator[str]:
+    lines = list(offer.lines_of(shape))
+    inside = {name: other for name, other in below(offer, shape).items() if other.name not in above}
+    own = [line.name for line in lines if line.callable and not line.name.startswith("_")]
+    shown = own if names else own[:NAMES_SHOWN]
+    words = sentence(shape.doc, 80) if names else ""
+    listed = ", ".join(shown) + (", …" if len(shown) < len(own) else "")
+    if own or not inside:
+        count = f"{len(own)} function{'' if len(own) == 1 else 's'}"
+        yield f"{path}  # {f'{words} ' if words else ''}{count}{': ' if own else ''}{listed}"
+    if len(above) < DEPTH:
+        for name, other in inside.items():
+            yield from _members(offer, f"{path}.{name}", other, names, (*above, other.name))
+
+
+def _cut(lines: list[str], budget_chars: int) -> str:
+    kept: list[str] = []
+    room = budget_chars - 40
+    for line in lines:
+        if kept and len(line) + 1 > room:
+            break
+        kept.append(line)
+        room -= len(line) + 1
+    return "\n".join([*kept, f"# … and {len(lines) - len(kept)} more"]) + "\n"
+
+
+def _joined(parts: list[str]) -> str:
+    """Lines one below the other, classes with room round them."""
+    text = ""
+    for part in parts:
+        text += f"{'' if not text or text.endswith(chr(10) * 2) or chr(10) not in part else chr(10)}{part}\n"
+        text += "\n" if "\n" in part else ""
+    return text.rstrip("\n") + "\n"

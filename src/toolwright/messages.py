@@ -1,0 +1,170 @@
+"""What is said to a language model and by it, as plain values. Knows no provider and no agent.
+
+A conversation is a tuple of messages: the person or the loop speaks (`Asked`), the model replies (`Said`), its calls of
+tools are answered (`Answered`). `to_plain` and `from_plain` turn them into what a journal keeps, and back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tool:
+    """A function that is offered to the model: `parameters` is the JSON Schema of an object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolCall:
+    """The model wants a tool called. `arguments` is JSON text as the model wrote it, which may be malformed."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolResult:
+    """What came of one call."""
+
+    id: str
+    name: str
+    text: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """A person's task, or an observation of the loop's."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """A reply. `own` is what its provider wants back untouched (signatures, ids), as plain data."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    own: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answered:
+    """The results of all the calls of the reply before."""
+
+    results: tuple[ToolResult, ...]
+
+
+Message = Asked | Said | Answered
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """What requests took. `input_tokens` counts cached ones too; `cost` is in US dollars, None where nobody knows."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0  # read from the provider's cache
+    cost: float | None = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        known = self.cost is not None and other.cost is not None
+        return Usage(
+            requests=self.requests + other.requests,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            cost=(self.cost or 0.0) + (other.cost or 0.0) if known else None,
+        )
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Piece:
+    """A part of a reply, as it arrives: of its text, or of the arguments of its call number `call`.
+
+    `restart` takes back all that was told of this reply: it broke off, and is told anew from its beginning.
+    """
+
+    text: str
+    kind: Literal["text", "call"] = "text"
+    call: int = 0
+    name: str = ""  # of the tool, for a call
+    restart: bool = False
+
+
+OnPiece = Callable[[Piece], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Traits:
+    """What a model can do. `calls`: it takes tools; without, it is read for fenced code. `window` is in tokens."""
+
+    calls: bool = True
+    window: int = 128_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Generation:
+    """How a reply is to be made. What is None is left to the provider."""
+
+    temperature: float | None = 0.0
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    timeout_s: float | None = 600.0
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])  # settings of one provider, by its own names
+
+
+def to_plain(message: Message) -> dict[str, Any]:
+    match message:
+        case Asked(text=text):
+            return {"kind": "asked", "text": text}
+        case Said(text=text, calls=calls, own=own):
+            return {"kind": "said", "text": text, "calls": [[c.id, c.name, c.arguments] for c in calls], "own": own}
+        case Answered(results=results):
+            return {"kind": "answered", "results": [[r.id, r.name, r.text, r.failed] for r in results]}
+
+
+def from_plain(plain: Mapping[str, Any]) -> Message:
+    match plain["kind"]:
+        case "asked":
+            return Asked(text=plain["text"])
+        case "said":
+            calls = tuple(ToolCall(id=i, name=n, arguments=a) for i, n, a in plain["calls"])
+            return Said(text=plain["text"], calls=calls, own=plain["own"])
+        case "answered":
+            results = tuple(ToolResult(id=i, name=n, text=t, failed=f) for i, n, t, f in plain["results"])
+            return Answered(results=results)
+        case other:
+            raise ValueError(f"a message of kind {other!r} is not known")
+
+
+def estimated_tokens(*parts: Message | Tool | str) -> int:
+    """A guess, for where nobody counts: one token for four bytes of text."""
+    return sum((len(_text(part).encode(errors="replace")) + 3) // 4 for part in parts)
+
+
+def _text(part: Message | Tool | str) -> str:
+    match part:
+        case str():
+            return part
+        case Asked(text=text):
+            return text
+        case Said(text=text, calls=calls):  # `own` is the same once more
+            return text + "".join(call.name + call.arguments for call in calls)
+        case Answered(results=results):
+            return "".join(result.name + result.text for result in results)
+        case Tool(name=name, description=description, parameters=parameters):
+            return name + description + json.dumps(parameters, default=repr)

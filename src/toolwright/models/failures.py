@@ -1,0 +1,109 @@
+"""What goes wrong at a provider, as one line and the right error of ours. Nothing of the request is in it, and no key.
+
+Knows pydantic-ai's errors. They are read and left behind: neither cause nor context of ours, for they reach the client
+that holds the key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ContentFilterError,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelContextWindowExceededError,
+    ModelHTTPError,
+    ModelNotFoundError,
+    ModelQuotaExceededError,
+    ModelRequestRejectedError,
+    UserError,
+)
+from pydantic_ai.models import Model
+
+from toolwright.errors import ModelBusy, ModelError, ModelRefused
+from toolwright.settings import KEY_VARIABLES
+
+LONGEST = 300
+KEY_LIKE = re.compile(r"\b(?:sk|pk|gsk|xai|key|AIza|AKIA|Bearer)[-_ ]?[A-Za-z0-9_\-*.]{12,}")
+BUSY = frozenset({408, 409, 425, 429})
+
+Failure = AgentRunError | UserError
+"""What pydantic-ai raises for a request: the provider's failures, and settings that do not go together."""
+
+
+def failed(name: str, error: Failure, model: Model) -> ModelError:
+    """The error to raise for `error`, with the provider's own words and what to do next."""
+    status = error.status_code if isinstance(error, ModelHTTPError) else None
+    words = _one_line(_words(error), model)
+    text = f"{name}: {status}: {words}" if status is not None else f"{name}: {words}"
+    if _will_not(error, status):
+        return ModelRefused(text + _advice(name, error))
+    return ModelBusy(text, retry_after_s=error.retry_after if isinstance(error, ModelAPIError) else None)
+
+
+def about_temperature(error: Failure) -> bool:
+    """Whether the request was refused because it named a temperature."""
+    status = error.status_code if isinstance(error, ModelHTTPError) else None
+    return status in (400, 422) and "temperature" in _words(error).lower()
+
+
+def _will_not(error: Failure, status: int | None) -> bool:
+    if isinstance(error, UserError | ContentFilterError | ModelRequestRejectedError | ModelQuotaExceededError):
+        return True
+    return status is not None and 400 <= status < 500 and status not in BUSY
+
+
+def _advice(name: str, error: Failure) -> str:
+    match error:
+        case ModelAuthenticationError():
+            variables = KEY_VARIABLES.get(name.partition(":")[0], ())
+            return f"; check {' or '.join(variables)}" if variables else "; check its key"
+        case ModelNotFoundError() if isinstance(error, ModelHTTPError) and error.suggested_model_id:
+            return f'; did you mean "{error.suggested_model_id}"?'
+        case ModelContextWindowExceededError():
+            return "; the conversation is larger than the model's window"
+        case _:
+            return ""
+
+
+def _words(error: Failure) -> str:
+    """The provider's short message. The rest of a body may repeat what was asked."""
+    if isinstance(error, ModelAPIError) and (found := _message_in(error.body)):
+        return found
+    if isinstance(error, ModelHTTPError):
+        return error.provider_error_code or error.provider_error_type or "no further word"
+    return error.message or type(error).__name__
+
+
+def _message_in(body: object) -> str:
+    if isinstance(body, Mapping):
+        fields = cast(Mapping[str, Any], body)
+        for name in ("error", "message", "Message", "detail", "msg"):
+            if found := _message_in(fields.get(name)):
+                return found
+        return ""
+    if isinstance(body, list):
+        return _message_in(cast(list[object], body)[0]) if body else ""
+    if isinstance(body, str) and not body.lstrip().startswith(("<", "{")):  # a page or a dump is no message
+        return body
+    return ""
+
+
+def _one_line(text: str, model: Model) -> str:
+    for key in _keys(model):
+        text = text.replace(key, "[key]")
+    text = " ".join(KEY_LIKE.sub("[key]", text).split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _keys(model: Model) -> list[str]:
+    """Keys that the model's client holds, as far as they can be found: a server may repeat what it was sent."""
+    client: object = getattr(model.provider, "client", None)
+    holders = (client, getattr(client, "_api_client", None), model.provider)
+    names = ("api_key", "auth_token", "_api_key")
+    found: list[object] = [getattr(holder, name, None) for holder in holders for name in names]
+    return [key for key in found if isinstance(key, str) and len(key) > 3]

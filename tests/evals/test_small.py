@@ -1,0 +1,103 @@
+"""The small tasks are sound: each can be done, what is done wrong is noticed, and all run in the real jail."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+from evals.small import TAGS, TASKS, Task, workspace
+from tests.cells import PATIENT
+
+from toolwright import Runtime
+from toolwright.errors import CodeError
+from toolwright.scope.operations import facts_of
+
+pytestmark = pytest.mark.usefixtures("warm")
+WRONG = [(task, number) for task in TASKS for number in range(len(task.wrong))]
+BOTH = [task for task in TASKS if not task.code_only]
+by_id = pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
+
+
+class Finished(SystemExit):
+    """What `done` ends a cell with."""
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    with workspace() as made:
+        yield made
+
+
+async def verdict(task: Task, code: str, place: Path) -> str:
+    """What the task's check says when this is what an agent wrote."""
+    trial = task.prepare(place)
+    values: list[Any] = []
+
+    def done(value: Any) -> None:
+        values.append(value)
+        raise Finished
+
+    async with Runtime({**trial.scope, **task.classes, "done": done}, workspace=place, limits=PATIENT) as rt:
+        outcome = await rt.execute(dedent(code))
+    assert isinstance(outcome.error, CodeError), outcome
+    assert outcome.error.type == "Finished", outcome.error
+    (value,) = values
+    return trial.check(value)
+
+
+@by_id
+async def test_the_solution_of_a_task_passes_its_check(task: Task, place: Path) -> None:
+    assert await verdict(task, task.solution, place) == ""
+
+
+@pytest.mark.parametrize(("task", "number"), WRONG, ids=lambda each: each.id if isinstance(each, Task) else str(each))
+async def test_a_wrong_solution_comes_to_an_end_and_fails_the_check(task: Task, number: int, place: Path) -> None:
+    assert await verdict(task, task.wrong[number], place) != ""
+
+
+@by_id
+def test_doing_nothing_fails_the_check_in_one_line(task: Task, place: Path) -> None:
+    told = task.prepare(place).check(None)
+    assert told
+    assert "\n" not in told
+
+
+def test_there_are_enough_tasks_and_none_is_there_twice() -> None:
+    assert len(TASKS) >= 36
+    assert len({task.id for task in TASKS}) == len(TASKS)
+    assert len({task.prompt for task in TASKS}) == len(TASKS)
+
+
+def test_every_tag_is_explained_and_used() -> None:
+    assert {tag for task in TASKS for tag in task.tags} == set(TAGS)
+
+
+@by_id
+def test_a_task_has_a_wrong_solution_and_no_hint_of_how_it_is_run(task: Task) -> None:
+    assert task.wrong
+    assert "done(" not in task.prompt
+    assert not set(task.prompt.lower().split()) & {"code", "python", "tool", "function"}
+
+
+@pytest.mark.parametrize("task", BOTH, ids=lambda task: task.id)
+def test_what_a_task_needs_is_offered_one_call_at_a_time_and_says_what_it_does(task: Task, place: Path) -> None:
+    for bound in task.prepare(place).scope.values():
+        kind: type = type(bound)
+        methods = {name: found for name, found in inspect.getmembers(kind, inspect.isfunction) if name[0] != "_"}
+        assert methods
+        for name, method in methods.items():
+            assert facts_of(method).direct, name
+            assert len((method.__doc__ or "").strip().splitlines()) == 1, name
+            signature = inspect.signature(method)
+            assert signature.return_annotation is not signature.empty, name
+            assert all(p.annotation is not p.empty for n, p in signature.parameters.items() if n != "self"), name
+
+
+@by_id
+def test_two_trials_share_no_state(task: Task, place: Path) -> None:
+    first, second = task.prepare(place).scope, task.prepare(place).scope
+    assert all(first[name] is not second[name] for name in first)
