@@ -147,9 +147,9 @@ def _losses(report: Report) -> Iterator[str]:
 
 
 def _lost(peers: tuple[Peer, ...], columns: Columns) -> Iterator[str]:
-    """The first is ours."""
+    """The first is ours, and so is who begins with its name."""
     for task, title, unit in columns:
-        for peer in peers[1:]:
+        for peer in (peer for peer in peers[1:] if not peer.name.startswith(peers[0].name)):
             theirs, own = peer.figures.get(task), peers[0].figures.get(task)
             if theirs is not None and own is not None and theirs < own * 0.95:
                 factor = f"{digits(own / theirs)} × less" if theirs > 0 else "nothing measurable"

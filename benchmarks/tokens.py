@@ -16,7 +16,7 @@ from benchmarks.results import Check, Conversation
 from benchmarks.run import Run
 from benchmarks.wire import Line, Wire
 from toolwright import Agent
-from toolwright.models import ProviderModel
+from toolwright.models import Budget, ProviderModel
 
 TARGET = 81.0
 ONE_CELL, LOOKING = "code: one cell", "code: looks at each result, then `done`"
@@ -70,7 +70,7 @@ async def _converse(errand: Errand, wire: str, way: Way) -> Conversation:
     scope = errand.scope()
     async with Wire(lines) as provider:
         model = WIRES[wire](provider.url)
-        await Agent(model, scope=scope, mode=mode).run(errand.task)
+        await Agent(model, scope=scope, mode=mode, budget=Budget(steps=len(lines))).run(errand.task)
         await model.close()
     if provider.left or not errand.was_done(scope):
         raise RuntimeError(f"{errand.title}, {name}: it was not done, or not by these {len(lines)} replies")

@@ -12,11 +12,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from benchmarks import chart, page
 from benchmarks.bare import BareDatabase
-from benchmarks.results import LASTING_TASKS, TASKS, Check, Peer, Report, shown
+from benchmarks.errands import EVENTS, WORKFLOW, Errand
+from benchmarks.results import AGENT_TASKS, LASTING_TASKS, TASKS, Check, Conversation, Peer, Report, shown
 from benchmarks.run import file_system
+from benchmarks.wire import Line, Wire
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -45,6 +48,19 @@ def report(**changes: Any) -> Report:
     lasting = Peer(name="Us", isolation="jail", language="CPython", keeps="all", figures=ours)
     dumps = Peer(name="Dumper", isolation="none", language="a", keeps="bytes", figures={"suspend": 5e-4}, notes=("n",))
     steps = Peer(name="Steps", isolation="none", language="some", keeps="steps", figures={"kept_call": 1e-3})
+    agent = Peer(name="Us", isolation="jail", language="CPython", figures={"turn": 2e-2, "first": 1e-2})
+    walker = Peer(name="Walker", isolation="none", language="most", figures={"turn": 5e-3}, notes=("walks",))
+    talk = Conversation(
+        task="events",
+        wire="A",
+        way="code: one cell",
+        code=True,
+        requests=1,
+        input_bytes=4000,
+        input_tokens=1000,
+        cached_tokens=0,
+        output_tokens=200,
+    )
     given: dict[str, Any] = {
         "command": "make bench",
         "date": "2026-11-15",
@@ -53,6 +69,8 @@ def report(**changes: Any) -> Report:
         "checks": (check,),
         "peers": (us, other, absent),
         "lasting": (lasting, dumps, steps),
+        "agents": (agent, walker),
+        "conversations": (talk,),
     }
     return Report(**given | changes)
 
@@ -63,7 +81,7 @@ def test_a_quick_run_measures_every_subject_and_prints_json(tmp_path: Path) -> N
     told = json.loads(done.stdout)
     assert told["quick"] is True
     memory = {"memory"} if os.geteuid() == 0 else set[str]()  # only root may look into a guest
-    subjects = {"opening", "host calls", "journal", "speed", "import", "type check"} | memory
+    subjects = {"opening", "host calls", "journal", "speed", "import", "type check", "tokens"} | memory
     assert {check["subject"] for check in told["checks"]} == subjects
     for check in told["checks"]:
         assert check["ok"] in (True, False, None)
@@ -76,6 +94,11 @@ def test_a_quick_run_measures_every_subject_and_prints_json(tmp_path: Path) -> N
     journaled, *others = told["lasting"]
     assert set(journaled["figures"]) == set(LASTING_TASKS)
     assert all(peer["missing"] and not peer["figures"] for peer in others)
+    agent, unchecked, *others = told["agents"]
+    assert set(agent["figures"]) == set(unchecked["figures"]) == set(AGENT_TASKS), agent["notes"]
+    assert all(peer["missing"] and not peer["figures"] for peer in others)
+    ways = {(each["task"], each["way"], each["requests"]) for each in told["conversations"]}
+    assert ways >= {(EVENTS.title, "code: one cell", 1), (EVENTS.title, "direct: one call a reply", 32)}
     assert os.uname().nodename not in done.stdout
     assert not list((tmp_path / "benchmarks").glob("files-*"))
 
@@ -120,6 +143,53 @@ def test_a_page_without_sessions_that_last_has_no_table_of_them() -> None:
     assert "Sessions that last" not in page.markdown(report(lasting=()))
 
 
+def test_the_page_has_a_table_of_agents_and_says_whose_turn_costs_less() -> None:
+    table, _, lost = page.markdown(report()).partition("### Agents")[2].partition("### Where we lose")
+    assert "| Walker | none | most | 5.00 ms | — | — |" in table
+    assert "Walker: walks." in table
+    assert "Walker takes 4.00 × less (5.00 ms against our 20.0 ms)" in lost
+
+
+def test_the_page_has_what_went_over_the_wire() -> None:
+    table = page.markdown(report()).partition("### Tokens on the wire")[2]
+    assert "| events | A | code: one cell | 1 | 4,000 | 1,000 | 1,000 | 200 | 1,200 |" in table
+
+
+def test_a_page_without_agents_has_no_tables_of_them() -> None:
+    text = page.markdown(report(agents=(), conversations=()))
+    assert "### Agents" not in text
+    assert "### Tokens" not in text
+
+
+def test_one_subject_alone_is_measured_and_not_written_down(tmp_path: Path) -> None:
+    done = bench("--quick", "--json", "--only", "imports", cache=tmp_path)
+    assert {check["subject"] for check in json.loads(done.stdout)["checks"]} == {"import"}
+    done = bench("--only", "imports", "--write", cache=tmp_path)
+    assert done.returncode == 2
+    assert "leave --only out" in done.stderr
+
+
+@pytest.mark.parametrize(("errand", "calls"), [(EVENTS, 31), (WORKFLOW, 10)])
+async def test_an_errand_has_as_many_direct_calls_as_its_code_makes(errand: Errand, calls: int) -> None:
+    *made, answer = await errand.one_by_one()
+    assert len(made) == calls
+    assert all(len(line.calls) == 1 and not line.text for line in made)
+    assert answer.text
+    assert not answer.calls
+
+
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/chat/completions", "/v1/responses"])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_wire_keeps_what_it_is_sent_and_gives_its_replies_in_order(path: str, stream: bool) -> None:
+    async with Wire([Line(calls=(("add", {"a": 1}),)), Line(text="three")]) as wire, httpx.AsyncClient() as client:
+        told = [(await client.post(wire.url + path, json={"stream": stream, "n": n})).text for n in (1, 2)]
+        assert [json.loads(body)["n"] for body in wire.bodies] == [1, 2]
+        assert not wire.left
+        assert (await client.post(wire.url + path, json={})).status_code == 400
+    assert "add" in told[0]
+    assert "three" in told[1]
+
+
 def test_a_bare_commit_is_a_row_in_a_file_that_is_written_ahead(tmp_path: Path) -> None:
     with closing(BareDatabase(tmp_path / "bare.db", "full")) as database:
         database.body = "as long as a row"
@@ -156,6 +226,7 @@ def test_the_picture_is_svg_with_a_bar_for_each_figure() -> None:
         (4e-7, "s", "0.40 µs"),
         (2_450_000, "B", "2.45 MB"),
         (0, "B", "0.00 kB"),
+        (12345, "tokens", "12,345"),
     ],
 )
 def test_figures_are_shown_with_three_digits(value: float, unit: Any, text: str) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
+from typing import Literal
 
 from benchmarks.peers import job
 from benchmarks.peers.contestant import repeated_on, serve
-from toolwright import Agent, Scope
+from toolwright import Agent
 from toolwright.doors import Request
 from toolwright.events import CodePiece, Done, TextPiece
 from toolwright.messages import Said
@@ -29,23 +30,23 @@ async def price(article: int) -> int:
     return job.price(article)
 
 
-async def turn() -> None:
+async def turn(agent: Agent) -> None:
     job.check((await agent.run(job.TASK, returns=int)).value)
 
 
-async def further(times: int) -> list[float]:
+async def further(agent: Agent, times: int) -> list[float]:
     took: list[float] = []
     for _ in range(times):
-        async with agent.session() as session:
-            job.check((await session.run(job.TASK, returns=int)).value)
+        async with agent.session(returns=int) as session:
+            job.check((await session.run(job.TASK)).value)
             began = time.perf_counter()
-            done = await session.run(job.TASK, returns=int)
+            done = await session.run(job.TASK)
             took.append(time.perf_counter() - began)
             job.check(done.value)
     return took
 
 
-async def first(times: int) -> list[float]:
+async def first(agent: Agent, times: int) -> list[float]:
     took: list[float] = []
     for _ in range(times):
         heard = 0.0
@@ -59,12 +60,18 @@ async def first(times: int) -> list[float]:
     return took
 
 
-agent = Agent(ScriptedModel(otherwise=reply, pieces=0), scope=Scope({"price": price}))
-serve(
-    "toolwright",
-    {
-        "turn": repeated_on(runner, turn),
-        "further": lambda times: runner.run(further(times)),
-        "first": lambda times: runner.run(first(times)),
-    },
-)
+def serve_agent(check: Literal["auto", "off"] = "auto") -> None:
+    """Never returns."""
+    agent = Agent(ScriptedModel(otherwise=reply, pieces=0), scope={"price": price}, mode="code", check=check)
+    serve(
+        "toolwright",
+        {
+            "turn": repeated_on(runner, lambda: turn(agent)),
+            "further": lambda times: runner.run(further(agent, times)),
+            "first": lambda times: runner.run(first(agent, times)),
+        },
+    )
+
+
+if __name__ == "__main__":
+    serve_agent()

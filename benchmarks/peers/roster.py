@@ -101,9 +101,17 @@ AGENTS = (
         isolation="kernel jail, own process",
         language="CPython",
         notes=(
-            "a turn opens its session and closes it: a workspace, a guest forked into its jail, three cells, its end; "
-            "the zygote is warm",
+            "as it comes, with the type check of each cell, by a checker that is started for the session; a turn opens "
+            "its session and closes it: a workspace, a guest forked into its jail, three cells, its end; the zygote is "
+            "warm",
         ),
+    ),
+    Entry(
+        name='Toolwright, `check="off"`',
+        module="agent_unchecked",
+        isolation="kernel jail, own process",
+        language="CPython",
+        notes=("the same without the type check",),
     ),
     Entry(
         name="pydantic-ai + harness CodeMode",
@@ -113,8 +121,9 @@ AGENTS = (
         language="a subset",
         environment="agents",
         notes=(
-            "the third reply is its own `final_result` call, because code cannot end a run there; a further turn has "
-            "the messages of the first and, by a `repl_store` in memory, its names",
+            "the third reply is its own `final_result` call, because code cannot end a run there; code is type-checked "
+            "in an interpreter's first cell only; a further turn has the messages of the first and, by a `repl_store` "
+            "in memory, its names",
         ),
     ),
     Entry(

@@ -40,7 +40,7 @@ def count(_: Path) -> Trial:
 
 
 @task(
-    id="database-top-customer",
+    id="database-by-customer",
     prompt="""The sqlite3 connection `db` has the tables customers (id, name, country) and invoices (id, customer_id,
         year, amount, archived). Give the total amount of the invoices of each customer in the country NO, as a
         dictionary from customer name to total.""",
@@ -59,7 +59,7 @@ done(dict(rows))
     ),
     code_only=True,
 )
-def top_customer(_: Path) -> Trial:
+def by_customer(_: Path) -> Trial:
     return Trial(scope={"db": _database()}, check=equals({"Alto": 1120, "Corda": 950}))
 
 
@@ -89,4 +89,4 @@ def archive(_: Path) -> Trial:
     return Trial(scope={"db": db}, check=every(equals(3), archived))
 
 
-TASKS = (count, top_customer, archive)
+TASKS = (count, by_customer, archive)

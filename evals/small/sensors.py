@@ -22,16 +22,15 @@ class SensorOffline(ConnectionError):
 
 BASES = {"attic": 17.0, "cellar": 11.0, "garage": 14.0, "kitchen": 20.0, "porch": 8.0}
 OFFLINE = ("garage", "porch")
-COUNT = 2000
+COUNT, PEAK = 2000, 777
 
 
 def _readings(name: str) -> list[Reading]:
     """Four a day: the same ones every time, with a wave over the day and one over the weeks."""
     base, first = BASES[name], datetime(2024, 1, 1)
-    peak = {"cellar": 777, "kitchen": 1500}.get(name, 0)
     found: list[Reading] = []
     for n in range(COUNT):
-        celsius = base + (n % 4) * 0.5 + (n % 28) * 0.1 + (14.2 if n and n == peak else 0.0)
+        celsius = base + (n % 4) * 0.5 + (n % 28) * 0.1 + (14.2 if name == "cellar" and n == PEAK else 0.0)
         found.append(Reading(first + timedelta(hours=6 * n), round(celsius, 2)))
     return found
 
@@ -91,10 +90,10 @@ def above(_: Path) -> Trial:
     returns=str,
     tags="loop aggregate big-result",
     solution="done(max(sensors.names(), key=lambda name: max(r.celsius for r in sensors.readings(name))))",
-    wrong=("done(max(sensors.names(), key=lambda name: sensors.readings(name)[0].celsius + (name == 'cellar') * 20))",),
+    wrong=("done(max(sensors.names(), key=lambda name: sensors.readings(name)[0].celsius))",),
 )
 def hottest(_: Path) -> Trial:
-    return Trial(scope={"sensors": Sensors()}, check=equals("kitchen"))
+    return Trial(scope={"sensors": Sensors()}, check=equals("cellar"))
 
 
 @task(
@@ -109,7 +108,7 @@ done(peak.time.date().isoformat())
     wrong=("done(sensors.readings('cellar')[0].time.date().isoformat())",),
 )
 def peak_day(_: Path) -> Trial:
-    day = (datetime(2024, 1, 1) + timedelta(hours=6 * 777)).date().isoformat()
+    day = (datetime(2024, 1, 1) + timedelta(hours=6 * PEAK)).date().isoformat()
     return Trial(scope={"sensors": Sensors()}, check=equals(day))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
@@ -97,7 +97,7 @@ def task(
 
 
 @contextmanager
-def workspace() -> Iterator[Path]:
+def workspace() -> Generator[Path]:
     """A directory for one run, which the guest owns also where the host is root."""
     with tempfile.TemporaryDirectory(prefix="toolwright-eval-") as place:
         if os.geteuid() == 0:

@@ -125,7 +125,7 @@ class CellFinished(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Retrying(Happening):
+class Retried(Happening):
     """The model did not reply; it is asked again."""
 
     why: str
@@ -191,7 +191,7 @@ Event = (
     | CallFinished
     | ApprovalWanted
     | CellFinished
-    | Retrying
+    | Retried
     | Compacted
     | ChildStarted
     | ChildFinished

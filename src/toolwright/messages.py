@@ -151,6 +151,13 @@ def from_plain(plain: Mapping[str, Any]) -> Message:
             raise ValueError(f"a message of kind {other!r} is not known")
 
 
+def pieces_of(said: Said) -> tuple[Piece, ...]:
+    """A reply that is there already, as it is told to whoever listens: its text whole, and each call."""
+    text = (Piece(text=said.text),) if said.text else ()
+    calls = (Piece(text=c.arguments, kind="call", call=n, name=c.name) for n, c in enumerate(said.calls))
+    return (*text, *calls)
+
+
 def estimated_tokens(*parts: Message | Tool | str) -> int:
     """A guess, for where nobody counts: one token for four bytes of text."""
     return sum((len(_text(part).encode(errors="replace")) + 3) // 4 for part in parts)

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
-from toolwright.catalog import Mistake, TypeChecker, type_mistake
+from toolwright.catalog import Catalog, Hit, Mistake, TypeChecker, type_mistake
 from toolwright.doors import Model
 from toolwright.errors import NotInScope, PlatformError, UsageError
 from toolwright.journal import (
@@ -110,6 +110,7 @@ class Runtime:
         self._store = store
         self._check: Literal["off", "warn", "strict"] = check
         self._checker: TypeChecker | None = None
+        self.catalog = Catalog(self.scope)
         self._site: tuple[Path, ...] | None = None  # where the guest's packages are, if that is known
         self._beginning: Literal["new", "resume"] | Story = "new"
         self._tree = ""  # what a fork's workspace begins with
@@ -274,13 +275,22 @@ class Runtime:
             raise UsageError(f'{what}() needs a journal; open it with store="sqlite:///agents.db"')
         return self._course
 
-    async def show(self, name: str) -> str:
-        """The stub of a name in scope: its signatures, annotations and docs, as `.pyi` text."""
+    async def search(self, query: str, limit: int = 8) -> tuple[Hit, ...]:
+        """What in scope fits the words of `query`, the best first: names, signatures, one sentence each."""
+        return await asyncio.to_thread(self.catalog.search, query, limit)
+
+    async def show(self, name: str, *, budget: int | None = None) -> str:
+        """The stub of a name in scope: its signatures, annotations and docs, as `.pyi` text.
+
+        With a `budget` in characters, the classes that it needs too, as many as fit, and also names that only calls
+        lead to (`Contact.save`).
+        """
+        if budget is not None:
+            return await asyncio.to_thread(self.catalog.show, name, budget)
         try:
             return stub(self.scope, name)
         except KeyError:
-            names = ", ".join(n for n, _ in self.scope.names()) or "nothing"
-            raise NotInScope(f"`{name}` is not in scope; in scope: {names}") from None
+            raise NotInScope(self.catalog.missing(name)) from None
 
     async def close(self) -> None:
         """End the guest, remove a workspace that was made here for no longer."""

@@ -14,7 +14,7 @@ import pathlib
 import types
 import typing
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from toolwright_guest.packing import INT_HIGH, INT_LOW, Packer
@@ -32,20 +32,13 @@ _LISTS: tuple[type, ...] = (list, tuple, set, frozenset)
 NAMED: dict[str, Any] = {
     kind.__name__: kind for kind in (*_TYPES, *_TIMES, decimal.Decimal, uuid.UUID, pathlib.Path, _any)
 }
-# These can, of a range or of a number: alone, the host has them as what stands for the type and cannot be called.
-UNCALLED: dict[str, Any] = {
-    "list": typing.List,  # noqa: UP006
-    "tuple": typing.Tuple,  # noqa: UP006
-    "set": typing.Set,  # noqa: UP006
-    "frozenset": typing.FrozenSet,  # noqa: UP006
-}
+# These can, of a range or of a number: alone they are functions of the guest, as any callable is; in a type they are
+# themselves.
 WITHIN: dict[str, Any] = NAMED | {kind.__name__: kind for kind in (*_LISTS, bytes, bytearray)}
 ORIGINS: dict[str, Any] = {kind.__name__: kind for kind in (*_LISTS, dict)} | {
     name: getattr(collections.abc, name) for name in ("Sequence", "Mapping", "Iterable")
 }
-_NAMES: dict[Any, str] = {kind: name for name, kind in WITHIN.items()}
-_ORIGIN_NAMES: dict[Any, str] = {kind: name for name, kind in ORIGINS.items()}
-_COUNTS = {"dict": 2, "Mapping": 2, "tuple": None}  # how many parts each takes; the others one
+_PAIRS = ("dict", "Mapping")  # take two parts; the others take one, and a tuple any number
 
 
 class Uncalled(types.GenericAlias):
@@ -55,51 +48,41 @@ class Uncalled(types.GenericAlias):
         raise TypeError(f"{self!r} is a type that guest code gave, and is not called")
 
 
+_BARE = frozenset((type_of(typing.List), type_of(typing.Tuple)))  # noqa: UP006
 _FORMS: tuple[Any, ...] = (
     list[int],
     int | str,
     typing.List[int],  # noqa: UP006
-    typing.List,  # noqa: UP006
-    typing.Tuple,  # noqa: UP006
     typing.Union[int, str],  # noqa: UP007
     typing.Literal[1],
     typing.Annotated[int, 1],
-    typing.Callable[[int], int],  # noqa: UP006
+    typing.Callable[[int], int],
     collections.abc.Callable[[int], int],
 )
-_KINDS = frozenset((Uncalled, *map(type_of, _FORMS)))
+_KINDS = _BARE | {Uncalled, *map(type_of, _FORMS)}
 
 Number = Callable[[type], Any]
 """The tree of a class that the other side knows; None for every other."""
-
-
-def is_type(value: Any) -> bool:
-    """Whether a value is an expression of types, or one of the standard ones by itself."""
-    return type_of(value) in _KINDS or _named(value) is not None
 
 
 def is_expression(value: Any) -> bool:
     return type_of(value) in _KINDS
 
 
-def _named(value: Any) -> str | None:
-    """The name of a standard type that crosses alone."""
-    if not issubclass(type_of(value), type):
-        return None
-    name = _NAMES.get(value)
-    return name if name in NAMED or name in UNCALLED else None
+def name_of(value: Any, table: dict[str, Any] = WITHIN) -> str | None:
+    """The name of a standard type; None for every other thing."""
+    name: Any = value.__name__ if issubclass(type_of(value), type) else None
+    return name if type_of(name) is str and table.get(name) is value else None
+
+
+def pack_named(value: Any) -> Any:
+    """The tree of a standard type that may cross alone; None for every other thing."""
+    name = name_of(value, NAMED)
+    return None if name is None else {"T": name}
 
 
 def pack(value: Any, number: Number, packer: Packer) -> Any:
-    """The tree of a type; None for what is none. One that cannot cross raises `TypeError`."""
-    name = _named(value)
-    if name is not None:
-        return {"T": name}
-    if type_of(value) not in _KINDS:
-        return None
-    origin = typing.get_origin(value)
-    if origin in ORIGINS.values() and not typing.get_args(value) and value in UNCALLED.values():
-        return {"T": _NAMES[origin]}
+    """The tree of an expression. One that cannot cross raises `TypeError`."""
     return _Writer(number, packer, value).expression(value, 0)
 
 
@@ -113,7 +96,8 @@ class _Writer:
         self._parts = 0
 
     def expression(self, value: Any, depth: int) -> Any:
-        origin, args = typing.get_origin(value), typing.get_args(value)
+        origin: Any = typing.get_origin(value)
+        args = _any_parts(origin) if type_of(value) in _BARE else typing.get_args(value)
         self._parts += len(args)
         if depth > DEPTH or self._parts > PARTS:
             raise self._refused(f"it has more than {DEPTH} levels or {PARTS} parts")
@@ -122,8 +106,8 @@ class _Writer:
             return {"G": ["Union", [self._part(arg, depth) for arg in args]]}
         if origin is typing.Literal:
             return {"G": ["Literal", [self._literal(arg) for arg in args]]}
-        name = _ORIGIN_NAMES.get(origin)
-        if name is None:
+        name = name_of(origin, ORIGINS)
+        if name is None or not _counts(name, args):
             raise self._refused(f"{value!r:.100} is not made of types that both sides have")
         return {"G": [name, [self._part(arg, depth) for arg in args]]}
 
@@ -132,15 +116,14 @@ class _Writer:
             return None
         if value is ...:
             return {"x": ["ellipsis"]}
+        named = name_of(value)
+        if named is not None:
+            return {"T": named}
         if type_of(value) in _KINDS:
-            if typing.get_args(value) or value not in UNCALLED.values():
-                return self.expression(value, depth + 1)
-            value = typing.get_origin(value)
+            return self.expression(value, depth + 1)
         if not issubclass(type_of(value), type):
             raise self._refused(f"{value!r:.100} in it is no type")
         tree = self._number(value)
-        if tree is None and value in _NAMES:
-            return {"T": _NAMES[value]}
         if tree is None:
             raise self._refused(f"class {value.__name__} is not in scope")
         return tree
@@ -161,14 +144,11 @@ class _Writer:
         return TypeError(f"the type {self._whole!r:.200} cannot cross: {why}")
 
 
-def named(body: Any, *, called: bool) -> Any:
-    """A standard type that stands alone. `called`: this side may have it as one that can be called."""
-    if type(body) is str:
-        if body in NAMED:
-            return NAMED[body]
-        if body in UNCALLED:
-            return WITHIN[body] if called else UNCALLED[body]
-    raise WireError("a type that is not known")
+def named(body: Any) -> Any:
+    """A standard type that stands alone."""
+    if type(body) is not str or body not in NAMED:
+        raise WireError("a type that is not known")
+    return NAMED[body]
 
 
 def build(body: Any, unpacker: Unpacker, *, called: bool) -> Any:
@@ -192,8 +172,11 @@ class _Reader:
         if name == "Literal" and trees:
             return _combined(typing.Literal, tuple(map(self._literal, trees)))
         parts = tuple(self._part(tree, depth, name) for tree in trees)
-        if name == "Union" and len(parts) > 1:
-            return _combined(typing.Union, parts)
+        if name == "Union":
+            made = _combined(typing.Union, parts) if parts else None
+            if typing.get_origin(made) is not typing.Union:  # of one and the same type that type alone would come
+                raise WireError("a union that is none")
+            return made
         if name not in ORIGINS or not _counts(name, parts):
             raise WireError("a type that is none")
         return self._alias(ORIGINS[name], parts)
@@ -230,6 +213,11 @@ class _Reader:
         raise WireError("a literal that is none")
 
 
+def _any_parts(origin: Any) -> tuple[Any, ...]:
+    """What `List` says without parts: `List[Any]`."""
+    return (Any, ...) if origin is tuple else (Any, Any) if name_of(origin, ORIGINS) in _PAIRS else (Any,)
+
+
 def _combined(form: Any, parts: tuple[Any, ...]) -> Any:
     try:
         return form[parts]
@@ -241,7 +229,7 @@ def _counts(name: str, parts: tuple[Any, ...]) -> bool:
     """Whether it has as many parts as its kind takes, and `...` only at the end of a pair."""
     if name == "tuple":
         return ... not in parts or (len(parts) == 2 and parts[0] is not ... and parts[1] is ...)
-    return len(parts) == _COUNTS.get(name, 1)
+    return len(parts) == (2 if name in _PAIRS else 1)
 
 
 def _pair(body: Any) -> tuple[str, list[Any]]:
@@ -254,14 +242,3 @@ def _tag(tree: Any) -> tuple[str, Any]:
     if type_of(tree) is not dict or len(tree) != 1:
         raise WireError("a part of a type that is none")
     return next(iter(tree.items()))
-
-
-def classes_in(value: Any) -> Iterator[Any]:
-    """The classes and literals that an expression is made of."""
-    pending: list[Any] = [value]
-    while pending:
-        part: Any = pending.pop()
-        if type_of(part) in _KINDS:
-            pending.extend(typing.get_args(part))
-        elif issubclass(type_of(part), type):
-            yield part

@@ -14,9 +14,6 @@ from toolwright_guest.packing import Packer
 from toolwright_guest.unpacking import Unpacker
 from toolwright_guest.wire import type_of
 
-# types that are themselves on both sides: `astype(float)` means the host's float. None of them can make much of little
-TYPES: dict[str, type] = {kind.__name__: kind for kind in (bool, int, float, complex, str, object)}
-
 
 def refuse_subclass(bases: tuple[type, ...]) -> None:
     """What the host made has its behaviour there; a class derived from it here would have none of it."""

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from toolwright_guest import classes, clock, faults, frames, methods, paths, proxies, records
+from toolwright_guest import classes, clock, faults, frames, hints, methods, paths, proxies, records
 from toolwright_guest.door import FROM_HOST, TO_HOST, Door, Mailbox
 from toolwright_guest.lent import Lent
 from toolwright_guest.packing import Packer, simple
@@ -79,8 +79,11 @@ class World:
         number = records.class_id(value)
         if number is not None:
             return {"c": number}
-        if isinstance(value, type) and records.TYPES.get(value.__name__) is value:
-            return {"T": value.__name__}
+        if hints.is_expression(value):
+            return hints.pack(value, _numbered, packer)
+        named = hints.pack_named(value)
+        if named is not None:
+            return named
         number = records.class_id(type(value))
         if number is not None and not isinstance(value, BaseException):
             return records.pack(number, value, packer)
@@ -109,7 +112,9 @@ class World:
                 number, about = body
                 return self._class(number, about, unpacker)
             case "T":
-                return records.TYPES[body]
+                return hints.named(body)
+            case "G":
+                return hints.build(body, unpacker, called=True)
             case "o":
                 number, about, fields = body
                 return records.build(self._class(number, about, unpacker), unpacker.values(fields))
@@ -289,6 +294,11 @@ class World:
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Positional arguments alone go as they are, save two: these the host would read as arguments with keywords."""
     return (args, kwargs) if kwargs or len(args) == 2 else args
+
+
+def _numbered(cls: type) -> Any:
+    number = records.class_id(cls)
+    return None if number is None else {"c": number}
 
 
 def _as_plain(value: Any) -> Any:

@@ -86,8 +86,9 @@ def test_a_task_has_a_wrong_solution_and_no_hint_of_how_it_is_run(task: Task) ->
 @pytest.mark.parametrize("task", BOTH, ids=lambda task: task.id)
 def test_what_a_task_needs_is_offered_one_call_at_a_time_and_says_what_it_does(task: Task, place: Path) -> None:
     for bound in task.prepare(place).scope.values():
-        kind: type = type(bound)
-        methods = {name: found for name, found in inspect.getmembers(kind, inspect.isfunction) if name[0] != "_"}
+        methods = {
+            name: found for name, found in inspect.getmembers(bound.__class__, inspect.isfunction) if name[0] != "_"
+        }
         assert methods
         for name, method in methods.items():
             assert facts_of(method).direct, name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -17,10 +18,11 @@ from toolwright.errors import UsageError
 from toolwright.events import Event
 from toolwright.journal import Journal
 from toolwright.messages import Generation
-from toolwright.models import Budget, open_model
+from toolwright.models import Budget, default_model, open_model
 from toolwright.runtime import Runtime
 from toolwright.sandboxes import Limits, Sandbox
 from toolwright.scope import Scope
+from toolwright.settings import Settings
 
 T = TypeVar("T")
 Mode = Literal["code", "direct", "auto"]
@@ -44,6 +46,7 @@ class Agent:
     plan          observe and write a plan first
     check         the type check of cells: "auto" is "strict" where the checker is installed
     store         where sessions are kept; without one they end with their run
+    say           is told what a person should know, a line each; stderr when left out
     """
 
     def __init__(
@@ -78,7 +81,7 @@ class Agent:
         self._check: Any = ("strict" if find_spec("ty") else "off") if check == "auto" else check
         self._sandbox: Literal["auto", "process"] | Sandbox = sandbox
         self._model = model
-        self._say = say
+        self._say = say or _say
         self._opened: tuple[asyncio.AbstractEventLoop, Model] | None = None
 
     async def model(self) -> Model:
@@ -87,8 +90,15 @@ class Agent:
             return self._model
         loop = asyncio.get_running_loop()
         if self._opened is None or self._opened[0] is not loop:
-            self._opened = loop, open_model(self._model, say=self._say)
+            self._opened = loop, open_model(self._name())
         return self._opened[1]
+
+    def _name(self) -> str:
+        if isinstance(self._model, str):
+            return self._model
+        choice = default_model(Settings.from_environment())
+        self._say(f"toolwright: {choice.why}")
+        return choice.name
 
     def runtime(self, session: str, names: Mapping[str, Any]) -> Runtime:
         """What a session of this agent runs its cells on."""
@@ -126,3 +136,7 @@ class Agent:
         opened, self._opened = self._opened, None
         if opened is not None:
             await opened[1].close()
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -52,9 +52,7 @@ class Asking:
         if not self.offer.calls:
             generation = replace(generation, stop=(*generation.stop, "\n```\n"))  # one block is what is run
         pieces = Pieces(self.trace.tell, fenced=not self.offer.calls)
-        request = Request(
-            messages=messages, instructions=self.offer.instructions, tools=tools, generation=generation
-        )
+        request = Request(messages=messages, instructions=self.offer.instructions, tools=tools, generation=generation)
         reply = await self._model.request(request, pieces.hear if self.trace.heard else None)
         pieces.end()
         self.usage += reply.usage

@@ -9,9 +9,7 @@ from toolwright.errors import Stuck
 
 ANOTHER_WAY = 3
 END = 6
-_ANOTHER = (
-    "Do not repeat it, take another way: search() and show() say what there is; print, in small steps, what is not sure."
-)
+_ANOTHER = "Do not repeat it, take another way: search() and show() tell what there is. Print what is not sure."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

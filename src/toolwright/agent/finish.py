@@ -57,10 +57,8 @@ class Finish:
     def check_tries(self) -> None:
         """After the limit the turn fails with what was returned."""
         if self.rejections >= self._tries:
-            raise ReturnTypeError(
-                f"{self.rejections} answers are not of type {type_name(self.returns)}; the last one: {self.returned!r:.200}",
-                returned=self.returned,
-            )
+            wrong = f"{self.rejections} answers are not of type {type_name(self.returns)}"
+            raise ReturnTypeError(f"{wrong}; the last one: {self.returned!r:.200}", returned=self.returned)
 
     def _checked(self, value: Any, text: bool) -> Any:
         if self._adapter is None:
@@ -121,12 +119,13 @@ def _adapter(returns: Any) -> Any:
         raise UsageError("returns= needs pydantic: pip install 'toolwright[agent]'") from None
     made = cast(Any, TypeAdapter)
     try:
-        return made(returns, config=ConfigDict(arbitrary_types_allowed=True))
-    except PydanticUserError:  # a model or a dataclass has a configuration of its own
         try:
+            return made(returns, config=ConfigDict(arbitrary_types_allowed=True))
+        except PydanticUserError:  # a model or a dataclass has a configuration of its own
             return made(returns)
-        except PydanticUserError as error:
-            raise UsageError(f"returns={type_name(returns)}: pydantic cannot check it ({error.message})") from None
+    except (PydanticUserError, TypeError, NameError, SyntaxError) as error:
+        words = str(error).partition("\n")[0]
+        raise UsageError(f"returns={type_name(returns)}: pydantic cannot check it ({words}); give a type") from None
 
 
 def _words(error: ValueError) -> str:

@@ -25,7 +25,6 @@ from toolwright_guest.wire import type_of
 
 DEPTH = 60  # Python's own reader takes 200 brackets inside each other, and a record has two
 LONG_INT_BITS = 10_000  # above it decimal digits are slow to read, and too many are refused
-_PATHS = ("Path", "PosixPath", "PurePath", "PurePosixPath", "PureWindowsPath")
 _ISO = {dt.datetime: "datetime", dt.date: "date", dt.time: "time"}
 _LEAVES: tuple[type, ...] = (
     bool, int, float, str, bytes, dt.datetime, dt.date, dt.time, dt.timedelta, Decimal, uuid.UUID, pathlib.PurePath,
@@ -126,9 +125,9 @@ class Writer:
 
     def _standard(self, value: Any) -> str:
         """Dates, numbers, ids and paths; "" for anything else."""
-        kind = next((k for k in _ISO if isinstance(value, k)), None)
-        if kind is not None:
-            code = f"{self._module('datetime')}.{_ISO[kind]}.fromisoformat({value.isoformat()!r})"
+        name = next((name for kind, name in _ISO.items() if isinstance(value, kind)), "")
+        if name:
+            code = f"{self._module('datetime')}.{name}.fromisoformat({value.isoformat()!r})"
             return f"{code}.replace(fold=1)" if getattr(value, "fold", 0) else code
         if isinstance(value, dt.timedelta):
             return f"{self._module('datetime')}.timedelta({value.days}, {value.seconds}, {value.microseconds})"
@@ -136,10 +135,9 @@ class Writer:
             return f"{self._module('decimal')}.Decimal({str(value)!r})"
         if isinstance(value, uuid.UUID):
             return f"{self._module('uuid')}.UUID({str(value)!r})"
-        if isinstance(value, pathlib.PurePath) and type(value).__name__ in _PATHS:
-            name = type(value).__name__.replace("PosixPath", "Path") if isinstance(value, pathlib.Path) else "PurePath"
-            name = "PureWindowsPath" if isinstance(value, pathlib.PureWindowsPath) else name
-            return f"{self._module('pathlib')}.{name}({str(value)!r})"
+        for kind in (pathlib.Path, pathlib.PureWindowsPath, pathlib.PurePath):
+            if isinstance(value, kind):
+                return f"{self._module('pathlib')}.{kind.__name__}({str(value)!r})"
         return ""
 
     def _member(self, value: enum.Enum) -> str:

@@ -47,7 +47,8 @@ class Outputs:
             return text
         head, tail = limit * 2 // 3, limit // 4
         cut = len(text) - head - tail
-        return f"{text[:head]}\n… [{cut:,} characters cut; `print(show({name!r}, start={head}))` goes on from here] …\n{text[-tail:]}"
+        mark = f"… [{cut:,} characters cut; `print(show({name!r}, start={head}))` goes on from here] …"
+        return f"{text[:head]}\n{mark}\n{text[-tail:]}"
 
     def page(self, name: str, start: int) -> str | None:
         """Part of a kept output, None where there is none of that name."""

@@ -1,4 +1,4 @@
-"""`Plan`: observe, write a short plan, and write it anew when a step fails. A plan is lines, each with what serves it."""
+"""`Plan`: observe, write a short plan, and write it anew when a step fails. Its lines say what serves each."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from toolwright.events import Planned
 from toolwright.runtime import Runtime
 
 _WISH = (
-    "Do not write code yet. First plan: a line `Plan:`, then at most seven numbered lines, each with a sub-goal and, after "
-    "`--`, the name in scope that serves it (or `python`). For example:\n"
+    "Do not write code yet. First plan: a line `Plan:`, then at most seven numbered lines, each with a sub-goal and, "
+    "after `--`, the name in scope that serves it (or `python`). For example:\n"
     "Plan:\n1. find the open orders of each customer -- shop.orders\n2. sum them up -- python"
 )
 _GO = "Now carry the plan out."
@@ -61,7 +61,7 @@ class Plan:
 async def observed(runtime: Runtime) -> str:
     """What can be seen before the first step: the names in scope, and the files in the workspace."""
     names = ", ".join(name for name, _ in runtime.scope.names())
-    files = [str(entry) for entry in await runtime.files.list()]
+    files = [entry.path for entry in await runtime.files.list()]
     more = f" and {len(files) - 20} more" if len(files) > 20 else ""
     return f"In scope: {names}.\nFiles: {', '.join(files[:20]) or 'none'}{more}."
 

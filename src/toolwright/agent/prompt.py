@@ -29,7 +29,7 @@ TOOL = Tool(
 
 _CODE = """\
 You solve tasks by writing Python. {how}
-The code runs in a sandbox: Python's standard library{packages}, the directory it starts in, and the names below; no network.
+The code runs in a sandbox without network: Python's standard library{packages}, its directory and the names below.
 Names stay from one cell to the next. The value of the last expression and what is printed are shown to you.
 - `done(value)` ends the task with its answer. Call it in the code as soon as the answer is known.
 - `search("words")` finds functions, `show("name")` prints the details of one.
@@ -46,7 +46,7 @@ done(len([o for o in orders if o.status == "open"]))
 ```
 """
 _DIRECT = """\
-You solve tasks by calling the functions you are given. Call several at once where one does not need the answer of another.
+You solve tasks by calling the functions you are given. Call several at once where none needs the answer of another.
 """
 
 

@@ -21,7 +21,7 @@ from toolwright.agent.talk import Talk
 from toolwright.agent.turn import Turn
 from toolwright.doors import Model
 from toolwright.errors import ToolwrightError, TurnFailed, UsageError
-from toolwright.events import CallFinished, Done, Event, Failed, Retrying as RetryingEvent, TurnStarted
+from toolwright.events import CallFinished, Done, Event, Failed, Retried, TurnStarted
 from toolwright.models import Budgeted, Retrying, Spending
 from toolwright.runtime import Runtime
 from toolwright.sandboxes import Outcome
@@ -131,4 +131,4 @@ class Session:
             await asyncio.wait([running])
 
     def _retried(self, error: Exception, delay_s: float) -> None:
-        self.trace.tell(RetryingEvent(why=str(error), delay_s=delay_s))
+        self.trace.tell(Retried(why=str(error), delay_s=delay_s))

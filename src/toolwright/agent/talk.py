@@ -16,7 +16,7 @@ RECENT = 4  # messages that stay as they are
 STUB = 160  # characters of an old output that stay
 
 SUMMARY = (
-    "Tell in short what was done and found so far, for somebody who goes on from here without having seen it: facts and "
+    "Tell in short what was done and found so far, for somebody who goes on from here and has not seen it: facts and "
     "values that matter, names that are defined in the interpreter, what failed and why, what is left to do. No code."
 )
 
@@ -32,7 +32,9 @@ class Talk:
         self._names: dict[int, str] = {}  # by the number of a message: what `show` knows the output in it by
 
     def ask(self, text: str, name: str = "") -> None:
-        if self.messages and isinstance(self.messages[-1], Asked):  # two in a row are one: not every provider takes them
+        if self.messages and isinstance(
+            self.messages[-1], Asked
+        ):  # not every provider takes two in a row
             last = self.messages.pop()
             assert isinstance(last, Asked)
             self._forget_count()

@@ -30,16 +30,17 @@ def line_text(line: Line, *, indent: str = "", docs: bool = True, call: bool = T
 
 
 def whole_text(line: Line) -> str:
-    """A function with its docstring, as it would stand in a stub."""
+    """A function with its docstring, as it is called: without `self`."""
     words = line.doc.strip().replace("\\", "\\\\").replace('"""', "'''").splitlines()
-    if not line.callable or not words:
+    if not line.callable:
         return line_text(line)
+    if not words:
+        return "\n".join(f"{head}: ..." for head in line.called)
     if len(words) > DOC_LINES:
         words = [*words[:DOC_LINES], "…"]
     body = "\n".join([f'    """{words[0]}', *(f"    {word}".rstrip() for word in words[1:])])
     end = '"""' if len(words) == 1 else '\n    """'
-    mark = f"{line.mark}\n" if line.mark else ""
-    return "\n".join([*(f"{mark}{head}: ..." for head in line.heads[1:]), f"{mark}{line.heads[0]}:\n{body}{end}"])
+    return "\n".join([*(f"{head}: ..." for head in line.called[1:]), f"{line.called[0]}:\n{body}{end}"])
 
 
 def shape_head(shape: Shape, name: str = "", *, docs: bool = True, place: str = "") -> str:
@@ -61,8 +62,6 @@ def shape_text(
     shown = shape.lines if lines is None else lines
     texts = [line_text(line, indent="    ", docs=docs) for line in shown] or ["    ..."]
     return "\n".join([shape_head(shape, name, docs=docs, place=place), *texts])
-
-
 
 
 def needed(offer: Offer, texts: Iterable[str], known: Iterable[str] = ()) -> Iterator[Shape]:

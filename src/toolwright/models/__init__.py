@@ -11,11 +11,43 @@ from typing import TYPE_CHECKING, Any
 from toolwright.models.naming import DEFAULTS, Choice, default_model, open_model
 
 if TYPE_CHECKING:
+    from toolwright.models.budgeted import Budget, Budgeted, Spending
+    from toolwright.models.cached import Cached, FileCache, MemoryCache
+    from toolwright.models.embedded import EmbeddedModel
+    from toolwright.models.fallback import Fallback
     from toolwright.models.provider import ProviderModel
+    from toolwright.models.retrying import Retrying
 
-__all__ = ["DEFAULTS", "Choice", "ProviderModel", "default_model", "open_model"]
+__all__ = [
+    "DEFAULTS",
+    "Budget",
+    "Budgeted",
+    "Cached",
+    "Choice",
+    "EmbeddedModel",
+    "Fallback",
+    "FileCache",
+    "MemoryCache",
+    "ProviderModel",
+    "Retrying",
+    "Spending",
+    "default_model",
+    "open_model",
+]
 
-LATER = {"ProviderModel": "provider"}  # name -> the module of this package that has it
+# name -> the module of this package that has it
+LATER = {
+    "Budget": "budgeted",
+    "Budgeted": "budgeted",
+    "Cached": "cached",
+    "EmbeddedModel": "embedded",
+    "Fallback": "fallback",
+    "FileCache": "cached",
+    "MemoryCache": "cached",
+    "ProviderModel": "provider",
+    "Retrying": "retrying",
+    "Spending": "budgeted",
+}
 
 
 def __getattr__(name: str) -> Any:

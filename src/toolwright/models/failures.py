@@ -7,6 +7,7 @@ that holds the key.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -31,11 +32,26 @@ LONGEST = 300
 KEY_LIKE = re.compile(r"\b(?:sk|pk|gsk|xai|key|AIza|AKIA|Bearer)[-_ ]?[A-Za-z0-9_\-*.]{12,}")
 BUSY = frozenset({408, 409, 425, 429})
 
-Failure = AgentRunError | UserError
-"""What pydantic-ai raises for a request: the provider's failures, and settings that do not go together."""
+SDKS = {
+    "anthropic": "AnthropicError",
+    "botocore.exceptions": "BotoCoreError",
+    "google.auth.exceptions": "GoogleAuthError",
+    "google.genai.errors": "APIError",
+    "groq": "GroqError",
+    "httpx": "HTTPError",
+    "httpx2": "HTTPError",
+    "openai": "OpenAIError",
+}
+"""Where the providers' own packages keep what they raise. pydantic-ai translates most of it, and not all."""
 
 
-def failed(name: str, error: Failure, model: Model) -> ModelError:
+def raised() -> tuple[type[Exception], ...]:
+    """What a request may raise: pydantic-ai's errors, and those of the packages that are loaded by now."""
+    kinds = [getattr(sys.modules.get(module), name, None) for module, name in SDKS.items()]
+    return (AgentRunError, UserError, *(kind for kind in kinds if kind is not None))
+
+
+def failed(name: str, error: Exception, model: Model) -> ModelError:
     """The error to raise for `error`, with the provider's own words and what to do next."""
     status = error.status_code if isinstance(error, ModelHTTPError) else None
     words = _one_line(_words(error), model)
@@ -45,19 +61,21 @@ def failed(name: str, error: Failure, model: Model) -> ModelError:
     return ModelBusy(text, retry_after_s=error.retry_after if isinstance(error, ModelAPIError) else None)
 
 
-def about_temperature(error: Failure) -> bool:
+def about_temperature(error: Exception) -> bool:
     """Whether the request was refused because it named a temperature."""
     status = error.status_code if isinstance(error, ModelHTTPError) else None
     return status in (400, 422) and "temperature" in _words(error).lower()
 
 
-def _will_not(error: Failure, status: int | None) -> bool:
+def _will_not(error: Exception, status: int | None) -> bool:
     if isinstance(error, UserError | ContentFilterError | ModelRequestRejectedError | ModelQuotaExceededError):
         return True
+    if not isinstance(error, AgentRunError):  # of a package: the way there broke, or it was not set up to begin with
+        return "httpx" not in type(error).__module__
     return status is not None and 400 <= status < 500 and status not in BUSY
 
 
-def _advice(name: str, error: Failure) -> str:
+def _advice(name: str, error: Exception) -> str:
     match error:
         case ModelAuthenticationError():
             variables = KEY_VARIABLES.get(name.partition(":")[0], ())
@@ -70,13 +88,13 @@ def _advice(name: str, error: Failure) -> str:
             return ""
 
 
-def _words(error: Failure) -> str:
+def _words(error: Exception) -> str:
     """The provider's short message. The rest of a body may repeat what was asked."""
     if isinstance(error, ModelAPIError) and (found := _message_in(error.body)):
         return found
     if isinstance(error, ModelHTTPError):
         return error.provider_error_code or error.provider_error_type or "no further word"
-    return error.message or type(error).__name__
+    return str(error) or type(error).__name__
 
 
 def _message_in(body: object) -> str:

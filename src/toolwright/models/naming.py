@@ -71,19 +71,21 @@ def open_model(name: str | None = None, *, settings: Settings | None = None) -> 
         from toolwright.models.embedded import EmbeddedModel
 
         return EmbeddedModel()
-    url = urlsplit(name) if name.startswith(("http://", "https://")) else None
     try:
         from toolwright.models.provider import ProviderModel
 
-        return ProviderModel(name, model=_at(name, url) if url is not None else _known(name))
+        return ProviderModel(name, model=_at(name) if name.startswith(("http://", "https://")) else _known(name))
     except ImportError as error:
-        raise ModelMissing(f"{name} needs {_package(error)}: {INSTALL}") from None
+        raise ModelMissing(f"{name} needs {_package(error)}") from None
 
 
 def _package(error: ImportError) -> str:
-    """The package that is missing: pydantic-ai names it in its text, Python in `name`."""
+    """The package that is missing, and how to get it. pydantic-ai names both in its text, Python the first."""
     told = re.search(r"install (?:the )?`([\w.-]+)`", str(error))
-    return f"the package {told[1] if told else (error.name or 'pydantic_ai').partition('.')[0]}"
+    extra = re.search(r"pydantic-ai-slim\[([\w-]+)\]", str(error))
+    package = told[1] if told else (error.name or "pydantic_ai").partition(".")[0]
+    install = f"pip install '{extra[0]}'" if extra is not None and extra[1] not in DEFAULTS else INSTALL
+    return f"the package {package}: {install}"
 
 
 def _known(name: str) -> ProviderLayer:
@@ -110,12 +112,19 @@ def _known(name: str) -> ProviderLayer:
 
 
 def _provider(provider: str) -> Provider[Any]:
-    """pydantic-ai's own provider, but for one that retries by itself and one that has a usual place."""
+    """pydantic-ai's own provider. Bedrock's retries by itself, Google Cloud's fails its own way, Ollama has a place."""
     from pydantic_ai.exceptions import UserError
     from pydantic_ai.providers import infer_provider
 
     if provider == "bedrock":
         return _bedrock()
+    if provider == "google-cloud":
+        from google.auth.exceptions import GoogleAuthError
+
+        try:
+            return infer_provider(provider)
+        except GoogleAuthError:
+            raise ValueError("Set the `GOOGLE_APPLICATION_CREDENTIALS` environment variable") from None
     if provider == "ollama":
         from pydantic_ai.providers.ollama import OllamaProvider
 
@@ -128,15 +137,15 @@ def _provider(provider: str) -> Provider[Any]:
 
 def _bedrock() -> Provider[Any]:
     """Bedrock with a client that makes one attempt. boto3 finds AWS_BEARER_TOKEN_BEDROCK and other credentials."""
-    from pydantic_ai.providers.bedrock import BedrockProvider  # first: it says which package is missing
-
     import boto3
     from botocore.config import Config
     from botocore.exceptions import NoRegionError
+    from pydantic_ai.providers.bedrock import BedrockProvider
 
+    session: Any = boto3.Session()
     once = Config(retries={"total_max_attempts": 1, "mode": "standard"}, read_timeout=300, connect_timeout=60)
     try:
-        client: Any = boto3.Session().client("bedrock-runtime", config=once)  # pyright: ignore[reportUnknownMemberType]
+        client = session.client("bedrock-runtime", config=once)
     except NoRegionError:
         raise ValueError("Set the `AWS_DEFAULT_REGION` environment variable") from None
     return BedrockProvider(bedrock_client=client)
@@ -154,7 +163,7 @@ def _unset(name: str, provider: str, problem: str) -> ModelMissing:
 def _unknown(name: str) -> UsageError:
     from pydantic_ai.models import known_model_names
 
-    names = ["local", *DEFAULTS.values(), *known_model_names()]
+    names = ["local", *(known for known in known_model_names() if not known.startswith("gateway/"))]
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     if ":" not in name:  # the provider was left out
         near = [known for known in names if known.partition(":")[2] == name][:3] or near
@@ -164,10 +173,11 @@ def _unknown(name: str) -> UsageError:
     return UsageError(f'model "{name}" is not known; give {forms}')
 
 
-def _at(name: str, url: SplitResult) -> ProviderLayer:
+def _at(name: str) -> ProviderLayer:
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
+    url = _url(name)
     if url.username is not None or url.password is not None:
         raise UsageError("a model's URL holds no password: set OPENAI_API_KEY instead")
     if not url.hostname or not url.fragment:
@@ -178,6 +188,15 @@ def _at(name: str, url: SplitResult) -> ProviderLayer:
         raise ModelMissing(f"{name} needs OPENAI_API_KEY to be set: the key for that server")
     provider = OpenAICompatibleProvider(url.netloc, base_url=url._replace(fragment="").geturl(), api_key=key)
     return OpenAIChatModel(url.fragment, provider=provider)
+
+
+def _url(name: str) -> SplitResult:
+    try:
+        url = urlsplit(name)
+        _ = url.port  # looked at only now, and may be no port
+    except ValueError as error:
+        raise UsageError(f'model "{name}" is no URL: {error}') from None
+    return url
 
 
 def _loopback(host: str) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic_ai import direct
-from pydantic_ai.exceptions import AgentRunError, UserError
 from pydantic_ai.messages import (
     ModelResponse,
     PartDeltaEvent,
@@ -67,7 +66,7 @@ class ProviderModel:
         """One request; None if it was refused for its temperature only, and may be made again without."""
         try:
             response = await self._ask(request, on_piece)
-        except (AgentRunError, UserError) as error:
+        except failures.raised() as error:
             if self._temperature and failures.about_temperature(error):
                 self._temperature = False
                 return None
@@ -90,7 +89,9 @@ class ProviderModel:
             "model_settings": translation.to_settings(request, model, temperature=self._temperature),
             "model_request_parameters": parameters,
         }
-        messages = model.prepare_messages(translation.to_messages(request.messages, model.system), parameters)
+        messages = translation.to_messages(request.messages, model.system)
+        if model.profile.get("tool_call_id_length"):  # ids of other providers are made to fit
+            messages = model.prepare_messages(messages, parameters)
         if on_piece is None:
             return await direct.model_request(model, messages, **asked)
         async with direct.model_request_stream(model, messages, **asked) as stream:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import keyword
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -90,7 +91,7 @@ class _Walk:
         kind = type_of(value)
         if issubclass(kind, types.ModuleType):
             for name, shown in module_members(value).items():
-                if not isinstance(shown, type):
+                if is_name(name) and not isinstance(shown, type):
                     yield from self.named(shown, f"{path}.{name}", Place(path, kind), name, depth + 1)
             return
         if issubclass(kind, type):
@@ -99,11 +100,13 @@ class _Walk:
         place = Place(path, kind)
         yield from self._of_type(kind, place, path, depth, of_class=False)
         for name, held in _attributes(value).items():
-            if not name.startswith("_") and name.isidentifier() and name not in members(kind):
+            if is_name(name) and name not in members(kind):
                 yield from self.named(held, f"{path}.{name}", place, name, depth + 1)
 
     def _of_type(self, cls: type, place: Place, path: str, depth: int, *, of_class: bool) -> Iterator[Reachable]:
         for name, member in members(cls).items():
+            if not is_name(name):
+                continue
             if member.kind == "property":
                 if not of_class:
                     yield from self._behind(member.value, f"{path}.{name}", place, name, depth)
@@ -134,6 +137,11 @@ class _Walk:
         names = {**(names_of(cls) if cls is not None else {}), **names_of(called)}
         waits = is_async(function) or is_async(called)
         yield Reachable(path=path, function=function, bound=bound, operation=known, is_async=waits, names=names)
+
+
+def is_name(name: str) -> bool:
+    """Whether code can write it after a dot, and may."""
+    return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_")
 
 
 def _is_live(kind: type) -> bool:

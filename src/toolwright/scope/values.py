@@ -26,8 +26,8 @@ from toolwright.scope.parcels import Parcel, type_key
 from toolwright.scope.presets import NEVER
 from toolwright.scope.rules import Place
 from toolwright.scope.signatures import doc, packed_signature
+from toolwright_guest import hints
 from toolwright_guest.packing import simple
-from toolwright_guest.records import TYPES
 from toolwright_guest.unpacking import Other, Unpacker
 from toolwright_guest.wire import Bounds, Packed, WireError, type_of
 
@@ -35,6 +35,7 @@ PATH_PARTS = 6
 _PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)
 _DICTS = (collections.OrderedDict, collections.defaultdict, collections.Counter)
 _NEVER = (*NEVER, types.ModuleType)
+_ALIKE = (bool, int, float, complex, str, object)  # the same on both sides, whoever binds them
 
 
 class Values:
@@ -120,6 +121,8 @@ class Values:
             home = self._lender.number_of(value)
             if home is not None:
                 return {"g": home}
+        if hints.is_expression(value):
+            return self._expression(value, packer)
         if isinstance(value, type):
             return self._class(value, packer)
         if isinstance(value, BaseException):
@@ -161,12 +164,23 @@ class Values:
         return {"e": [*self.classes.reference(known, packer), value.name if alone else value.value]}
 
     def _class(self, cls: Any, packer: Parcel) -> Any:
-        if TYPES.get(cls.__name__) is cls:
-            return {"T": cls.__name__}
+        named = hints.pack_named(cls)
         known = self.classes.find(cls)
+        if named is not None and (known is None or not known.bound or cls in _ALIKE):
+            return named
         if known is None:
             raise CannotCross(f"class {cls.__name__} is not in scope; bind it by name, or declare it")
         return {"c": self.classes.reference(known, packer)}
+
+    def _expression(self, value: Any, packer: Parcel) -> Any:
+        def number(cls: type) -> Any:
+            known = self.classes.find(cls)
+            return None if known is None else {"c": self.classes.reference(known, packer)}
+
+        try:
+            return hints.pack(value, number, packer)
+        except TypeError as error:
+            raise CannotCross(str(error)) from None
 
     def _handle(self, value: Any, place: Place, packer: Parcel) -> Any:
         held = self.handles.hold(value, place)
@@ -192,8 +206,10 @@ class Values:
                 return self.handles.get(body).value
             case "c":
                 return self._buildable(body).value
-            case "T" if type(body) is str and body in TYPES:
-                return TYPES[body]
+            case "T":
+                return hints.named(body)
+            case "G":
+                return hints.build(body, unpacker, called=False)
             case "o":
                 number, values = _parts(body, 2)
                 return from_fields(self._record(number), unpacker.values(values))

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from toolwright.catalog.offer import Bound, Offer, Shape, read_offer
+from toolwright.catalog.offer import Bound, Offer, Shape
+from toolwright.catalog.reading import read_offer
 from toolwright.catalog.rendering import below, line_text, needed, sentence, shape_text
 from toolwright.scope import Scope
 from toolwright_guest.wire import type_of
@@ -64,14 +65,14 @@ def _whole(offer: Offer, values: dict[str, Any], *, docs: bool) -> str:
 def _objects(offer: Offer) -> dict[str, list[str]]:
     """The classes of bound objects, and of the objects that these hold, each with where it stands."""
     found: dict[str, list[str]] = {}
-    pending = [(b.name, b.shape) for b in offer.names.values() if b.kind == "object"]
+    pending = [(b.name, b.shape, ("",)) for b in offer.names.values() if b.kind == "object"]
     while pending:
-        path, named = pending.pop(0)
+        path, named, above = pending.pop(0)
         shape = offer.shapes[named]
-        if shape.standard or shape.kind != "handle":
+        if shape.standard or shape.kind != "handle" or named in above:
             continue
-        if named not in found and path.count(".") < DEPTH:
-            pending += [(f"{path}.{name}", inner.name) for name, inner in below(offer, shape).items()]
+        if named not in found and len(above) <= DEPTH:
+            pending += [(f"{path}.{n}", inner.name, (*above, named)) for n, inner in below(offer, shape).items()]
         found.setdefault(named, []).append(path)
     return found
 
@@ -84,15 +85,15 @@ def _bound_line(bound: Bound, shape: Shape | None, value: Any, *, docs: bool) ->
 
 
 def _keys(value: Any) -> str:
-    """The keys of plain rows: what code that reads them must know."""
+    """The keys of rows, and of a dict that is one: code that reads them must know. Those of a mapping are data."""
     if type_of(value) in (list, tuple) and value and type_of(value[0]) is dict:
         value, what = value[0], "each has the keys"
-    elif type_of(value) is dict:
+    elif type_of(value) is dict and len({type_of(one) for one in value.values()}) > 1:
         what = "keys"
     else:
         return ""
-    keys = [repr(key) for key in value if type_of(key) is str][: KEYS + 1]
-    if not keys or any(len(key) > 40 for key in keys):
+    keys = [repr(key) for key in value if type_of(key) is str]
+    if not keys or len(keys) < len(value) or any(len(key) > 40 for key in keys):
         return ""
     return f"{what} {', '.join(keys[:KEYS])}{', …' if len(keys) > KEYS else ''}"
 

@@ -1,0 +1,110 @@
+"""Every function and attribute that a scope leads to, by the dotted name that code would write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from toolwright.catalog.offer import Line, Offer, Shape
+from toolwright.catalog.rendering import below, sentence
+
+DEPTH = 5
+ENTRIES = 50_000
+FIELDS = 160  # characters of a record's fields, behind a hit
+SOURCES = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One of them. `owner` is the class or module it was found in, `note` what a caller should know besides."""
+
+    name: str
+    line: Line
+    owner: str = ""
+    about: str = ""  # what the object is that has it
+    note: str = ""
+    shape: str = ""  # an object, a module or a class of this name in the offer
+
+    @property
+    def signature(self) -> str:
+        head = self.line.signature
+        before = self.name.rpartition(".")[0]
+        if not before:
+            return head
+        return f"async {before}.{head.removeprefix('async ')}" if head.startswith("async ") else f"{before}.{head}"
+
+    @property
+    def summary(self) -> str:
+        return sentence(self.line.doc)
+
+
+def entries(offer: Offer) -> tuple[Entry, ...]:
+    """All of them: by the shortest way from a bound name, then the members of classes that only calls lead to."""
+    found: dict[str, Entry] = {}
+    reached: set[str] = set()
+    for entry in _reachable(offer, reached):
+        if len(found) < ENTRIES:
+            found.setdefault(entry.name, entry)
+    sources = _sources(offer, found.values())
+    for shape in offer.shapes.values():
+        if shape.name not in reached and shape.kind == "handle" and not shape.standard:
+            by = sources.get(shape.name, [])
+            note = f"{shape.name} comes from {', '.join(by[:SOURCES])}" if by else ""
+            for line in offer.lines_of(shape):
+                if len(found) < ENTRIES and _is_public(line):
+                    found.setdefault(f"{shape.name}.{line.name}", _entry(shape.name, line, shape, note))
+    return tuple(found.values())
+
+
+def _reachable(offer: Offer, reached: set[str]) -> Iterator[Entry]:
+    pending: list[tuple[str, str, tuple[str, ...]]] = []
+    for bound in offer.names.values():
+        shape = offer.shapes.get(bound.shape)
+        about = sentence(shape.doc) if shape else ""
+        yield Entry(name=bound.name, line=bound.line, about=about, shape=bound.shape)
+        if shape is not None:
+            pending.append((bound.name, shape.name, ()))
+    while pending:
+        path, named, above = pending.pop(0)
+        shape = offer.shapes[named]
+        reached.add(named)
+        if shape.kind not in ("handle", "module"):
+            continue
+        inside = below(offer, shape)
+        for line in offer.lines_of(shape):
+            if not _is_public(line):
+                continue
+            inner = inside.get(line.name)
+            yield _entry(path, line, shape, shape_name=inner.name if inner else "")
+            if inner is not None and inner.name not in (*above, named) and len(above) < DEPTH:
+                pending.append((f"{path}.{line.name}", inner.name, (*above, named)))
+
+
+def _entry(path: str, line: Line, shape: Shape, note: str = "", shape_name: str = "") -> Entry:
+    about = sentence(shape.doc)
+    return Entry(name=f"{path}.{line.name}", line=line, owner=shape.name, about=about, note=note, shape=shape_name)
+
+
+def _is_public(line: Line) -> bool:
+    return not line.name.startswith("_")
+
+
+def _sources(offer: Offer, known: Iterable[Entry]) -> dict[str, list[str]]:
+    """Which calls return objects of a class."""
+    found: dict[str, list[str]] = {}
+    for entry in known:
+        if entry.line.callable:
+            for shape in offer.mentioned(entry.line.gives):
+                found.setdefault(shape.name, []).append(f"{entry.name}()")
+    return found
+
+
+def fields_note(offer: Offer, entry: Entry) -> str:
+    """The fields of the record that a call returns: `Contact: id: int, name: str`."""
+    if entry.note or entry.shape or not entry.line.callable:
+        return entry.note
+    for shape in offer.mentioned(entry.line.gives):
+        if shape.kind in ("record", "model", "namedtuple", "dict"):
+            text = f"{shape.name}: {', '.join(line.heads[0] for line in shape.lines)}"
+            return text if len(text) <= FIELDS else text[: FIELDS - 1].rsplit(", ", 1)[0] + ", …"
+    return ""
