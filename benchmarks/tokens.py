@@ -15,7 +15,7 @@ from benchmarks.errands import EVENTS, WORKFLOW, Errand
 from benchmarks.results import Check, Conversation
 from benchmarks.run import Run
 from benchmarks.wire import Line, Wire
-from toolwright import Agent
+from toolwright.agent import Agent
 from toolwright.models import Budget, ProviderModel
 
 TARGET = 81.0

@@ -9,7 +9,7 @@ from typing import Literal
 
 from benchmarks.peers import job
 from benchmarks.peers.contestant import repeated_on, serve
-from toolwright import Agent
+from toolwright.agent import Agent
 from toolwright.doors import Request
 from toolwright.events import CodePiece, Done, TextPiece
 from toolwright.messages import Said

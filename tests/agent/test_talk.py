@@ -21,7 +21,7 @@ async def test_a_long_output_is_cut_and_show_reopens_the_rest() -> None:
     told = last_observation(model, 1)
     assert "characters cut; `print(show('output:1', start=1280))`" in told
     assert len(told) < 2100
-    assert "row 150" in last_observation(model, 2)
+    assert "row 155" in last_observation(model, 2)
 
 
 def test_every_page_of_an_output_put_together_is_the_whole() -> None:
@@ -107,7 +107,7 @@ def long_talk(steps: int, *, size: int) -> Talk:
     for n in range(steps):
         call = ToolCall(id=f"c{n}", name="execute", arguments='{"code": "x"}')
         talk.say(Said(text="", calls=(call,)), Usage(input_tokens=(n + 1) * size // 4, output_tokens=50))
-        talk.answer([ToolResult(id=f"c{n}", name="execute", text="o" * size)], f"output:{n}")
+        talk.answer(ToolResult(id=f"c{n}", name="execute", text="o" * size), f"output:{n}")
     return talk
 
 

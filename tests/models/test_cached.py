@@ -26,6 +26,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Cache:
     return MemoryCache() if request.param == "memory" else FileCache(tmp_path / "a" / "cache")
 
 
+def only_file(directory: Path) -> Path:
+    (file,) = directory.iterdir()
+    return file
+
+
 async def test_the_same_request_is_asked_once_and_costs_nothing_again(store: Cache) -> None:
     whole = Reply(message=OWN, usage=Usage(requests=1, input_tokens=5, cost=0.25), model="m", cut=True)
     inner = ScriptedModel(whole)
@@ -115,8 +120,7 @@ async def test_what_is_not_plain_is_neither_kept_nor_lost(odd: Request) -> None:
 @pytest.mark.parametrize("wrong", [b"", b"{", b"null", b"[]", b'{"format": 1}', b"\xff", b'{"format": 2}'])
 async def test_a_damaged_file_is_a_miss_and_is_replaced(wrong: bytes, tmp_path: Path) -> None:
     await Cached(ScriptedModel("one"), FileCache(tmp_path)).request(ASK)
-    (file,) = tmp_path.iterdir()
-    file.write_bytes(wrong)
+    only_file(tmp_path).write_bytes(wrong)
     assert (await Cached(ScriptedModel("two"), FileCache(tmp_path)).request(ASK)).message.text == "two"
     assert (await Cached(ScriptedModel(), FileCache(tmp_path)).request(ASK)).message.text == "two"
 
@@ -127,7 +131,7 @@ async def test_files_are_for_their_owner_alone(tmp_path: Path) -> None:
         await Cached(ScriptedModel("one"), FileCache(tmp_path / "cache")).request(ASK)
     finally:
         os.umask(before)
-    (file,) = (tmp_path / "cache").iterdir()
+    file = only_file(tmp_path / "cache")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
 
 from toolwright.agent.names import check_names
+from toolwright.agent.offer import Wanted
 from toolwright.agent.result import OnEvent, Result
 from toolwright.agent.session import Session
 from toolwright.doors import Model
@@ -83,6 +84,11 @@ class Agent:
         self._model = model
         self._say = say or _say
         self._opened: tuple[asyncio.AbstractEventLoop, Model] | None = None
+
+    @property
+    def wanted(self) -> Wanted:
+        packages = ", ".join(self.packages) if isinstance(self.packages, list | tuple) else ""
+        return Wanted(scope=self.scope, mode=self.mode, instructions=self.instructions, packages=packages)
 
     async def model(self) -> Model:
         """The model, opened if it was given by name. One is kept for each event loop: connections belong to theirs."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import typing
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
@@ -118,14 +119,16 @@ def _adapter(returns: Any) -> Any:
     except ImportError:
         raise UsageError("returns= needs pydantic: pip install 'toolwright[agent]'") from None
     made = cast(Any, TypeAdapter)
-    try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of what is no type at all pydantic only warns
         try:
-            return made(returns, config=ConfigDict(arbitrary_types_allowed=True))
-        except PydanticUserError:  # a model or a dataclass has a configuration of its own
-            return made(returns)
-    except (PydanticUserError, TypeError, NameError, SyntaxError) as error:
-        words = str(error).partition("\n")[0]
-        raise UsageError(f"returns={type_name(returns)}: pydantic cannot check it ({words}); give a type") from None
+            try:
+                return made(returns, config=ConfigDict(arbitrary_types_allowed=True))
+            except PydanticUserError:  # a model or a dataclass has a configuration of its own
+                return made(returns)
+        except (PydanticUserError, UserWarning, TypeError, NameError, SyntaxError) as error:
+            words = str(error).partition("\n")[0]
+            raise UsageError(f"returns={type_name(returns)}: pydantic cannot check it ({words}); give a type") from None
 
 
 def _words(error: ValueError) -> str:

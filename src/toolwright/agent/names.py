@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolwright.agent.finish import Finish, classes_in, done_function
 from toolwright.agent.observing import Outputs
+from toolwright.catalog import Catalog, catalog_functions
 from toolwright.errors import UsageError
 from toolwright.scope import Scope, operation
-
-if TYPE_CHECKING:
-    from toolwright.agent.session import Session
 
 RESERVED = ("search", "show", "done", "spawn")
 
@@ -23,24 +21,19 @@ def check_names(scope: Scope) -> None:
         raise UsageError(f"{taken[0]!r} is a name of the agent's own ({', '.join(RESERVED)}); bind it under another")
 
 
-def own_names(session: Session, outputs: Outputs, finish: Callable[[], Finish], returns: Any) -> dict[str, Any]:
-    """What is bound into the session's guest besides the developer's scope."""
+def own_names(scope: Scope, outputs: Outputs, finish: Callable[[], Finish], returns: Any) -> dict[str, Any]:
+    """What is bound into the session's guest besides the developer's scope: these, and the classes of the answer."""
+    functions = catalog_functions(Catalog(scope))
 
     @operation(reads=True, thread="loop")
-    async def search(query: str, limit: int = 8) -> str:
-        """Find functions by what they do."""
-        hits = await session.runtime.search(query, limit=limit)
-        return "\n".join(map(str, hits)) or f"nothing is found for {query!r}"
-
-    @operation(reads=True, thread="loop")
-    async def show(name: str, start: int = 0) -> str:
-        """The signature and docs of a name in scope; or an earlier output ("output:3"), from a character on."""
+    def show(name: str, start: int = 0) -> str:
+        """The signature, docs and types of a name; or an earlier output ("output:3"), from a character on."""
         kept = outputs.page(name, start)
-        return await session.runtime.show(name) if kept is None else kept
+        return functions["show"](name) if kept is None else kept
 
-    names: dict[str, Any] = {"search": search, "show": show, "done": done_function(finish, returns)}
-    bound = {value for _, value in session.agent.scope.names() if isinstance(value, type)}
-    taken = {name for name, _ in session.agent.scope.names()} | names.keys()
+    names: dict[str, Any] = {"search": functions["search"], "show": show, "done": done_function(finish, returns)}
+    bound = {value for _, value in scope.names() if isinstance(value, type)}
+    taken = {name for name, _ in scope.names()} | names.keys()
     for cls in classes_in(returns):
         if cls not in bound and cls.__name__ not in taken:
             names[cls.__name__] = cls

@@ -9,6 +9,7 @@ from toolwright.errors import CodeError, GuestError, TypeMistake
 from toolwright.sandboxes import Outcome
 
 NOTHING = "It ran; there is no output and no value. End a cell with an expression, or print, to see something."
+KEPT_CHARS = 32_000_000  # of all outputs; the oldest goes first
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
 
@@ -16,13 +17,14 @@ _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 class Observation:
     """What goes back to the model, as the answer of its call `call` where it made one.
 
-    `failure` names the kind of failure, so that the same one is known again.
+    `failure` names the kind of failure, so that the same one is known again; `name` is what `show` reopens it by.
     """
 
     text: str
     ok: bool = True
     failure: str = ""
     call: str = ""
+    name: str = ""
 
 
 def failed(text: str, *, call: str = "") -> Observation:
@@ -35,17 +37,20 @@ class Outputs:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._whole: dict[str, str] = {}
+        self._size = 0
 
     def keep(self, cell: int, text: str) -> str:
-        """The text, or its beginning and end with a mark between them."""
-        name = f"output:{cell}"
-        self._whole[name] = text
-        return self.shorten(text, name, self.limit)
+        """The text of a cell's output, or its beginning and end with a mark between them."""
+        return self.keep_as(f"output:{cell}", text)
 
-    def shorten(self, text: str, name: str, limit: int) -> str:
-        if len(text) <= limit:
+    def keep_as(self, name: str, text: str) -> str:
+        self._whole[name] = text
+        self._size += len(text)
+        while self._size > KEPT_CHARS and len(self._whole) > 1:
+            self._size -= len(self._whole.pop(next(iter(self._whole))))
+        if len(text) <= self.limit:
             return text
-        head, tail = limit * 2 // 3, limit // 4
+        head, tail = self.limit * 2 // 3, self.limit // 4
         cut = len(text) - head - tail
         mark = f"… [{cut:,} characters cut; `print(show({name!r}, start={head}))` goes on from here] …"
         return f"{text[:head]}\n{mark}\n{text[-tail:]}"
@@ -67,13 +72,14 @@ def observe(outcome: Outcome, outputs: Outputs) -> Observation:
     if outcome.error is not None:
         failure = failure_of(outcome.error)
         told = "\n".join((*parts, _told(outcome.error)))
-        return Observation(text=outputs.keep(outcome.cell, told), ok=False, failure=failure)
+        shown = outputs.keep(outcome.cell, told)
+        return Observation(text=shown, ok=False, failure=failure, name=f"output:{outcome.cell}")
     if outcome.value is not None:
         parts.append(f"Value: {outcome.value!r}" if printed else repr(outcome.value))
     text = outputs.keep(outcome.cell, "\n".join(parts)) if parts else NOTHING
     if outcome.mistakes:
         text += "\nThe type checker says: " + "; ".join(outcome.mistakes[:3])
-    return Observation(text=text)
+    return Observation(text=text, name=f"output:{outcome.cell}")
 
 
 def _told(error: GuestError) -> str:

@@ -1,64 +1,100 @@
-"""`Offer`: what a model is given to act with in a session, by the mode: code, functions, or both."""
+"""`Offer`: what a model is given to act with in a turn, by the mode: code, functions, or both."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from toolwright.agent.direct import DirectTool, Run, observe_calls, survey
 from toolwright.agent.finish import Finish
-from toolwright.agent.observing import Observation, failed
-from toolwright.agent.prompt import TOOL, code_instructions
+from toolwright.agent.mode import Choice, Measured, decide
+from toolwright.agent.names import RESERVED
+from toolwright.agent.observing import Observation, Outputs, failed
+from toolwright.agent.prompt import TOOL, code_instructions, direct_instructions, done_tool
 from toolwright.catalog import outline
-from toolwright.events import ModeChosen
+from toolwright.errors import UsageError
 from toolwright.messages import Tool, ToolCall, Traits
-from toolwright.sandboxes import Outcome
 from toolwright.scope import Scope
 
 OUTLINE_SHARE = 0.25  # of the window, for what the scope offers
+CHARS_A_TOKEN = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Offer:
-    """`code`: it may write cells. `calls`: it takes tools; otherwise its fenced code is read."""
+class Wanted:
+    """What the developer said of the offer."""
 
+    scope: Scope
+    mode: str
     instructions: str
-    tools: tuple[Tool, ...] = ()
-    code: bool = True
-    calls: bool = True
-    direct: dict[str, Any] = field(default_factory=dict[str, Any])
+    packages: str
+
+
+class Offer:
+    """What the model may do in one turn. `code`: write cells. `calls`: by a tool; otherwise its fenced code is read."""
+
+    def __init__(self, wanted: Wanted, traits: Traits, choice: Choice, finish: Finish, measured: Measured) -> None:
+        self.choice = choice
+        self.code = choice.mode != "direct"
+        self.calls = traits.calls or not self.code
+        self.measured = measured
+        self.called = 0  # direct calls in this turn
+        tools = survey(wanted.scope, everything=wanted.mode == "direct").tools if choice.mode != "code" else ()
+        self._direct: dict[str, DirectTool] = {tool.name: tool for tool in tools}
+        self.tools = self._tools(traits, finish)
+        self.instructions = direct_instructions(wanted.instructions)
+        if self.code:
+            text = outline_of(wanted.scope, traits)
+            self.instructions = code_instructions(
+                text, calls=traits.calls, packages=wanted.packages, own=wanted.instructions
+            )
+
+    def _tools(self, traits: Traits, finish: Finish) -> tuple[Tool, ...]:
+        given = [tool.to_tool() for tool in self._direct.values()]
+        if self.code:
+            return (TOOL, *given) if traits.calls else ()
+        return (*given, done_tool(finish.schema())) if finish.returns is not None else tuple(given)
 
     def reads_fences(self, acted: bool) -> bool:
         """Whether fenced code in a reply is to be run: also of a model that could have made a call and never did."""
         return self.code and (not self.calls or not acted)
 
-    async def call(
-        self, calls: Sequence[ToolCall], run: Callable[[str, bool], Awaitable[Outcome]], finish: Finish
-    ) -> list[Observation]:
+    async def call(self, calls: Sequence[ToolCall], run: Run, finish: Finish, outputs: Outputs) -> list[Observation]:
         """Functions that the model called itself, side by side; `done` among them ends the turn."""
-        from toolwright.agent.direct import observe_calls
-
-        known = [(self.direct[c.name], c) for c in calls if c.name in self.direct]
+        known = [(self._direct[call.name], call) for call in calls if call.name in self._direct]
         observed = await observe_calls(known, run) if known else []
+        for place, ((tool, _), seen) in enumerate(zip(known, observed, strict=True)):
+            self.measured = self.measured.with_result(tool.path, len(seen.text))
+            self.called += 1
+            name = f"result:{self.called}"
+            observed[place] = replace(seen, text=outputs.keep_as(name, seen.text), name=name)
         for call in calls:
-            if call.name == "done" and not self.code:
-                why = _end(call, finish)
-                observed += [failed(why, call=call.id)] if why else []
-            elif call.name not in self.direct:
-                names = ", ".join(tool.name for tool in self.tools)
-                observed.append(failed(f"there is no function {call.name!r}; there is: {names}", call=call.id))
+            if call.name in self._direct:
+                continue
+            why = _end(call, finish) if call.name == "done" and not self.code else self._unknown(call)
+            observed += [failed(why, call=call.id)] if why else []
         return observed
 
+    def _unknown(self, call: ToolCall) -> str:
+        return f"there is no function {call.name!r}; there is: {', '.join(tool.name for tool in self.tools)}"
 
-def make_offer(agent: Any, scope: Scope, traits: Traits, task: str, finish: Finish) -> tuple[Offer, ModeChosen]:
+
+def make_offer(wanted: Wanted, traits: Traits, task: str, finish: Finish, measured: Measured) -> Offer:
     """What the model is given for a task, and why that."""
-    budget = int(traits.window * OUTLINE_SHARE * 4)
-    packages = ", ".join(agent.packages) if isinstance(agent.packages, list | tuple) else ""
-    text = outline(agent.scope, budget)
-    instructions = code_instructions(text, calls=traits.calls, packages=packages, own=agent.instructions)
-    offer = Offer(instructions=instructions, tools=(TOOL,) if traits.calls else (), calls=traits.calls)
-    return offer, ModeChosen(mode="code", why="asked for")
+    if wanted.mode == "auto":
+        choice = decide(task, wanted.scope, traits, measured, outline_text=outline_of(wanted.scope, traits))
+    else:
+        choice = Choice(mode="direct" if wanted.mode == "direct" else "code", why=f"{wanted.mode}: asked for")
+    offer = Offer(wanted, traits, choice, finish, measured)
+    if not offer.code and not offer.tools:
+        raise UsageError('mode="direct" and nothing in scope can be called so; bind functions, or use mode="code"')
+    return offer
+
+
+def outline_of(scope: Scope, traits: Traits) -> str:
+    return outline(scope, int(traits.window * OUTLINE_SHARE * CHARS_A_TOKEN), leave_out=RESERVED)
 
 
 def _end(call: ToolCall, finish: Finish) -> str:

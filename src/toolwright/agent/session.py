@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from toolwright.agent.asking import Asking
 from toolwright.agent.finish import Finish
+from toolwright.agent.mode import Measured
 from toolwright.agent.names import own_names
 from toolwright.agent.observing import Outputs
-from toolwright.agent.offer import make_offer
+from toolwright.agent.offer import Offer, make_offer
 from toolwright.agent.plan import Plan, observed
 from toolwright.agent.result import OnEvent, Result, Trace
 from toolwright.agent.talk import Talk
 from toolwright.agent.turn import Turn
 from toolwright.doors import Model
 from toolwright.errors import ToolwrightError, TurnFailed, UsageError
-from toolwright.events import CallFinished, Done, Event, Failed, Retried, TurnStarted
+from toolwright.events import CallFinished, Done, Event, Failed, ModeChosen, Retried, TurnStarted
 from toolwright.models import Budgeted, Retrying, Spending
 from toolwright.runtime import Runtime
 from toolwright.sandboxes import Outcome
@@ -55,6 +56,7 @@ class Session:
         self._open = contextlib.AsyncExitStack()
         self._runtime: Runtime | None = None
         self._model: Model | None = None
+        self._offer: Offer | None = None
 
     @property
     def runtime(self) -> Runtime:
@@ -66,7 +68,7 @@ class Session:
         model = await self.agent.model()
         self._talk = Talk(model.traits.window)
         self._outputs = Outputs(limit=int(model.traits.window * CHARS_A_TOKEN * OUTPUT_SHARE))
-        names = own_names(self, self._outputs, lambda: self._finish, self._returns)
+        names = own_names(self.agent.scope, self._outputs, lambda: self._finish, self._returns)
         runtime = self.agent.runtime(self.id, names)
         self._runtime = await self._open.enter_async_context(runtime)
         self._model = runtime.journaled(Retrying(model, on_retry=self._retried))
@@ -103,8 +105,8 @@ class Session:
         finish = self._finish = Finish(self._returns if returns is None else returns)
         spending = Spending(agent.budget, within=self.within)
         trace.tell(TurnStarted(task=task, model=model.name))
-        offer, chosen = make_offer(agent, runtime.scope, model.traits, task, finish)
-        trace.tell(chosen)
+        offer = self._offer = make_offer(agent.wanted, model.traits, task, finish, self._measured())
+        trace.tell(ModeChosen(mode=offer.choice.mode, why=offer.choice.why))
         asking = Asking(Budgeted(model, spending), offer, self._talk, trace, agent.generation, spending.step)
         plan = Plan(await observed(runtime), frozenset(n for n, _ in runtime.scope.names())) if agent.plan else None
 
@@ -129,6 +131,10 @@ class Session:
         finally:
             running.cancel()
             await asyncio.wait([running])
+
+    def _measured(self) -> Measured:
+        """What direct calls of earlier turns gave, for the choice of the next mode."""
+        return self._offer.measured.with_turn(self._offer.called) if self._offer is not None else Measured()
 
     def _retried(self, error: Exception, delay_s: float) -> None:
         self.trace.tell(Retried(why=str(error), delay_s=delay_s))

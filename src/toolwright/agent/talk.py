@@ -29,32 +29,36 @@ class Talk:
         self._window = window
         self._counted = 0  # tokens of the first `_seen` messages and the instructions, as the provider counted them
         self._seen = 0
-        self._names: dict[int, str] = {}  # by the number of a message: what `show` knows the output in it by
+        self._names: dict[str, str] = {}  # by an observation's call, or its text: what `show` knows the output by
 
     def ask(self, text: str, name: str = "") -> None:
-        if self.messages and isinstance(
-            self.messages[-1], Asked
-        ):  # not every provider takes two in a row
+        if self.messages and isinstance(self.messages[-1], Asked):  # not every provider takes two in a row
             last = self.messages.pop()
             assert isinstance(last, Asked)
             self._forget_count()
             text = f"{last.text}\n\n{text}"
-        self._names[len(self.messages)] = name
+        self._names[text] = name
         self.messages.append(Asked(text=text))
 
     def say(self, said: Said, usage: Usage) -> None:
         self.messages.append(said)
         self._counted, self._seen = usage.input_tokens + usage.output_tokens, len(self.messages)
 
-    def answer(self, results: Sequence[ToolResult], name: str = "") -> None:
-        self._names[len(self.messages)] = name
-        self.messages.append(Answered(results=tuple(results)))
+    def answer(self, result: ToolResult, name: str = "") -> None:
+        """The answer to one call of the last reply. Those of one reply stand together."""
+        last = self.messages[-1] if self.messages else None
+        if isinstance(last, Answered):
+            self.messages[-1] = Answered(results=(*last.results, result))
+        else:
+            self.messages.append(Answered(results=(result,)))
+        self._names[result.id] = name
 
     def settle(self) -> None:
         """After a turn: calls that nobody answered, because it ended with them, are answered."""
         last = self.messages[-1] if self.messages else None
         if isinstance(last, Said) and last.calls:
-            self.answer([ToolResult(id=call.id, name=call.name, text="the turn ended here") for call in last.calls])
+            for call in last.calls:
+                self.answer(ToolResult(id=call.id, name=call.name, text="the turn ended here"))
 
     @property
     def tokens(self) -> int:
@@ -75,7 +79,6 @@ class Talk:
             start = next((i for i in range(max(2, old), len(self.messages)) if isinstance(self.messages[i], Said)), 0)
             if start:
                 told = await summarize(tuple(self.messages[:start]))
-                self._names = {i - start + 1: name for i, name in self._names.items() if i >= start}
                 self.messages[:start] = [Asked(text=f"{self._task()}\n\nWhat was done so far, in short:\n{told}")]
         return self.tokens < before
 
@@ -87,11 +90,12 @@ class Talk:
         self._counted = self._seen = 0
 
     def _shortened(self, i: int) -> Message:
-        message, name = self.messages[i], self._names.get(i, "")
+        message = self.messages[i]
         if isinstance(message, Asked):
-            return Asked(text=_cut(message.text, name))
+            return Asked(text=_cut(message.text, self._names.get(message.text, "")))
         if isinstance(message, Answered):
-            return Answered(results=tuple(replace(r, text=_cut(r.text, name)) for r in message.results))
+            cut = (replace(r, text=_cut(r.text, self._names.get(r.id, ""))) for r in message.results)
+            return Answered(results=tuple(cut))
         return message
 
 

@@ -77,7 +77,7 @@ class Turn:
                 together.append(step)
                 continue
             if together:
-                observed += await self._offer.call(together, self._run, self._finish)
+                observed += await self._offer.call(together, self._run, self._finish, self._outputs)
                 together = []
             if self._finish.ended:
                 break
@@ -113,10 +113,10 @@ class Turn:
         told = [o.text + a.words for o, a in zip(observed, advice, strict=True)]
         if self._plan is not None and not all(o.ok for o in observed):
             told[-1] += self._plan.after_failure()
-        name = f"output:{self._last.cell}" if self._last is not None else ""
-        if said.calls:
-            by_call = {o.call: text for o, text in zip(observed, told, strict=True)}
-            results = [ToolResult(id=c.id, name=c.name, text=by_call.get(c.id, "not run")) for c in said.calls]
-            self._talk.answer(results, name)
-        else:
-            self._talk.ask("\n".join(told), name)
+        if not said.calls:
+            self._talk.ask("\n".join(told), observed[-1].name)
+            return
+        by_call = {o.call: (text, o) for o, text in zip(observed, told, strict=True)}
+        for call in said.calls:
+            text, seen = by_call.get(call.id, ("not run", Observation(text="", ok=False)))
+            self._talk.answer(ToolResult(id=call.id, name=call.name, text=text, failed=not seen.ok), seen.name)

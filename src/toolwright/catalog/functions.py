@@ -40,6 +40,6 @@ def found_text(catalog: Catalog, query: str, limit: int = LIMIT) -> str:
     hits = catalog.search(query, limit)
     if hits:
         return "\n".join(map(str, hits))
-    names = catalog.names()
+    names = tuple(catalog.offer.names)
     more = f", and {len(names) - NAMES} more" if len(names) > NAMES else ""
     return f"Nothing found for {query!r}. In scope: {', '.join(names[:NAMES]) or 'nothing'}{more}."

@@ -6,6 +6,7 @@ It reads the scope's classes and never its objects: a search runs none of the de
 from __future__ import annotations
 
 import difflib
+import re
 import threading
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -23,7 +24,9 @@ from toolwright.scope import Scope
 LIMIT = 8
 BUDGET = 4_000  # characters of one `show`
 NEAR = 3
+LEFT = 8  # names of what was cut
 NAMES = 40  # told to whoever asks for one that is not there
+_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,9 +68,10 @@ class Catalog:
         built = self._ready()
         return tuple(_hit(built.offer, built.entries[n]) for n in built.ranking.find(query, limit))
 
-    def names(self) -> tuple[str, ...]:
-        """The names that the scope binds, less those left out."""
-        return tuple(self._ready().offer.names)
+    @property
+    def offer(self) -> Offer:
+        """What the scope offers now."""
+        return self._ready().offer
 
     def show(self, name: str, budget: int = BUDGET) -> str:
         """The stub of a name with the classes it needs, in about `budget` characters."""
@@ -179,7 +183,9 @@ def fitted(text: str, further: list[str], budget: int, name: str) -> str:
         if len(text) + len(one) + 2 <= budget and not left:
             text += f"\n\n{one}"
         else:
-            head = one.removeprefix("@dataclass\n").removeprefix("class ")
-            left.append(head[: next((n for n, c in enumerate(head) if c in "(:"), len(head))])
+            left.append(_CLASS.findall(one)[0])
     text = text.rstrip("\n")
-    return f'{text}\n# … also {", ".join(left)}: show("{left[0]}")\n' if left else f"{text}\n"
+    if not left:
+        return f"{text}\n"
+    names = ", ".join(left[:LEFT]) + (f" and {len(left) - LEFT} more" if len(left) > LEFT else "")
+    return f'{text}\n# … also needs {names}: show("{left[0]}")\n'

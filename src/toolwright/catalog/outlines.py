@@ -6,9 +6,10 @@ how to find the rest.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+from toolwright.catalog.index import Catalog
 from toolwright.catalog.offer import Bound, Offer, Shape
 from toolwright.catalog.reading import read_offer
 from toolwright.catalog.rendering import below, line_text, needed, sentence, shape_text
@@ -17,34 +18,53 @@ from toolwright_guest.wire import type_of
 
 HINT = '# An outline. search("what you need") finds functions, show("name") tells one in full.'
 TYPES = "# Classes of what these take and return; not names in scope:"
-NAMES_SHOWN = 12  # of one object's members, where there is room for names only
+NAMES_SHOWN = (1_000, 12, 0)  # of one object's members, where there is room for names only, or not even for these
 KEYS = 20
+TRIED = 40  # names whose signatures are fitted into the room that is left
 PLACES = 3  # of objects of one class
 DEPTH = 4
 
 
-def outline(scope: Scope, budget_chars: int, leave_out: Collection[str] = ()) -> str:
+def outline(of: Scope | Catalog, budget_chars: int, leave_out: Collection[str] = ()) -> str:
     """The scope in at most about `budget_chars` characters; `leave_out` names what the reader knows already."""
-    offer = read_offer(scope, leave_out)
-    if not offer.names:
+    offer = of.offer if isinstance(of, Catalog) else read_offer(of)
+    values = dict((of.scope if isinstance(of, Catalog) else of).names())
+    bound = [bound for name, bound in offer.names.items() if name not in leave_out]
+    if not bound:
         return ""
-    values = dict(scope.names())
     for docs in (True, False):
-        text = _whole(offer, values, docs=docs)
+        text = _whole(offer, bound, values, docs=docs)
         if len(text) <= budget_chars:
             return text
-    for names in (True, False):
-        text = "\n".join([HINT, *_briefly(offer, values, names=names)]) + "\n"
-        if len(text) <= budget_chars:
-            return text
-    return _cut([HINT, *_briefly(offer, values, names=False)], budget_chars)
+    for members in NAMES_SHOWN:
+        if len(_in_short(offer, bound, values, members)) <= budget_chars:
+            return _mixed(offer, bound, values, members, budget_chars)
+    return _cut([HINT, *_briefly(offer, bound, values, NAMES_SHOWN[-1])], budget_chars)
 
 
-def _whole(offer: Offer, values: dict[str, Any], *, docs: bool) -> str:
+def _in_short(offer: Offer, every: Sequence[Bound], values: dict[str, Any], members: int) -> str:
+    return "\n".join([HINT, *_briefly(offer, every, values, members)]) + "\n"
+
+
+def _mixed(offer: Offer, every: Sequence[Bound], values: dict[str, Any], members: int, budget_chars: int) -> str:
+    """In short, save for those names whose signatures there is room for, the first of them first."""
+    text = _in_short(offer, every, values, members)
+    told: list[Bound] = []
+    for bound in every[:TRIED]:
+        rest = [other for other in every if other is not bound and other not in told]
+        short = _in_short(offer, rest, values, members)
+        tried = f"{short}\n{_whole(offer, [*told, bound], values, docs=False)}"
+        if len(tried) <= budget_chars:
+            told.append(bound)
+            text = tried
+    return text
+
+
+def _whole(offer: Offer, every: Sequence[Bound], values: dict[str, Any], *, docs: bool) -> str:
     """Every signature, and every class that they lead to."""
     names: list[str] = []
     written: set[str] = set()
-    for bound in offer.names.values():
+    for bound in every:
         shape = offer.shapes.get(bound.shape)
         if shape is not None and bound.kind in ("class", "module") and not shape.standard:
             lines = shape.lines if shape.init is None or shape.kind != "handle" else (shape.init, *shape.lines)
@@ -53,7 +73,7 @@ def _whole(offer: Offer, values: dict[str, Any], *, docs: bool) -> str:
         else:
             names.append(_bound_line(bound, shape, values[bound.name], docs=docs))
     objects: list[str] = []
-    for shape, paths in _objects(offer).items():
+    for shape, paths in _objects(offer, every).items():
         if shape not in written:
             objects.append(shape_text(offer.shapes[shape], docs=docs, place=", ".join(paths[:PLACES])))
             written.add(shape)
@@ -62,10 +82,10 @@ def _whole(offer: Offer, values: dict[str, Any], *, docs: bool) -> str:
     return _joined([*names, *objects]) + (f"\n{TYPES}\n" + "\n\n".join(types) + "\n" if types else "")
 
 
-def _objects(offer: Offer) -> dict[str, list[str]]:
+def _objects(offer: Offer, every: Sequence[Bound]) -> dict[str, list[str]]:
     """The classes of bound objects, and of the objects that these hold, each with where it stands."""
     found: dict[str, list[str]] = {}
-    pending = [(b.name, b.shape, ("",)) for b in offer.names.values() if b.kind == "object"]
+    pending = [(b.name, b.shape, ("",)) for b in every if b.kind == "object"]
     while pending:
         path, named, above = pending.pop(0)
         shape = offer.shapes[named]
@@ -98,29 +118,28 @@ def _keys(value: Any) -> str:
     return f"{what} {', '.join(keys[:KEYS])}{', …' if len(keys) > KEYS else ''}"
 
 
-def _briefly(offer: Offer, values: dict[str, Any], *, names: bool) -> Iterator[str]:
+def _briefly(offer: Offer, every: Sequence[Bound], values: dict[str, Any], members: int) -> Iterator[str]:
     """One line a name, and one for each object below it."""
-    for bound in offer.names.values():
+    for bound in every:
         shape = offer.shapes.get(bound.shape)
         if shape is None or bound.kind == "class" or (shape.standard and bound.kind == "module"):
-            yield _bound_line(bound, shape, values[bound.name], docs=names)
+            yield _bound_line(bound, shape, values[bound.name], docs=members == NAMES_SHOWN[0])
         else:
-            yield from _members(offer, bound.name, shape, names, (shape.name,))
+            yield from _members(offer, bound.name, shape, members, (shape.name,))
 
 
-def _members(offer: Offer, path: str, shape: Shape, names: bool, above: tuple[str, ...]) -> Iterator[str]:
-    lines = list(offer.lines_of(shape))
+def _members(offer: Offer, path: str, shape: Shape, shown: int, above: tuple[str, ...]) -> Iterator[str]:
     inside = {name: other for name, other in below(offer, shape).items() if other.name not in above}
-    own = [line.name for line in lines if line.callable and not line.name.startswith("_")]
-    shown = own if names else own[:NAMES_SHOWN]
-    words = sentence(shape.doc, 80) if names else ""
-    listed = ", ".join(shown) + (", …" if len(shown) < len(own) else "")
+    own = [line.name for line in offer.lines_of(shape) if line.callable and not line.name.startswith("_")]
     if own or not inside:
+        words = sentence(shape.doc, 80) if shown != NAMES_SHOWN[1] else ""
         count = f"{len(own)} function{'' if len(own) == 1 else 's'}"
-        yield f"{path}  # {f'{words} ' if words else ''}{count}{': ' if own else ''}{listed}"
+        listed = ", ".join(own[:shown]) + (", …" if len(own) > shown else "")
+        listed = f": {listed}" if own and shown else ""
+        yield f"{path}  # {f'{words} ' if words else ''}{count}{listed}"
     if len(above) < DEPTH:
         for name, other in inside.items():
-            yield from _members(offer, f"{path}.{name}", other, names, (*above, other.name))
+            yield from _members(offer, f"{path}.{name}", other, shown, (*above, other.name))
 
 
 def _cut(lines: list[str], budget_chars: int) -> str:

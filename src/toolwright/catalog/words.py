@@ -18,7 +18,7 @@ _GROUPS = (
     "list all find get fetch search read load retrieve query lookup show view see select display browse look",
     "send post notify deliver dispatch mail email message tell publish submit",
     "update change edit set modify patch rename adjust replace alter correct",
-    "cancel abort stop revoke end terminate close void",
+    "cancel abort stop revoke end terminate close void delete remove",
     "pay charge bill settle payment",
     "refund reimburse repay return",
     "buy purchase order",

@@ -2,8 +2,10 @@
 
 from toolwright.journal.checkpoints import read_key
 from toolwright.journal.continuity import Continuity
+from toolwright.journal.conversations import Conversation, conversation, replies
 from toolwright.journal.life import Divergence
 from toolwright.journal.memory import MemoryJournal
+from toolwright.journal.models import ReplayedModel
 from toolwright.journal.offline import Repeated, repeat
 from toolwright.journal.places import workspace_of
 from toolwright.journal.restored import Restored
@@ -39,6 +41,7 @@ __all__ = [
     "Checkpoint",
     "Claim",
     "Continuity",
+    "Conversation",
     "Divergence",
     "DoorName",
     "Dropped",
@@ -48,6 +51,7 @@ __all__ = [
     "MemoryJournal",
     "Reading",
     "Repeated",
+    "ReplayedModel",
     "Restored",
     "RolledBack",
     "Row",
@@ -58,9 +62,11 @@ __all__ = [
     "Trees",
     "Writing",
     "check_id",
+    "conversation",
     "open_journal",
     "printable",
     "read_key",
     "repeat",
+    "replies",
     "workspace_of",
 ]

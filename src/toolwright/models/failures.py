@@ -94,7 +94,7 @@ def _words(error: Exception) -> str:
         return found
     if isinstance(error, ModelHTTPError):
         return error.provider_error_code or error.provider_error_type or "no further word"
-    return str(error) or type(error).__name__
+    return (error.message if isinstance(error, AgentRunError) else str(error)) or type(error).__name__
 
 
 def _message_in(body: object) -> str:

@@ -5,7 +5,7 @@ from toolwright.scope.callables import Reachable, callables, class_names
 from toolwright.scope.classes import kind_of
 from toolwright.scope.current import CurrentCall, current_call
 from toolwright.scope.host import ScopeHost
-from toolwright.scope.lent import GuestFunction, GuestIterator
+from toolwright.scope.lent import GuestFunction, GuestIterator, given_type
 from toolwright.scope.members import FUNCTIONS, module_members
 from toolwright.scope.members import members as public_members
 from toolwright.scope.operations import Operation, operation
@@ -39,6 +39,7 @@ __all__ = [
     "class_names",
     "current_call",
     "doc",
+    "given_type",
     "handles_in",
     "is_standard",
     "kind_of",

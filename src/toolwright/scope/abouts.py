@@ -90,7 +90,7 @@ class Abouts:
         return About(title=title, operation=_by_nature(call))
 
     def _of_object(self, held: Held, call: Call) -> About:
-        owner = held.place.path if held.bound or _names_itself(held) else f"{held.place.kind.__name__}#{held.handle}"
+        owner = held.shown if held.bound or _names_itself(held) else f"{held.place.kind.__name__}#{held.handle}"
         title = ".".join(filter(None, (owner, "next" if call.verb == "items" else _shown(call.name))))[:TITLE]
         if call.verb == "call":
             return About(title=title, operation=self._called(held, call.name))

@@ -6,11 +6,15 @@ know who asks, nor what calls return.
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
 import functools
 import inspect
 import keyword
+import pathlib
 import types
 import typing
+import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +30,10 @@ from toolwright_guest.wire import type_of
 
 DEPTH = 3  # attributes between a bound name and a method: `crm.api.contacts.list`
 _FRAMES = frozenset(("numpy", "pandas", "polars", "pyarrow"))  # data with hundreds of methods; guests have copies
-_PLAIN = (type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
+_PLAIN = (
+    type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset,
+    dt.date, dt.time, dt.timedelta, dt.tzinfo, decimal.Decimal, uuid.UUID, pathlib.PurePath,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +102,8 @@ class _Walk:
                     yield from self.named(shown, f"{path}.{name}", Place(path, kind), name, depth + 1)
             return
         if issubclass(kind, type):
-            yield from self._of_type(value, Place(path, value), path, depth, of_class=True)
+            if kind_of(value) == "handle":
+                yield from self._of_type(value, Place(path, value), path, depth, of_class=True)
             return
         place = Place(path, kind)
         yield from self._of_type(kind, place, path, depth, of_class=False)
@@ -105,7 +113,7 @@ class _Walk:
 
     def _of_type(self, cls: type, place: Place, path: str, depth: int, *, of_class: bool) -> Iterator[Reachable]:
         for name, member in members(cls).items():
-            if not is_name(name):
+            if not is_name(name) or _is_pydantics(member.value):
                 continue
             if member.kind == "property":
                 if not of_class:
@@ -150,6 +158,11 @@ def _is_live(kind: type) -> bool:
         return True
     data = issubclass(kind, _PLAIN) or kind.__module__.partition(".")[0] in _FRAMES
     return not data and kind_of(kind) == "handle"
+
+
+def _is_pydantics(function: Any) -> bool:
+    """Whether it is a method that every model has: to describe two dozen of them for each helps nobody."""
+    return str(getattr(function, "__module__", "")).startswith("pydantic.")
 
 
 def _attributes(value: Any) -> dict[str, Any]:

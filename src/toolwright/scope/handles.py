@@ -20,18 +20,24 @@ LIVE = 100_000
 class Held:
     """One host object that the guest may name."""
 
-    __slots__ = ("abouts", "bound", "handle", "methods", "pinned", "place", "sent", "told", "value")
+    __slots__ = ("abouts", "bound", "handle", "methods", "name", "pinned", "place", "sent", "told", "value")
 
     def __init__(self, value: Any, handle: int, place: Place, bound: bool) -> None:
         self.value = value
         self.handle = handle
         self.place = place
+        self.name = ""  # in the scope
         self.bound = bound  # by name in the scope: never dropped, and a class or module may be used
         self.pinned = False  # its counts were another process's: never dropped
         self.told = False  # some answer, or the opening, said that it was made
         self.sent = 0
         self.methods: dict[str, Any] = {}  # what the host found out about those that were called
         self.abouts: dict[Any, Any] = {}  # and about what guest code did besides
+
+    @property
+    def shown(self) -> str:
+        """How guest code would name it."""
+        return self.name or self.place.path
 
 
 class Handles:

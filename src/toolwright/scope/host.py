@@ -17,11 +17,13 @@ from toolwright.doors import About, Answer, Beginning, Call, Guest, Lineage, Mad
 from toolwright.errors import HandleLost, NotReversible, StaleHandle, UsageError
 from toolwright.scope import faults, recorded
 from toolwright.scope.abouts import Abouts
-from toolwright.scope.classes import Classes
+from toolwright.scope.classes import Classes, Known
 from toolwright.scope.current import CURRENT, CurrentCall, key_of
 from toolwright.scope.handles import Handles
 from toolwright.scope.lent import Lender
 from toolwright.scope.operations import facts_of
+from toolwright.scope.parcels import type_key
+from toolwright.scope.placing import Placed, places_in
 from toolwright.scope.revivals import Revivals
 from toolwright.scope.rules import Place
 from toolwright.scope.running import Running, arguments
@@ -56,7 +58,7 @@ class ScopeHost:
         self._lender = Lender(self._worker)
         self._handles = Handles(first=first)
         self._classes = Classes(self._scope.rules, known)
-        self._values = Values(self._handles, self._classes, self._lender, self._bounds)
+        self._values = Values(self._handles, self._classes, self._lender, self._bounds, self._scope.place_of)
         self._abouts = Abouts(self._scope.rules, self._handles, self._classes, lambda n: self._revivals.made(n))
         self._running = Running(self._scope.rules, self._values, self._worker, self._abouts)
         self._revivals = Revivals(self._scope, self._values, self._abouts, self._running, self._as_call)
@@ -75,8 +77,8 @@ class ScopeHost:
         self._begin(known, 1 if lineage is None else max(first, self._handles.next))
         self._lender.guest = guest
         self._values.frame_kinds = libraries
-        for name, cls in self._scope.classes():
-            self._classes.enter(cls, Place(name or cls.__name__, cls), bound=bool(name), buildable=True)
+        for cls, path, bound in self._scope.entries():
+            self._classes.enter(cls, Place(path, cls), bound=bound, buildable=True)
         if lineage is None:
             return self._names(None, ())
         objects = [made for made in known if made.number > 0]
@@ -88,22 +90,26 @@ class ScopeHost:
 
     def _names(self, lineage: Lineage | None, objects: Sequence[Made]) -> Beginning:
         """Pack the names, with the numbers that the guest began with where it did."""
-        names = dict(self._scope.names())
-        began: dict[str, list[Made]] = {name: [] for name in names}
-        for made in objects:
-            began.get(made.path, []).append(made)
-        held = {name: value for name, value in names.items() if self._is_held(value)}
-        for name, value in held.items():
-            place = Place(name, type_of(value))
-            for made in _unmade(lineage, began.pop(name)):
-                self._handles.restore(made.number, value, place, bound=True)
-                break
-            self._handles.hold(value, place, bound=True)
-        for made in _unmade(lineage, itertools.chain(*began.values())):
+        began: dict[str, list[Made]] = {}
+        for made in _unmade(lineage, objects):
+            began.setdefault(made.path, []).append(made)
+        names = {name: (value, self._scope.path(name)) for name, value in self._scope.names()}
+        for name, (value, path) in names.items():
+            if not self._is_held(value):
+                continue
+            place, kind = Place(path, type_of(value)), type_key(type_of(value))
+            there = began.get(path, []) if self._handles.known(value) is None else []
+            others = there[:1] if path == name else []  # under its own name it may have become another kind of thing
+            for again in itertools.islice((*(made for made in there if made.kind == kind), *others), 1):
+                there.remove(again)
+                self._handles.restore(again.number, value, place, bound=True)
+            held = self._handles.hold(value, place, bound=True)
+            held.name = held.name or name
+        for made in itertools.chain(*began.values()):
             self._handles.waiting.setdefault((made.path, made.kind), []).append(made.number)
-        packed, made = self._values.names(names)
+        packed, told = self._values.names(names)
         self._handles.waiting.clear()
-        return Beginning(names=packed, made=made)
+        return Beginning(names=packed, made=told)
 
     def _is_held(self, value: Any) -> bool:
         return not isinstance(value, type) and self._scope.by_handle(value) and not self._values.is_copied(value)
@@ -122,6 +128,22 @@ class ScopeHost:
 
     def drop(self, handle: int, count: int) -> None:
         self._handles.drop(handle, count)
+
+    # objects that go to other sessions
+
+    def place_of(self, value: Any) -> Place | None:
+        """Where an object stands that this session's guest has; None for one that it does not have."""
+        held = self._handles.known(value)
+        return None if held is None else held.place
+
+    def class_of(self, cls: type) -> Known | None:
+        """A class that this session's guest may build."""
+        return self._classes.find(cls)
+
+    def placed(self, value: Any) -> Any:
+        """A value of this session for another one's guest: its live objects stay where they stand."""
+        found = places_in(value, lambda part: self._scope.place_in(part, self))
+        return Placed(value, {number: place for number, (_, place) in found.items()}) if found else value
 
     def about(self, call: Call) -> About:
         return self._abouts.about(call)

@@ -13,6 +13,7 @@ from toolwright.doors import Answer, Guest, Made
 from toolwright.errors import CallLimit, GuestGone, UsageError
 from toolwright.scope.current import CURRENT
 from toolwright.scope.worker import Worker
+from toolwright_guest import hints
 from toolwright_guest.wire import Packed, WireError
 
 LIVE = 10_000
@@ -155,6 +156,11 @@ _MADE: dict[object, type[GuestFunction | GuestIterator]] = {
     "iterator": GuestSyncIterator,
     "async iterator": GuestIterator,
 }
+
+
+def given_type(value: Any) -> Any:
+    """What guest code meant where a type is wanted: `list`, alone, comes as a function of its own that makes lists."""
+    return hints.WITHIN.get(value.__name__, value) if isinstance(value, GuestFunction) else value
 
 
 def _refuse_on_loop(name: str, instead: str) -> None:

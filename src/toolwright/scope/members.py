@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
+from toolwright.scope.lent import GuestFunction
 from toolwright_guest.operators import AWAITED, CALLS
+from toolwright_guest.wire import type_of
 
 # what the guest can make of a type, in one order for all sessions
 OPERATORS = (*sorted(CALLS | AWAITED), "__iter__", "__aiter__", "__exit__", "__aexit__", "__call__", "__await__")
@@ -87,6 +89,8 @@ def _function(method: Any) -> Any:
 
 def is_async(function: Any) -> bool:
     """Whether calling it gives a coroutine, as far as can be known without calling it."""
+    if issubclass(type_of(function), GuestFunction):
+        return function.kind == "async"
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "func", None))
 
 

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from toolwright.doors import Made
+from toolwright.scope.rules import Place
 from toolwright_guest.packing import Other, Packer
 from toolwright_guest.wire import type_of
+
+_NOWHERE: dict[int, Place] = {}
 
 
 class Parcel(Packer):
     """Packs one value that was reached by `path`.
 
     `made` is what the journal is to hear of: host objects and classes that no answer has told the guest of yet, each
-    perhaps more than once. `kept` is the own data of such objects, asked for only where `keeps`.
+    perhaps more than once. `kept` is the own data of such objects, asked for only where `keeps`. `places` are those of
+    objects that come from another session, by their ids.
     """
 
-    __slots__ = ("keeps", "kept", "made", "path")
+    __slots__ = ("keeps", "kept", "made", "path", "places")
 
     def __init__(self, other: Callable[[Any, Parcel], Any], path: str, keeps: bool = False) -> None:
         super().__init__(cast(Other, other))
@@ -27,6 +31,7 @@ class Parcel(Packer):
         self.keeps = keeps
         self.made: list[Made] = []
         self.kept: dict[int, Any] = {}
+        self.places: Mapping[int, Place] = _NOWHERE
 
 
 def type_key(cls: type) -> str:

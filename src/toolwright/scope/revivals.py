@@ -181,7 +181,10 @@ class Revivals:
     async def _from_kept(self, made: Made, origin: Origin, kept: Any) -> Any:
         cls = find_type(made.kind)
         name = made.path.partition(".")[0]
-        root = dict(self._scope.names()).get(name, self)
+        try:
+            root = self._scope.root(name)
+        except KeyError:
+            root = self
         if cls is None or not is_revivable(cls):
             raise lost(made, origin, f"its class {made.kind} is not imported here, or has no from_journal")
         if root is self:

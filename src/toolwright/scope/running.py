@@ -142,7 +142,7 @@ class Running:
         facts = self._rules.facts(place, call.name or name, facts_of(function))
         if not call.name and not facts.reads and self._rules.verdict(place, name).read_only:
             why = "this scope is read-only and does not know that it only reads"
-            raise NotPublic(f"{held.place.path} is refused: {why}")
+            raise NotPublic(f"{held.shown} is refused: {why}")
         return function, facts
 
     def _class_attribute(self, known: Known, name: str) -> Any:

@@ -8,12 +8,25 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from toolwright.errors import UsageError
+from toolwright.errors import CannotCross, NotInScope, UsageError, WrongArguments
 from toolwright.scope.classes import kind_of
 from toolwright.scope.members import FUNCTIONS, members
-from toolwright.scope.rules import Rules
-from toolwright_guest import packing
+from toolwright.scope.placing import HANDED, Holder, places_in
+from toolwright.scope.rules import Place, Rules
+from toolwright_guest import hints, packing
 from toolwright_guest.wire import type_of
+
+NAMES = 1000  # that a child may be given
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Bound:
+    """What stands behind one name."""
+
+    value: Any
+    path: str  # where it stands: under its name, or, in a child's scope, where it stood in the parent's
+    own: bool = False  # of this session alone: it is not handed on to a child
+    built_only: bool = False  # a class that may be built, and not used by itself
 
 
 class Scope:
@@ -27,8 +40,10 @@ class Scope:
 
     def __init__(self, names: Mapping[str, Any] | None = None) -> None:
         self.rules = Rules()
-        self._names: dict[str, Any] = {}
+        self._names: dict[str, Bound] = {}
         self._declared: list[type] = []
+        self._above: tuple[Scope, Holder | None] | None = None  # what a child's scope was narrowed from, and who holds it
+        self._kept: dict[int, tuple[Any, Place]] = {}  # live objects inside of what was handed on
         for name, value in (names or {}).items():
             self.bind(name, value)
 
@@ -36,12 +51,12 @@ class Scope:
     def of(cls, scope: Scope | Mapping[str, Any] | None) -> Scope:
         return scope if isinstance(scope, Scope) else cls(scope)
 
-    def bind(self, name: str, value: Any) -> None:
-        """Give guest code `value` under `name`."""
-        if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
-            needs = "give a Python identifier without a leading underscore"
-            raise UsageError(f"{name!r} cannot be a name in scope: {needs}")
-        self._names[name] = value
+    def bind(self, name: str, value: Any, *, own: bool = False) -> None:
+        """Give guest code `value` under `name`. What is this session's `own` is not handed on to a child of it."""
+        wrong = _wrong_name(name)
+        if wrong:
+            raise UsageError(wrong)
+        self._names[name] = Bound(value=value, path=name, own=own)
 
     def declare(
         self,
@@ -71,26 +86,53 @@ class Scope:
         return made
 
     def names(self) -> Iterator[tuple[str, Any]]:
-        yield from self._names.items()
+        for name, bound in self._names.items():
+            yield name, bound.value
 
     def get(self, name: str) -> Any:
         """The object bound to `name`; KeyError where there is none."""
-        return self._names[name]
+        return self._names[name].value
+
+    def path(self, name: str) -> str:
+        """Where what is bound to `name` stands, for the rules."""
+        return self._names[name].path
+
+    def root(self, name: str) -> Any:
+        """What stands at the beginning of a path: in a child's scope it may not be bound. KeyError where nothing is."""
+        if name in self._names and self._names[name].path == name:
+            return self._names[name].value
+        if self._above is None:
+            raise KeyError(name)
+        return self._above[0].root(name)
 
     def classes(self) -> Iterator[tuple[str, type]]:
         """Classes that guest code may build: bound by name, declared, or taken as a parameter by what is bound."""
         seen: set[type] = set()
-        for name, value in self._names.items():
+        for name, value in self.names():
             if isinstance(value, type):
                 seen.add(value)
                 yield name, value
-        for cls in (*self._declared, *self._parameters()):
+        taken = self._parameters()
+        if self._above is not None:  # what a child is given by name may take more than the parent could build
+            buildable = {cls for _, cls in self._above[0].classes()}
+            taken = (cls for cls in taken if cls in buildable)
+        for cls in (*self._declared, *taken):
             if cls not in seen:
                 seen.add(cls)
                 yield "", cls
 
+    def entries(self) -> Iterator[tuple[type, str, bool]]:
+        """The same classes, each with where it stands and whether the class itself may be used."""
+        for name, cls in self.classes():
+            if not name:
+                yield cls, cls.__name__, False
+            elif not self._names[name].path.startswith(HANDED):  # a standard type is the same on both sides
+                yield cls, self._names[name].path, not self._names[name].built_only
+
     def by_handle(self, value: Any) -> bool:
         """Whether a bound value goes by handle, and so can be held under its name."""
+        if hints.is_expression(value):
+            return False
         try:
             packing.Packer(packing.plain).pack(value)
         except TypeError:
@@ -98,13 +140,94 @@ class Scope:
         return False
 
     def _parameters(self) -> Iterator[type]:
-        for value in self._names.values():
+        for _, value in self.names():
             if isinstance(value, FUNCTIONS):
                 yield from _records_in(value)
             elif not isinstance(value, type):
                 for member in members(type_of(value)).values():
                     if member.kind != "property":
                         yield from _records_in(member.value)
+
+    # a scope for a child
+
+    def narrowed(
+        self, names: Iterable[str] | Mapping[str, Any] | None = None, *, host: Holder | None = None
+    ) -> Scope:
+        """A scope that is never wider than this one, under the same rules: those names of it, or all.
+
+        A mapping gives values that this session's guest handed over: what `host`, which holds this session's objects,
+        knows of them goes along, whatever their names are now. The rest is the guest's own: plain data, its functions.
+        """
+        child = Scope()
+        child.rules, child._declared, child._above = self.rules, self._declared, (self, host)
+        if isinstance(names, Mapping):
+            given = dict(names)
+            wrong = f"more than {NAMES} names" if len(given) > NAMES else next(filter(None, map(_wrong_name, given)), "")
+        else:
+            wrong = f"scope={names!r}: give a list of names, or a dict" if isinstance(names, str) else ""
+            given = {} if wrong else self._chosen(names)
+        if wrong:
+            raise WrongArguments(wrong)
+        for name, value in given.items():
+            path = HANDED + name if isinstance(names, Mapping) else self.path(name)
+            child._names[name] = self._handed(path, value, host)
+            child._kept |= places_in(value, lambda part: self.place_in(part, host))
+        return child
+
+    def _chosen(self, names: Iterable[str] | None) -> dict[str, Any]:
+        there = [name for name, bound in self._names.items() if not bound.own]
+        wanted = there if names is None else list(names)
+        for name in wanted:
+            if name not in there:
+                raise NotInScope(f"`{name}` is not in scope; in scope: {', '.join(there) or 'nothing'}")
+        return {name: self._names[name].value for name in wanted}
+
+    def _handed(self, path: str, value: Any, host: Holder | None) -> Bound:
+        """What a child is given: it stands where it stands here, or at `path` where it stands nowhere."""
+        if isinstance(value, type):
+            return self._handed_class(path, value, host)
+        place = self.place_in(value, host) if self.by_handle(value) else None
+        return Bound(value=value, path=path if place is None else place.path)
+
+    def _handed_class(self, path: str, cls: type, host: Holder | None) -> Bound:
+        for bound in self._names.values():
+            if bound.value is cls:
+                return bound
+        known = host.class_of(cls) if host is not None else None
+        if known is not None:
+            return Bound(value=cls, path=known.place.path, built_only=not known.bound)
+        if any(cls is declared for _, declared in self.classes()):
+            return Bound(value=cls, path=cls.__name__, built_only=True)
+        if hints.name_of(cls) is not None:
+            return Bound(value=cls, path=path)
+        raise CannotCross(f"class {cls.__name__} is not in scope; bind it by name, or declare it")
+
+    def place_in(self, value: Any, host: Holder | None) -> Place | None:
+        """Where a live object stands in the session of this scope, whose objects `host` holds. None: nowhere yet."""
+        for name, bound in self._names.items():
+            if bound.own and bound.value is value:
+                raise CannotCross(f"`{name}` belongs to the agent that has it, and is not handed on")
+        known = host.place_of(value) if host is not None else None
+        if known is not None:
+            return known
+        for bound in self._names.values():
+            if bound.value is value:
+                return Place(bound.path, type_of(value))
+        return self.place_of(value)
+
+    def place_of(self, value: Any) -> Place | None:
+        """Where an object stood before it came into this scope; None where it never stood in another."""
+        kept = self._kept.get(id(value))
+        if kept is not None:
+            return kept[1]
+        return None if self._above is None else self._above[0].place_in(value, self._above[1])
+
+
+def _wrong_name(name: Any) -> str:
+    """Why something cannot be a name in scope; "" where it can."""
+    if type(name) is str and name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_"):
+        return ""
+    return f"{name!r:.100} cannot be a name in scope: give a Python identifier without a leading underscore"
 
 
 def _records_in(function: Callable[..., Any]) -> Iterator[type]:

@@ -21,6 +21,7 @@ from toolwright.scope.members import FUNCTIONS, members, module_members
 from toolwright.scope.operations import facts_of
 from toolwright.scope.rules import Place
 from toolwright.scope.scope import Scope
+from toolwright_guest import hints
 from toolwright_guest.wire import type_of
 
 CLASSES = 400  # what stands further away is Any: a data frame leads to half of its library
@@ -149,13 +150,14 @@ class StubModule:
         return tuple(found)
 
     def _reserve(self, cls: type, name: str) -> None:
-        hidden = self.hidden(cls, name)
+        path = self._scope.path(name)
+        hidden = self.hidden(cls, path)
         if is_builtin(cls) or (is_standard(cls) and not hidden) or cls.__name__ != name:
             return
-        key = self._key(cls, hidden, name)
+        key = self._key(cls, hidden, path)
         if key not in self._named:
             self._named[key] = name
-            self._pending.append((cls, name, name))
+            self._pending.append((cls, name, path))
 
     def _free(self, cls: type) -> str:
         wanted = cls.__name__ if cls.__name__.isidentifier() else "Unnamed"
@@ -168,8 +170,8 @@ class StubModule:
     # what is bound
 
     def _bind(self, name: str, value: Any) -> Iterator[str]:
-        where = Where(path=name, shadowed=self.shadowed)
-        if isinstance(value, type):
+        where = Where(path=self._scope.path(name), shadowed=self.shadowed)
+        if isinstance(value, type) or hints.is_expression(value):
             spelled = self.speller.spell(value, where)
             if spelled != name:
                 yield f"{name} = {spelled}" if spelled != ANY else f"{name}: {ANY}"
@@ -182,7 +184,8 @@ class StubModule:
             yield f"{name}: {self.value(value, where)}"
 
     def _module(self, name: str, module: types.ModuleType) -> Iterator[str]:
-        place = Place(name, types.ModuleType)
+        path = self._scope.path(name)
+        place = Place(path, types.ModuleType)
         shown = {
             n: v
             for n, v in module_members(module).items()
@@ -195,7 +198,7 @@ class StubModule:
         lines = [f"class _module_{name}:"]
         shadowed = self.shadowed | set(shown)
         for member, value in shown.items():
-            where = Where(path=f"{name}.{member}", shadowed=shadowed)
+            where = Where(path=f"{path}.{member}", shadowed=shadowed)
             if isinstance(value, type):
                 spelled = self.speller.spell(value, where)
                 lines.append(f"    {member}: {f'_builtins.type[{spelled}]' if spelled != ANY else ANY}")

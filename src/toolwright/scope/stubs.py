@@ -23,10 +23,10 @@ def stub(scope: Scope, name: str) -> str:
     """The stub of `name` ("crm", "crm.contacts", "crm.contacts.create"). KeyError where the scope has no such name."""
     root, *rest = name.split(".")
     value = scope.get(root)
-    path = root
+    path = scope.path(root)
     for part in rest:
         value, path = _step(scope.rules, value, path, part), f"{path}.{part}"
-    return _stub(scope.rules, value, path)
+    return _stub(scope.rules, value, path, name)
 
 
 def _step(rules: Rules, value: Any, path: str, part: str) -> Any:
@@ -50,12 +50,12 @@ def _step(rules: Rules, value: Any, path: str, part: str) -> Any:
         raise KeyError(part) from None
 
 
-def _stub(rules: Rules, value: Any, path: str) -> str:
-    short = path.rpartition(".")[2]
+def _stub(rules: Rules, value: Any, path: str, shown: str) -> str:
+    short = shown.rpartition(".")[2]
     if isinstance(value, type):
         return class_stub(rules, value, path)
     if isinstance(value, types.ModuleType):
-        return _module_stub(rules, value, path)
+        return _module_stub(rules, value, path, shown)
     if isinstance(value, FUNCTIONS) or (callable(value) and hasattr(value, "__name__")):
         return function_stub(value, short)
     kind = type_of(value)
@@ -151,12 +151,12 @@ def _model_default(field: Any) -> str:
     return "" if field.is_required() else f" = {default_text(field.default)}"
 
 
-def _module_stub(rules: Rules, module: types.ModuleType, path: str) -> str:
+def _module_stub(rules: Rules, module: types.ModuleType, path: str, shown: str) -> str:
     place = Place(path, types.ModuleType)
-    parts = [f"# module {path}\n", *([f'"""{doc(module, 300)}"""\n'] if doc(module) else [])]
+    parts = [f"# module {shown}\n", *([f'"""{doc(module, 300)}"""\n'] if doc(module) else [])]
     for name, value in sorted(module_members(module).items()):
         if rules.verdict(place, name, data=not callable(value)).visible:
-            parts.append(_stub(rules, value, f"{path}.{name}"))
+            parts.append(_stub(rules, value, f"{path}.{name}", f"{shown}.{name}"))
     return "\n".join(parts)
 
 

@@ -23,6 +23,7 @@ from toolwright.scope.handles import Handles, Held
 from toolwright.scope.lent import GuestFunction, GuestIterator, Lender
 from toolwright.scope.members import FUNCTIONS, is_async
 from toolwright.scope.parcels import Parcel, type_key
+from toolwright.scope.placing import Placed, PlaceOf
 from toolwright.scope.presets import NEVER
 from toolwright.scope.rules import Place
 from toolwright.scope.signatures import doc, packed_signature
@@ -41,12 +42,15 @@ _ALIKE = (bool, int, float, complex, str, object)  # the same on both sides, who
 class Values:
     """Packs and unpacks for one session."""
 
-    def __init__(self, handles: Handles, classes: Classes, lender: Lender, bounds: Bounds) -> None:
+    def __init__(
+        self, handles: Handles, classes: Classes, lender: Lender, bounds: Bounds, place_of: PlaceOf = lambda value: None
+    ) -> None:
         self.handles = handles
         self.classes = classes
         self.frame_kinds: frozenset[str] = frozenset()  # libraries that the guest has too
         self._lender = lender
         self._bounds = bounds
+        self._place_of = place_of  # where an object stood in another session
 
     # to the guest
 
@@ -55,6 +59,8 @@ class Values:
         if simple(value):
             return Answer(value=Packed(value, []))
         parcel = Parcel(self._pack_other, path, keeps)
+        if type_of(value) is Placed:
+            value, parcel.places = value.value, value.places
         packed = self._packed(parcel, value)
         if not parcel.made:
             return Answer(value=packed)
@@ -66,13 +72,13 @@ class Values:
         packed = self._packed(parcel, value)
         return packed, self.confirmed(parcel.made)
 
-    def names(self, names: dict[str, Any]) -> tuple[Packed, tuple[Made, ...]]:
-        """What a guest begins with. What stands inside a bound value has that name as its path."""
+    def names(self, names: dict[str, tuple[Any, str]]) -> tuple[Packed, tuple[Made, ...]]:
+        """What a guest begins with. What stands inside a bound value has the path that is given with it."""
         parcel = Parcel(self._pack_other, "")
         parcel.seen(names)
         tree: dict[str, Any] = {}
-        for name, value in names.items():
-            parcel.path = name
+        for name, (value, path) in names.items():
+            parcel.path = path
             tree[name] = parcel.pack(value)
         return Packed({"m": tree}, parcel.blobs), self.confirmed(parcel.made)
 
@@ -132,7 +138,8 @@ class Values:
             return by_value
         if isinstance(value, _NEVER):
             raise CannotCross(f"a {type(value).__name__} never crosses; bind what you need of it by name")
-        return self._handle(value, Place(step(packer.path, value), type_of(value)), packer)
+        place = packer.places.get(id(value)) or self._place_of(value)
+        return self._handle(value, place or Place(step(packer.path, value), type_of(value)), packer)
 
     def _by_value(self, value: Any, packer: Parcel) -> Any:
         kind = type_of(value)
@@ -188,7 +195,7 @@ class Values:
             packer.made.append(Made(number=held.handle, path=held.place.path, kind=type_key(type_of(value))))
             if packer.keeps and held.handle not in packer.kept and revive.is_revivable(type_of(value)):
                 packer.kept[held.handle] = value.to_journal()
-        if isinstance(value, (*FUNCTIONS, functools.partial)):
+        if isinstance(value, (*FUNCTIONS, functools.partial, GuestFunction)):
             return {"f": [held.handle, _function_about(value, held)]}
         cls: Any = value if isinstance(value, types.ModuleType) else type_of(value)
         number, about = self.classes.reference(self.classes.enter(cls, held.place, by_handle=True), packer)

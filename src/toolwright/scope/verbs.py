@@ -121,7 +121,7 @@ class Verbs:
         facts = self._rules.facts(held.place, name, facts_of(value))
         if verdict.read_only and not facts.reads:
             why = "this scope is read-only and does not know that it only reads"
-            raise NotPublic(f"{held.place.path}.{name} is refused: {why}")
+            raise NotPublic(f"{held.shown}.{name} is refused: {why}")
         return value
 
     def get(self, held: Held, name: str) -> Any:
@@ -159,7 +159,7 @@ class Verbs:
             # what Python would do in its place may never end (`in` on an endless iterator), or tell an address (`hash`)
             raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here")
         if name in _WRITES and self._rules.verdict(held.place, name.strip("_")).read_only:
-            raise NotPublic(f"{held.place.path} is read-only in this scope")
+            raise NotPublic(f"{held.shown} is read-only in this scope")
         return run(held.value, *args)
 
     def items(self, held: Held) -> tuple[list[Any], bool]:
@@ -180,9 +180,9 @@ class Verbs:
     def _writable(self, held: Held, name: str) -> None:
         verdict = self._rules.require(held.place, name, data=True)
         if verdict.read_only or isinstance(held.value, types.ModuleType):
-            raise NotPublic(f"{held.place.path}.{name} is read-only in this scope")
+            raise NotPublic(f"{held.shown}.{name} is read-only in this scope")
         if not self._is_data(held, name) or isinstance(held.value, FUNCTIONS):
-            raise NotPublic(f"{held.place.path}.{name} is code of the host, which guest code does not replace")
+            raise NotPublic(f"{held.shown}.{name} is code of the host, which guest code does not replace")
 
     def _attribute(self, held: Held, name: str) -> Any:
         """The attribute, by Python's own rules; modules and machinery by ours."""
@@ -191,7 +191,7 @@ class Verbs:
         if isinstance(held.value, types.ModuleType):
             shown = module_members(held.value)
             if name not in shown:
-                raise NotPublic(f"module {held.place.path!r} shows no {name!r} here")
+                raise NotPublic(f"module {held.shown!r} shows no {name!r} here")
             return shown[name]
         if name.startswith(MACHINERY) and isinstance(held.value, _MACHINES):
             raise NotPublic(f"{type(held.value).__name__!r} object has no attribute {name!r} here")
