@@ -45,7 +45,7 @@ class Calendar:
         reminders: list[int] | None = None,
         time_zone: str = "Europe/Oslo",
     ) -> Event:
-        """Create an event and invite its attendees. `reminders` are minutes before the start."""
+        """Create an event and invite its attendees, with `reminders` in minutes before the start."""
         number = len(self._events) + 1
         event = Event(
             id=f"evt_7f3a9c{number:04}",
@@ -244,7 +244,7 @@ class Mail:
     _sent: list[Sent] = field(default_factory=list[Sent])
 
     async def send(self, to: str, subject: str, body: str, *, attachments: list[str] | None = None) -> Sent:
-        """Send a mail. `attachments` are ids of documents."""
+        """Send a mail, with documents as `attachments` by their ids."""
         sent = Sent(id="msg_3020", to=to, subject=subject, at=datetime(2026, 12, 14, 10, 30))
         self._sent.append(sent)
         return sent

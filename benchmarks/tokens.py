@@ -6,43 +6,49 @@ writes: text, names and arguments. Both are counted with `o200k_base`, whoever's
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from benchmarks.errands import EVENTS, WORKFLOW, Errand
 from benchmarks.results import Check, Conversation
 from benchmarks.run import Run
 from benchmarks.wire import Line, Wire
 from toolwright.agent import Agent
-from toolwright.models import Budget, ProviderModel
+from toolwright.doors import Model
+from toolwright.models import DEFAULTS, Budget, ProviderModel, open_model
 
 TARGET = 81.0
 ONE_CELL, LOOKING = "code: one cell", "code: looks at each result, then `done`"
 ONE_BY_ONE, AT_ONCE = "direct: one call a reply", "direct: all calls in one reply"
+MARKS = ("cache_control", "prompt_cache_breakpoint", "prompt_cache_options")
 Way = tuple[str, Literal["code", "direct"], Sequence[Line]]
 
 
-def _anthropic(url: str) -> ProviderModel:
-    from pydantic_ai.models.anthropic import AnthropicModel
+def _anthropic(url: str) -> Model:
+    from pydantic_ai.models import infer_model
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
-    model = AnthropicModel("claude-sonnet-4-5", provider=AnthropicProvider(api_key="none", base_url=url))
-    return ProviderModel("anthropic:claude-sonnet-4-5", model=model)
+    name = DEFAULTS["anthropic"]
+    model = infer_model(name, provider_factory=lambda _: AnthropicProvider(api_key="none", base_url=url))
+    return ProviderModel(name, model=model)
 
 
-def _openai(url: str) -> ProviderModel:
-    from pydantic_ai.models.openai import OpenAIChatModel
+def _openai(url: str) -> Model:
+    from pydantic_ai.models import infer_model
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    model = OpenAIChatModel("gpt-5", provider=OpenAIProvider(api_key="none", base_url=f"{url}/v1"))
-    return ProviderModel("openai-chat:gpt-5", model=model)
+    name = DEFAULTS["openai"]
+    model = infer_model(name, provider_factory=lambda _: OpenAIProvider(api_key="none", base_url=f"{url}/v1"))
+    return ProviderModel(name, model=model)
 
 
-WIRES: dict[str, Callable[[str], ProviderModel]] = {
+WIRES: dict[str, Callable[[str], Model]] = {
     "Anthropic Messages": _anthropic,
-    "OpenAI Chat Completions": _openai,
+    "OpenAI Responses": _openai,
+    "OpenAI Chat Completions": lambda url: open_model(f"{url}/v1#scripted"),
 }
 
 
@@ -83,9 +89,35 @@ async def _converse(errand: Errand, wire: str, way: Way) -> Conversation:
         requests=len(inputs),
         input_bytes=sum(map(len, provider.bodies)),
         input_tokens=sum(inputs),
-        cached_tokens=sum(min(earlier, later) for earlier, later in pairwise(inputs)),
+        cached_tokens=sum(
+            inputs[number] for number, (was, now) in enumerate(pairwise(provider.bodies)) if _extends(was, now)
+        ),
         output_tokens=sum(count(line.told()) for line in lines),
     )
+
+
+def _extends(earlier: bytes, later: bytes) -> bool:
+    """Whether a request is the one before and more of the conversation: then a cache may serve the former."""
+    was, now = _unmarked(json.loads(earlier)), _unmarked(json.loads(later))
+    talk = "messages" if "messages" in was else "input"
+    said = len(was[talk])
+    return was[talk] == now[talk][:said] and was | {talk: 0} == now | {talk: 0}
+
+
+def _unmarked(part: Any) -> Any:
+    """Without the marks that say up to where to cache; they move on. A text that has one is a list for its sake."""
+    match part:
+        case {"text": str(text), "type": "input_text"}:
+            return text
+        case [{"text": str(text), "type": "input_text"}]:
+            return text
+        case dict():
+            named = cast("dict[str, Any]", part)
+            return {key: _unmarked(value) for key, value in named.items() if key not in MARKS}
+        case list():
+            return [_unmarked(each) for each in cast("list[Any]", part)]
+        case _:
+            return part
 
 
 @cache
@@ -100,30 +132,30 @@ def count(text: str) -> int:
 
 
 def _checks(told: list[Conversation]) -> list[Check]:
-    """Of one wire: code beside each way to call directly, the same task."""
-    by_way = {(each.task, each.way): each for each in told}
+    """Of one wire: code beside each way to call directly, and where it looks at results beside the best of those."""
     checks: list[Check] = []
-    for each in told:
-        if each.code:
-            continue
-        own = by_way[each.task, ONE_CELL]
-        checks.append(
-            Check(
-                subject="tokens",
-                what=f"{each.task}, {own.way}, {_requests(own)}",
-                against=f"{each.way}, {_requests(each)}",
-                ours=own.tokens,
-                theirs=each.tokens,
-                unit="tokens",
-                value=100 * (1 - own.tokens / each.tokens),
-                measure="% fewer",
-                target=TARGET if each.task == EVENTS.title else None,
-                at_least=True,
-                samples=1,
-                note=f"tokens in and out, {each.wire}",
-            )
-        )
+    for task in dict.fromkeys(each.task for each in told):
+        one_cell, looking, *direct = [each for each in told if each.task == task]
+        pairs = [*((one_cell, each) for each in direct), (looking, min(direct, key=lambda each: each.tokens))]
+        checks += [_check(*pair) for pair in pairs]
     return checks
+
+
+def _check(own: Conversation, other: Conversation) -> Check:
+    return Check(
+        subject="tokens",
+        what=f"{own.task}, {own.way}, {_requests(own)}",
+        against=f"{other.way}, {_requests(other)}",
+        ours=own.tokens,
+        theirs=other.tokens,
+        unit="tokens",
+        value=100 * (1 - own.tokens / other.tokens),
+        measure="% fewer",
+        target=TARGET if own.task == EVENTS.title else None,
+        at_least=True,
+        samples=1,
+        note=f"tokens in and out, {own.wire}",
+    )
 
 
 def _requests(each: Conversation) -> str:

@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Any, Literal, TypeVar
 
 from toolwright.catalog import Catalog, Hit, Mistake, TypeChecker, type_mistake
-from toolwright.doors import Model
 from toolwright.errors import NotInScope, PlatformError, UsageError
 from toolwright.journal import (
     CellRow,
@@ -25,6 +24,7 @@ from toolwright.journal import (
     SessionJournal,
     Story,
     Trees,
+    Turns,
     check_id,
     open_journal,
     read_key,
@@ -223,9 +223,15 @@ class Runtime:
             self._checker = TypeChecker(self.scope, names=NAMES, site=self._site)
         return await self._checker.check(code, before=course.ran())
 
-    def journaled(self, model: Model) -> Model:
-        """The model's door of this session: what it replies is written down, where the session is."""
-        return model
+    @property
+    def cells(self) -> int:
+        """The number of the last cell."""
+        return 0 if self._course is None else self._course.last
+
+    @property
+    def turns(self) -> Turns | None:
+        """What the journal has of an agent's turns; None where there is no journal."""
+        return Turns(self._course.session, self._host) if isinstance(self._course, Continuity) else None
 
     async def outcome(self, *, on_event: OnEvent | None = None) -> Outcome:
         """What came of the session's last cell, carried on to its end if its process died under it."""
@@ -237,14 +243,19 @@ class Runtime:
         """How the session's guest was brought back, the last time that it was."""
         return self._course.restored if isinstance(self._course, Continuity) else None
 
-    async def fork(self, *, at: int | None = None, session: str | None = None) -> Runtime:
-        """A new session that begins as this one was after cell `at`, or is now: `async with await rt.fork(…)`."""
+    async def fork(
+        self, *, at: int | None = None, session: str | None = None, scope: Scope | None = None
+    ) -> Runtime:
+        """A new session that begins as this one was after cell `at`, or is now: `async with await rt.fork(…)`.
+
+        `scope` has the same names for it, where the objects behind them are to be others.
+        """
         async with self._turn:
             course = self._continuity("fork")
             story = course.session.story(at)
             tree = await course.tree_after(story.last if at is None else at)
         branch = Runtime(
-            self.scope,
+            scope or self.scope,
             sandbox=self._wanted,
             packages=self._packages,
             limits=self.limits,

@@ -86,7 +86,9 @@ async def test_a_mismatch_goes_back_in_pydantics_words() -> None:
 
 
 async def test_a_constraint_that_no_type_checker_sees_is_held() -> None:
-    agent, model = agent_with(code("done({'item': 'x', 'amount': -1})"), code("done(Line(item='x', amount=1))"), check="off")
+    agent, model = agent_with(
+        code("done({'item': 'x', 'amount': -1})"), code("done(Line(item='x', amount=1))"), check="off"
+    )
     assert (await agent.run("…", returns=Line)).value.amount == 1
     assert "greater than or equal to 0" in last_observation(model)
 
@@ -106,7 +108,9 @@ async def test_code_may_catch_the_mismatch_and_answer_rightly() -> None:
     assert (await agent.run("…", returns=int)).value == 4
 
 
-@pytest.mark.parametrize(("returns", "text", "value"), [(int, "42", 42), (list[str], '["a"]', ["a"]), (str, "hi", "hi")])
+@pytest.mark.parametrize(
+    ("returns", "text", "value"), [(int, "42", 42), (list[str], '["a"]', ["a"]), (str, "hi", "hi")]
+)
 async def test_a_plain_reply_of_the_right_type_is_the_answer(returns: Any, text: str, value: object) -> None:
     agent, _ = agent_with(text)
     assert (await agent.run("…", returns=returns)).value == value

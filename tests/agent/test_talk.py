@@ -15,7 +15,10 @@ SMALL = Traits(window=4_000)
 
 async def test_a_long_output_is_cut_and_show_reopens_the_rest() -> None:
     agent, model = agent_with(
-        code("'\\n'.join(f'row {n}' for n in range(2000))"), code("print(show('output:1', start=1280))"), code("done(1)"), traits=SMALL
+        code("'\\n'.join(f'row {n}' for n in range(2000))"),
+        code("print(show('output:1', start=1280))"),
+        code("done(1)"),
+        traits=SMALL,
     )
     await agent.run("…")
     told = last_observation(model, 1)

@@ -56,7 +56,12 @@ async def test_only_the_first_block_of_a_reply_is_run_and_that_is_said() -> None
 
 @pytest.mark.parametrize(
     "reply",
-    ["```python\ndone(7)", "```\ndone(7)\n```", "````python\n'''\n```\n'''\ndone(7)\n````", "Sure:\n  ```py\ndone(7)\n  ```\nThere."],
+    [
+        "```python\ndone(7)",
+        "```\ndone(7)\n```",
+        "````python\n'''\n```\n'''\ndone(7)\n````",
+        "Sure:\n  ```py\ndone(7)\n  ```\nThere.",
+    ],
 )
 async def test_fences_are_read_as_models_write_them(reply: str) -> None:
     agent, _ = agent_with(reply, traits=FENCED)
@@ -110,7 +115,13 @@ async def test_a_cell_without_output_is_told_so() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [('{"code": ', "not JSON"), ('{"cod": "1"}', '"code"'), ('["x"]', '"code"'), ('{"code": 3}', '"code"'), ("", "not JSON")],
+    [
+        ('{"code": ', "not JSON"),
+        ('{"cod": "1"}', '"code"'),
+        ('["x"]', '"code"'),
+        ('{"code": 3}', '"code"'),
+        ("", "not JSON"),
+    ],
 )
 async def test_a_malformed_call_is_told_what_is_wrong(arguments: str, said: str) -> None:
     agent, model = agent_with([ToolCall(id="a", name="execute", arguments=arguments)], code("done(1)"))
@@ -203,16 +214,22 @@ async def test_events_come_in_order_with_ids_and_times() -> None:
     agent, _ = agent_with(code("print('hi')\ncrm.contacts('Oslo')", say="Looking."), code("done(1)"))
     result = await agent.run("…", on_event=heard.append)
     kept = [e for e in heard if not isinstance(e, TextPiece | CodePiece)]
-    assert kinds(kept) == (
-        "TurnStarted ModeChosen Used Replied CodeReady Printed CallStarted CallFinished CellFinished "
-        "Used CodeReady CallStarted CallFinished CellFinished Done"
-    ).split()
+    assert (
+        kinds(kept)
+        == (
+            "TurnStarted ModeChosen Used Replied CodeReady Printed CallStarted CallFinished CellFinished "
+            "Used CodeReady CallStarted CallFinished CellFinished Done"
+        ).split()
+    )
     assert result.trace == tuple(kept)
     assert {e.session for e in heard} == {result.session_id}
     assert {e.turn for e in heard} == {1}
     assert [e.step for e in kept] == [0, 0, *[1] * 7, *[2] * 6]
     assert [e.at for e in heard] == sorted(e.at for e in heard)
-    assert "".join(e.text for e in heard if isinstance(e, CodePiece) and e.step == 1) == "print('hi')\ncrm.contacts('Oslo')"
+    assert (
+        "".join(e.text for e in heard if isinstance(e, CodePiece) and e.step == 1)
+        == "print('hi')\ncrm.contacts('Oslo')"
+    )
     assert all(e.error is None for e in kept if isinstance(e, CallFinished))
 
 

@@ -222,7 +222,7 @@ async def test_a_function_of_another_session_cannot_be_walked(session: Session) 
     first, second = Session(Scope({"client": client})), Session(Scope({"client": client}))
     await first.ask("call", first.handle("client"), "on", {"g": [1, "function", "f"]})
     (handler,) = await second.ask("get", second.handle("client"), "handlers")
-    number = handler["h"][0]
+    number = handler["f"][0]
     assert set(await second.ask("dir", number)) <= {"kind", "call_async"}
     for name in ("finalizer", "number", "counts", "_lender", "_number", "_counts", "lender"):
         with pytest.raises(Refused):

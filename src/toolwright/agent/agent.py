@@ -106,21 +106,28 @@ class Agent:
         self._say(f"toolwright: {choice.why}")
         return choice.name
 
-    def runtime(self, session: str, names: Mapping[str, Any]) -> Runtime:
+    def runtime(self, session: str, names: Mapping[str, Any], *, resume: bool = False) -> Runtime:
         """What a session of this agent runs its cells on."""
-        return Runtime(
-            self.scope.extended(names),
-            sandbox=self._sandbox,
-            packages=self.packages,
-            limits=self.limits,
-            check=self._check,
-            store=self.store,
-            session=session if self.store is not None else None,
-        )
+        options: dict[str, Any] = {"sandbox": self._sandbox, "packages": self.packages, "limits": self.limits}
+        options |= {"check": self._check, "scope": self.scope.extended(names), "progress": self._say}
+        if self.store is None:
+            return Runtime(**options)
+        if resume:
+            return Runtime.resume(session, store=self.store, **options)
+        return Runtime(store=self.store, session=session, **options)
 
     def session(self, id: str | None = None, *, returns: Any = None) -> Session:
-        """A session of several turns: `async with agent.session() as session:`."""
+        """A new session of several turns: `async with agent.session() as session:`."""
         return Session(self, id=id, returns=returns)
+
+    def resume(self, id: str, *, returns: Any = None) -> Session:
+        """A session of the store, with its names, its files and what was said: `async with agent.resume(id) as …`.
+
+        `await session.carry_on()` ends a turn that its process did not live to end.
+        """
+        if self.store is None:
+            raise UsageError(f'resume({id!r}) needs the store that the session is in: Agent(store="sqlite:///…")')
+        return Session(self, id=id, returns=returns, resume=True)
 
     @overload
     async def run(self, task: str, *, returns: type[T], on_event: OnEvent | None = None) -> Result[T]: ...

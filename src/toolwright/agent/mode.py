@@ -207,7 +207,7 @@ _UNITS = frozenset(
 )
 _SPELLED = {"four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12, "twenty": 20,
             "fifty": 50, "hundred": 100}  # fmt: skip
-_STEP = re.compile(r"\b(?:and then|then|after that|afterwards|finally|next)\b|;|(?<=\w)\. (?=[A-Z])")
+_STEP = re.compile(r"(?:; )?\b(?:and then|then|after that|afterwards|finally)\b|;|(?<=\w)\. (?=[A-Z])")
 MOST_STEPS = 6
 FEW = 3  # as many calls are no loop
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -18,11 +18,13 @@ from toolwright.agent.observing import Outputs
 from toolwright.agent.offer import Offer, make_offer
 from toolwright.agent.plan import Plan, observed
 from toolwright.agent.result import OnEvent, Result, Trace
+from toolwright.agent.resuming import Unfinished
 from toolwright.agent.talk import Talk
 from toolwright.agent.turn import Turn
 from toolwright.doors import Model
 from toolwright.errors import ToolwrightError, TurnFailed, UsageError
 from toolwright.events import CallFinished, Done, Event, Failed, ModeChosen, Retried, TurnStarted
+from toolwright.journal import RolledBack
 from toolwright.models import Budgeted, Retrying, Spending
 from toolwright.runtime import Runtime
 from toolwright.sandboxes import Outcome
@@ -43,20 +45,29 @@ class Session:
     """
 
     def __init__(
-        self, agent: Agent, *, id: str | None = None, returns: Any = None, within: Spending | None = None
+        self,
+        agent: Agent,
+        *,
+        id: str | None = None,
+        returns: Any = None,
+        resume: bool = False,
+        within: Spending | None = None,
     ) -> None:
         self.agent = agent
         self.id = id or uuid.uuid4().hex[:12]
         self.trace = Trace(self.id, 0, None)
         self.within = within  # the spending of the agent that spawned this one
         self._returns = returns
+        self._resume = resume
         self._finish = Finish(returns)
         self._turn = asyncio.Lock()
-        self._turns = 0
+        self._began: list[tuple[int, Talk]] = []  # of each turn: the last cell before it, and what had been said
         self._open = contextlib.AsyncExitStack()
+        self._parent: Session | None = None  # whose fork this is, until it is open
         self._runtime: Runtime | None = None
         self._model: Model | None = None
         self._offer: Offer | None = None
+        self._unfinished: Unfinished | None = None
 
     @property
     def runtime(self) -> Runtime:
@@ -69,9 +80,16 @@ class Session:
         self._talk = Talk(model.traits.window)
         self._outputs = Outputs(limit=int(model.traits.window * CHARS_A_TOKEN * OUTPUT_SHARE))
         names = own_names(self.agent.scope, self._outputs, lambda: self._finish, self._returns)
-        runtime = self.agent.runtime(self.id, names)
+        runtime = self.agent.runtime(self.id, names, resume=self._resume)
+        if self._parent is not None:
+            runtime = await self._parent.runtime.fork(session=self.id, scope=runtime.scope)
+            self._talk = self._parent._talk.copy()
         self._runtime = await self._open.enter_async_context(runtime)
-        self._model = runtime.journaled(Retrying(model, on_retry=self._retried))
+        asked, turns = Retrying(model, on_retry=self._retried), runtime.turns
+        self._model = asked if turns is None else turns.model(asked)
+        if self._resume and turns is not None:
+            self._unfinished = Unfinished(runtime, turns)
+            self._talk = Talk(model.traits.window, self._unfinished.messages)
         return self
 
     async def __aexit__(
@@ -82,22 +100,39 @@ class Session:
     async def run(self, task: str, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]:
         """One turn: the task to its answer. `TurnFailed` where it does not come to one."""
         async with self._turn:
-            self._turns += 1
-            trace = self.trace = Trace(self.id, self._turns, on_event)
-            turn, asking = await self._new_turn(task, returns, trace)
-            try:
-                value = await turn.run(task)
-            except TurnFailed as error:
-                trace.tell(Failed(error=str(error)))
+            self._unfinished, before = None, self.runtime.cells
+            self._talk.settle()
+            self._began.append((before, self._talk.copy()))
+            return await self._work(task, returns, on_event, lambda turn: turn.run(task))
+
+    async def carry_on(self, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]:
+        """What came of the last turn of a session that was resumed: it goes on where its process left it.
+
+        What the model had replied is not asked again, and cells that ran are not run again.
+        """
+        async with self._turn:
+            unfinished = self._unfinished
+            if unfinished is None or unfinished.reply is None:
+                raise UsageError(f"session {self.id!r} has no turn to carry on; set a task with `run`")
+            self._began.append((self.runtime.cells, self._talk.copy()))
+            return await self._work(unfinished.task, returns, on_event, lambda turn: turn.work(unfinished.reply))
+
+    async def _work(
+        self, task: str, returns: Any, on_event: OnEvent | None, work: Callable[[Turn], Awaitable[Any]]
+    ) -> Result[Any]:
+        trace = self.trace = Trace(self.id, len(self._began), on_event)
+        turn, asking = await self._new_turn(task, returns, trace)
+        try:
+            value = await work(turn)
+        except ToolwrightError as error:
+            trace.tell(Failed(error=str(error)))
+            if isinstance(error, TurnFailed):
                 error.result = trace.result(None, asking.usage)
-                raise
-            except ToolwrightError as error:
-                trace.tell(Failed(error=str(error)))
-                raise
-            finally:
-                self._talk.settle()
-            trace.tell(Done(value=value))
-            return trace.result(value, asking.usage)
+            raise
+        finally:
+            self._talk.settle()
+        trace.tell(Done(value=value))
+        return trace.result(value, asking.usage)
 
     async def _new_turn(self, task: str, returns: Any, trace: Trace) -> tuple[Turn, Asking]:
         runtime, agent, model = self.runtime, self.agent, self._model
@@ -115,6 +150,8 @@ class Session:
             trace.tell(replace(event, error=None) if ends else event)
 
         async def run(code: str, checked: bool) -> Outcome:
+            if self._unfinished is not None and (ran := await self._unfinished.ran(code, finish, tell)):
+                return ran
             return await runtime.execute(code, on_event=tell, check=None if checked else "warn")
 
         return Turn(asking, run, self._outputs, finish, plan), asking
@@ -131,6 +168,26 @@ class Session:
         finally:
             running.cancel()
             await asyncio.wait([running])
+
+    async def undo(self, *, yes: bool = False) -> RolledBack:
+        """Take the last turn back: what it did and can be undone, its names and files, and what was said in it.
+
+        What cannot be undone is told by a `RollbackRefused` before anything is done; `yes=True` leaves that done.
+        """
+        async with self._turn:
+            if not self._began:
+                raise UsageError("there is no turn to undo since this session was opened")
+            cell, talk = self._began[-1]
+            undone = await self.runtime.rollback(cell, yes=yes)
+            self._began.pop()
+            self._talk = talk
+            return undone
+
+    def fork(self, id: str | None = None) -> Session:
+        """A session that begins as this one is now: `async with session.fork() as branch:`."""
+        branch = Session(self.agent, id=id, returns=self._returns, within=self.within)
+        branch._parent = self
+        return branch
 
     def _measured(self) -> Measured:
         """What direct calls of earlier turns gave, for the choice of the next mode."""

@@ -53,6 +53,11 @@ class Talk:
             self.messages.append(Answered(results=(result,)))
         self._names[result.id] = name
 
+    def copy(self) -> Talk:
+        made = Talk(self._window, self.messages)
+        made._names = dict(self._names)
+        return made
+
     def settle(self) -> None:
         """After a turn: calls that nobody answered, because it ended with them, are answered."""
         last = self.messages[-1] if self.messages else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from toolwright.catalog.offer import Line, Offer, Shape
 from toolwright.catalog.rendering import below, sentence
@@ -42,18 +43,27 @@ def entries(offer: Offer) -> tuple[Entry, ...]:
     """All of them: by the shortest way from a bound name, then the members of classes that only calls lead to."""
     found: dict[str, Entry] = {}
     reached: set[str] = set()
-    for entry in _reachable(offer, reached):
-        if len(found) < ENTRIES:
-            found.setdefault(entry.name, entry)
+    for entry in itertools.chain(_reachable(offer, reached), _returned(offer, reached)):
+        if len(found) == ENTRIES:
+            break
+        found.setdefault(entry.name, entry)
     sources = _sources(offer, found.values())
+    bases = {base for shape in offer.shapes.values() for base in shape.bases}
+    kept: list[Entry] = []
+    for entry in found.values():
+        by = sources.get(entry.owner, [])
+        if entry.owner in reached or not entry.owner:
+            kept.append(entry)
+        elif by or entry.owner not in bases:  # what nothing returns is there for the classes derived from it
+            note = f"{entry.owner} comes from {', '.join(by[:SOURCES])}" if by else ""
+            kept.append(replace(entry, note=note))
+    return tuple(kept)
+
+
+def _returned(offer: Offer, reached: set[str]) -> Iterator[Entry]:
     for shape in offer.shapes.values():
         if shape.name not in reached and shape.kind == "handle" and not shape.standard:
-            by = sources.get(shape.name, [])
-            note = f"{shape.name} comes from {', '.join(by[:SOURCES])}" if by else ""
-            for line in offer.lines_of(shape):
-                if len(found) < ENTRIES and _is_public(line):
-                    found.setdefault(f"{shape.name}.{line.name}", _entry(shape.name, line, shape, note))
-    return tuple(found.values())
+            yield from (_entry(shape.name, line, shape) for line in offer.lines_of(shape) if _is_public(line))
 
 
 def _reachable(offer: Offer, reached: set[str]) -> Iterator[Entry]:
@@ -75,14 +85,13 @@ def _reachable(offer: Offer, reached: set[str]) -> Iterator[Entry]:
             if not _is_public(line):
                 continue
             inner = inside.get(line.name)
-            yield _entry(path, line, shape, shape_name=inner.name if inner else "")
+            yield _entry(path, line, shape, inner.name if inner else "")
             if inner is not None and inner.name not in (*above, named) and len(above) < DEPTH:
                 pending.append((f"{path}.{line.name}", inner.name, (*above, named)))
 
 
-def _entry(path: str, line: Line, shape: Shape, note: str = "", shape_name: str = "") -> Entry:
-    about = sentence(shape.doc)
-    return Entry(name=f"{path}.{line.name}", line=line, owner=shape.name, about=about, note=note, shape=shape_name)
+def _entry(path: str, line: Line, shape: Shape, inner: str = "") -> Entry:
+    return Entry(name=f"{path}.{line.name}", line=line, owner=shape.name, about=sentence(shape.doc), shape=inner)
 
 
 def _is_public(line: Line) -> bool:

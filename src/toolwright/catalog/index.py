@@ -66,7 +66,11 @@ class Catalog:
     def search(self, query: str, limit: int = LIMIT) -> tuple[Hit, ...]:
         """What fits the words of a query, the best first."""
         built = self._ready()
-        return tuple(_hit(built.offer, built.entries[n]) for n in built.ranking.find(query, limit))
+        found = [built.entries[number] for number in built.ranking.find(query, limit)]
+        named = built.by_name.get(query.strip().removesuffix("()"))
+        if named is not None and limit > 0:
+            found = [named, *(entry for entry in found if entry is not named)][:limit]
+        return tuple(_hit(built.offer, entry) for entry in found)
 
     @property
     def offer(self) -> Offer:
@@ -169,15 +173,7 @@ def _hit(offer: Offer, entry: Entry) -> Hit:
 def fitted(text: str, further: list[str], budget: int, name: str) -> str:
     """A stub and the classes it needs, cut at a line, with a mark that says what was cut and how to see it."""
     if len(text) > budget:
-        lines = text.splitlines()
-        kept: list[str] = []
-        room = budget
-        for line in lines:
-            room -= len(line) + 1
-            if room < 0 and kept:
-                break
-            kept.append(line)
-        return "\n".join([*kept, f'    # … {len(lines) - len(kept)} more lines; show("{name}.<member>") tells one', ""])
+        return _cut(text, budget, name)
     left: list[str] = []
     for one in further:
         if len(text) + len(one) + 2 <= budget and not left:
@@ -189,3 +185,17 @@ def fitted(text: str, further: list[str], budget: int, name: str) -> str:
         return f"{text}\n"
     names = ", ".join(left[:LEFT]) + (f" and {len(left) - LEFT} more" if len(left) > LEFT else "")
     return f'{text}\n# … also needs {names}: show("{left[0]}")\n'
+
+
+def _cut(text: str, budget: int, name: str) -> str:
+    lines = text.splitlines()
+    kept: list[str] = []
+    for line in lines:
+        budget -= len(line) + 1
+        if budget < 0 and kept:
+            break
+        kept.append(line)
+    more = f"… {len(lines) - len(kept)} more lines"
+    if sum(line.count('"""') for line in kept) % 2:  # in the middle of a docstring
+        return "\n".join([*kept, f'    {more}: help({name})"""', ""])
+    return "\n".join([*kept, f'    # {more}; show("{name}.<member>") tells one', ""])

@@ -98,6 +98,8 @@ def _objects(offer: Offer, every: Sequence[Bound]) -> dict[str, list[str]]:
 
 
 def _bound_line(bound: Bound, shape: Shape | None, value: Any, *, docs: bool) -> str:
+    if bound.kind == "class" and shape is not None:
+        return f"class {bound.name}: ...  # {shape.name if shape.standard else bound.line.heads[0]}"
     if bound.line.callable:
         return line_text(bound.line, docs=docs, call=bound.kind == "function")
     words = shape.name if shape is not None and shape.standard and bound.kind == "object" else _keys(value)

@@ -12,6 +12,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from typing import Any
 
 from toolwright.catalog.offer import Bound, Line, Offer, Shape
@@ -23,6 +24,7 @@ from toolwright.scope import (
     Speller,
     StubModule,
     Where,
+    default_text,
     doc,
     is_standard,
     kind_of,
@@ -74,7 +76,8 @@ class _Spelling(Speller):
             optional = name in cls.__optional_keys__ or "NotRequired[" in str(getattr(hint, "__forward_arg__", ""))
             text = _readable(self.spell(hint, inside))
             text = f"NotRequired[{text}]" if optional else text
-            yield Line(name=name, heads=(f"{name}: {text}",), callable=False, gives=text)
+            head = f"{name}: {text}" if name.isidentifier() else f"# {name!r}: {text}"
+            yield Line(name=name, heads=(head,), callable=False, gives=text)
 
 
 class _Reading:
@@ -98,7 +101,9 @@ class _Reading:
         shapes: dict[str, Shape] = {}
         for named, cls in self._module.written.items():
             node = nodes.get(named, [None])[0]
-            if isinstance(node, ast.ClassDef) and not self._standard_shape(named, cls, shapes):
+            if typing.is_typeddict(cls):
+                self._spelling.spell(cls, Where(path=named))
+            elif isinstance(node, ast.ClassDef) and not self._standard_shape(named, cls, shapes):
                 shapes[named] = self._shape(node, named, cls)
         shapes |= {n: s for n, s in self._spelling.dicts.items() if n not in shapes}
         names: dict[str, Bound] = {}
@@ -115,7 +120,7 @@ class _Reading:
         lines = tuple(self._lines(node, known))
         init = next((line for line in lines if line.name == "__init__"), None)
         if kind in ("record", "model", "namedtuple"):
-            lines = tuple(_fields(node, lines, init))
+            lines = tuple(_fields(node, lines, cls))
         bases = tuple(_readable(ast.unparse(base)).partition("[")[0] for base in node.bases)
         shown = tuple(line for line in lines if not line.name.startswith("__") or line.name in OPERATORS)
         return Shape(name=named, kind=kind, lines=shown, bases=bases, doc=_words(cls), init=init)
@@ -175,10 +180,10 @@ class _Reading:
             line = self._attribute(found[0], {})
             shape = self._standard_shape(name, type_of(value), shapes) or shapes.get(line.gives)
             return Bound(name=name, line=line, kind="object" if shape else "value", shape=shape.name if shape else "")
-        raise AssertionError(f"the stub module has no `{name}`")
+        return Bound(name=name, line=Line(name=name, heads=(name,), callable=False), kind="value")
 
     def _of_class(self, name: str, cls: type, shapes: dict[str, Shape]) -> Bound:
-        named = next((n for n, written in self._module.written.items() if written is cls and n in shapes), "")
+        named = next((n for n, written in self._module.written.items() if written is cls and n in shapes), name)
         shape = shapes.get(named) or self._standard_shape(name, cls, shapes)
         init = shape.init if shape else None
         if init is not None:
@@ -186,6 +191,8 @@ class _Reading:
             line = Line(name=name, heads=(head,), callable=True, gives=named, parameters=init.parameters)
         else:
             line = Line(name=name, heads=(f"{name}()",), callable=True, gives=named)
+        if shape is None:
+            line = Line(name=name, heads=(f"{name}: type[{cls.__name__}]",), callable=False)
         return Bound(name=name, line=line, kind="class", shape=shape.name if shape else "")
 
     def _of_module(
@@ -198,7 +205,7 @@ class _Reading:
         }
         if nodes:
             docs = {member: _words(value) for member, value in shown.items() if callable(value)}
-            lines = tuple(self._lines(nodes[0], docs))
+            lines = tuple(replace(line, mark="") for line in self._lines(nodes[0], docs))
         else:
             lines = tuple(_standard_line(n, v) for n, v in shown.items() if isinstance(v, FUNCTIONS))
         key = f"_module_{name}"
@@ -230,10 +237,10 @@ def _named(node: ast.AST) -> str:
     return ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else ""
 
 
-def _fields(node: ast.ClassDef, lines: tuple[Line, ...], init: Line | None) -> Iterator[Line]:
-    """The fields of a record with the defaults that its `__init__` has."""
+def _fields(node: ast.ClassDef, lines: tuple[Line, ...], cls: Any) -> Iterator[Line]:
+    """The fields of a record with their defaults, which its `__init__` has."""
     made = next((n for n in node.body if isinstance(n, _FUNCTION) and n.name == "__init__"), None)
-    defaults: dict[str, str] = {}
+    defaults: dict[str, str] = {n: default_text(v) for n, v in getattr(cls, "_field_defaults", {}).items()}
     if made is not None:
         placed = [*made.args.posonlyargs, *made.args.args]
         pairs = [*zip(reversed(placed), reversed(made.args.defaults), strict=False)]

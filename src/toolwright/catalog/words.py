@@ -9,7 +9,7 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _STOP = frozenset(
     "a an the of to in on at by for from with and or is are was be been it its this that these those i me my we our us "
     "you your do does did can could how what which who whom where when there here as into onto about via if so please "
-    "want need would like should some any given using use".split()
+    "want need would like should some any given using use someone somebody something anyone am s t".split()
 )
 # Words that people use for one another; a word may stand in several groups. The first of a group means nothing special.
 _GROUPS = (
@@ -18,7 +18,8 @@ _GROUPS = (
     "list all find get fetch search read load retrieve query lookup show view see select display browse look",
     "send post notify deliver dispatch mail email message tell publish submit",
     "update change edit set modify patch rename adjust replace alter correct",
-    "cancel abort stop revoke end terminate close void delete remove",
+    "cancel abort stop revoke terminate void delete remove",
+    "close end finish complete resolve",
     "pay charge bill settle payment",
     "refund reimburse repay return",
     "buy purchase order",
@@ -57,7 +58,24 @@ _GROUPS = (
     "weather forecast temperature",
     "convert translate transform",
     "archive store",
-    "share grant permission access",
+    "share grant permission access allow",
+    "request ask apply",
+    "approve accept confirm allow",
+    "reject deny decline dismiss refuse",
+    "limit quota cap maximum",
+    "history log past",
+    "retry rerun repeat again",
+    "run execute launch start trigger",
+    "organization org",
+    "repository repo",
+    "configuration config setting option preference",
+    "message msg",
+    "information info detail",
+    "database db",
+    "environment env",
+    "identifier id",
+    "address addr",
+    "job task run",
 )
 
 
@@ -81,6 +99,18 @@ def stem(word: str) -> str:
             word = root[:-1] if len(root) > 3 and root[-1] == root[-2] and root[-1] not in "lsz" else root
             break
     return word[:-1] if len(word) > 3 and word.endswith("e") else word
+
+
+_SUFFIXES = ("ship", "ment", "ness", "ance", "ence", "able", "ible", "ity", "ion", "ive", "er", "or", "al", "ly", "e")
+
+
+@lru_cache(maxsize=20_000)
+def root(word: str) -> str:
+    """What a stem has in common with its kin: deploy and deployment, invite and invitation, assign and assignee."""
+    for _ in range(2):
+        ending = next((s for s in _SUFFIXES if word.endswith(s) and len(word) - len(s) > 3), "")
+        word = word.removesuffix(ending)
+    return word.removesuffix("at") if len(word) > 5 else word
 
 
 def stems(text: str) -> list[str]:
@@ -108,3 +138,8 @@ def asked(query: str) -> list[str]:
     words = split(query)
     told = [word for word in words if word not in _STOP] or words
     return list(dict.fromkeys(stem(word) for word in told))
+
+
+def is_small(word: str) -> bool:
+    """Whether a word says nothing by itself."""
+    return word in _STOP

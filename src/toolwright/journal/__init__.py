@@ -30,6 +30,7 @@ from toolwright.journal.session import Fork, SessionJournal, check_id
 from toolwright.journal.sqlite import SqliteJournal
 from toolwright.journal.story import Story
 from toolwright.journal.trees import Trees
+from toolwright.journal.turns import Turns
 from toolwright.journal.urls import open_journal
 from toolwright.journal.words import printable
 
@@ -60,6 +61,7 @@ __all__ = [
     "Status",
     "Story",
     "Trees",
+    "Turns",
     "Writing",
     "check_id",
     "conversation",

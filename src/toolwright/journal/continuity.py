@@ -128,6 +128,11 @@ class Continuity:
             raise UsageError(f"session {self.session.id!r} has run no cell yet")
         return outcome_of(last, self._host)
 
+    @property
+    def last(self) -> int:
+        """The number of the last cell."""
+        return self.session.last
+
     def ran(self) -> list[str]:
         """The code of the cells that make up the state."""
         if self._ran is None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from toolwright.doors import Call, Made, Origin
 from toolwright.errors import JournalFailed
-from toolwright.journal.rows import CellRow, Checkpoint, Facts, Reading, Row
+from toolwright.journal.rows import CellRow, Checkpoint, DoorName, Facts, Reading, Row
 from toolwright.journal.starts import Start
 from toolwright_guest.wire import Packed, type_of
 
@@ -65,6 +65,10 @@ class Story:
     @property
     def _rows(self) -> dict[str, Row]:
         return self._read[0]
+
+    def through(self, door: DoorName) -> list[Row]:
+        """The rows of one door."""
+        return [row for row in self._rows.values() if row.door == door]
 
     @property
     def delivered(self) -> int:

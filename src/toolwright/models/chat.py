@@ -129,12 +129,12 @@ class Reading:
         self._usage = chunk.get("usage") or self._usage
         for choice in chunk.get("choices", ()):
             self._finish = choice.get("finish_reason") or self._finish
-            delta = choice.get("delta") or {}
+            delta = _mapping(choice.get("delta"))
             self._text += delta.get("content") or ""
             for told in delta.get("tool_calls") or ():
                 call = self._native.setdefault(told.get("index", 0), {"name": "", "arguments": ""})
                 for key in call:
-                    call[key] += (told.get("function") or {}).get(key) or ""
+                    call[key] += _mapping(told.get("function")).get(key) or ""
         if self._tools and self._text.lstrip()[:1] in _HELD_BACK:  # also of "": it may be a call
             return
         yield from self._rest()
@@ -162,13 +162,17 @@ class Reading:
         return Reply(message=said, usage=self._used(), model=model, cut=self._finish == "length"), pieces
 
     def _used(self) -> Usage:
-        cached = (self._usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
+        cached = _mapping(self._usage.get("prompt_tokens_details")).get("cached_tokens", 0)
         return Usage(
             requests=1,
             input_tokens=self._usage.get("prompt_tokens", 0),
             output_tokens=self._usage.get("completion_tokens", 0),
             cached_tokens=cached,
         )
+
+
+def _mapping(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return value or {}
 
 
 def calls_in(text: str, tools: Collection[str]) -> tuple[str, list[tuple[str, str]]]:

@@ -22,7 +22,7 @@ _BYTES_A_TOKEN = 3.2  # of Python and of English prose in this model's own vocab
 
 
 class EmbeddedModel:
-    """`path` is a GGUF file, the one that `toolwright models pull` fetches where None. `threads` are the physical cores.
+    """`path` is a GGUF file, or None for the one of `toolwright models pull`; `threads` None is the physical cores.
 
     The file is loaded at the first request, and `say` is told so in one line. Objects of the same file and settings
     share what is loaded; it is freed with the last of them, by `close` or when they are forgotten. Requests wait for
@@ -80,8 +80,9 @@ class EmbeddedModel:
                 raise
             raise ModelBusy(f"the embedded model did not come to an end in {limit_s:g} s") from None
         reply, held_back = reading.end(self.path.stem)
-        for piece in held_back if on_piece is not None else ():
-            on_piece(piece)
+        if on_piece is not None:
+            for piece in held_back:
+                on_piece(piece)
         return reply
 
     async def close(self) -> None:

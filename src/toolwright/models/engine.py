@@ -1,7 +1,7 @@
 """llama.cpp in this process, on a thread of its own: one loaded file, one request at a time, its reply in chunks.
 
-It speaks the engine's own JSON and knows no messages of ours (`chat` does) and no Model (`embedded` is one). Engines are
-shared by all who want the same file with the same settings, and end with the last of them.
+It speaks the engine's own JSON and knows no messages of ours (`chat` does) and no Model (`embedded` is one). An engine
+is shared by all who want the same file with the same settings, and ends with the last of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Chunk = dict[str, Any]
 
 # What the binding makes of the engine's own exceptions.
 _ENGINE_ERRORS = (ArithmeticError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
-_BATCH = 128  # tokens of the prompt between two looks at whether it is still wanted: about two seconds on two cores
+_BATCH = 64  # tokens of the prompt between two looks at whether it is still wanted: about a second on two cores
 _CACHE_MB = 512  # prompts of other conversations, kept evaluated: about 18,000 tokens
 _SOCKET_PATH = 100  # bytes; the kernel takes 107
 
@@ -126,7 +126,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _open(loading: Loading) -> Any:
-    """The engine itself. It insists on a socket to listen on: that is a file in a directory of our own, gone at once."""
+    """The engine itself. It insists on a socket to listen on: a file in a private directory, gone once it is up."""
     xllamacpp = _package()
     below = None if len(os.fsencode(tempfile.gettempdir())) < _SOCKET_PATH - 30 else "/tmp"
     with tempfile.TemporaryDirectory(prefix="toolwright-", dir=below) as private:
@@ -141,12 +141,12 @@ def _open(loading: Loading) -> Any:
 
 def _package() -> Any:
     try:
-        import xllamacpp  # pyright: ignore[reportMissingImports, reportUnknownVariableType]  # an extra
+        import xllamacpp
     except ImportError as error:
         missing = error.name == "xllamacpp"
         why = "" if missing else f" ({_first_line(error)})"
         raise ModelMissing(f"the embedded model needs a package{why}: pip install 'toolwright[local]'") from None
-    return xllamacpp  # pyright: ignore[reportUnknownVariableType]
+    return xllamacpp
 
 
 def _parameters(xllamacpp: Any, loading: Loading, socket: Path) -> Any:

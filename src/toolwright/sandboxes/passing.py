@@ -39,6 +39,11 @@ class Passing:
             self._ran.append(code)
         return outcome
 
+    @property
+    def last(self) -> int:
+        """The number of the last cell."""
+        return self._cells
+
     def ran(self) -> list[str]:
         """The code of the cells that make up the state."""
         return self._ran

@@ -1,7 +1,6 @@
 """Live objects for guest code: what is bound, how it crosses, what is known of each operation."""
 
-from toolwright.scope.annotations import ANY, Speller, Where, is_standard, names_of
-from toolwright.scope.callables import Reachable, callables, class_names
+from toolwright.scope.annotations import Speller, Where, is_standard, names_of
 from toolwright.scope.classes import kind_of
 from toolwright.scope.current import CurrentCall, current_call
 from toolwright.scope.host import ScopeHost
@@ -9,17 +8,18 @@ from toolwright.scope.lent import GuestFunction, GuestIterator, given_type
 from toolwright.scope.members import FUNCTIONS, module_members
 from toolwright.scope.members import members as public_members
 from toolwright.scope.operations import Operation, operation
+from toolwright.scope.reachable import Reachable, callables, class_names
 from toolwright.scope.recorded import handles_in
 from toolwright.scope.revive import LostObject, Revivable
 from toolwright.scope.rules import Place
+from toolwright.scope.running import arguments
 from toolwright.scope.scope import Scope
-from toolwright.scope.signatures import doc, signature_text
+from toolwright.scope.signatures import default_text, doc, signature_text
 from toolwright.scope.stub_module import StubModule, scope_stubs
 from toolwright.scope.stubs import stub
 from toolwright.scope.undo import Undoing
 
 __all__ = [
-    "ANY",
     "FUNCTIONS",
     "CurrentCall",
     "GuestFunction",
@@ -35,9 +35,11 @@ __all__ = [
     "StubModule",
     "Undoing",
     "Where",
+    "arguments",
     "callables",
     "class_names",
     "current_call",
+    "default_text",
     "doc",
     "given_type",
     "handles_in",

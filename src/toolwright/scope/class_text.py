@@ -218,7 +218,9 @@ class ClassText:
                 kind = self._module.value(value, self._at(name)) if value is not None else ANY
                 held.setdefault(name, set()).add(kind)
         for name in dict.fromkeys((*found, *held)):
-            if keyword.iskeyword(name) or (methods and name in _own(self._cls) and name in members(self._cls)):
+            if keyword.iskeyword(name) or not name.isidentifier():  # `TypedDict("T", {"a-b": int})` can have such
+                continue
+            if methods and name in _own(self._cls) and name in members(self._cls):
                 continue
             if not self._module.rules.verdict(self._place, name, data=True).visible:
                 continue

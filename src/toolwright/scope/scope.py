@@ -42,7 +42,7 @@ class Scope:
         self.rules = Rules()
         self._names: dict[str, Bound] = {}
         self._declared: list[type] = []
-        self._above: tuple[Scope, Holder | None] | None = None  # what a child's scope was narrowed from, and who holds it
+        self._above: tuple[Scope, Holder | None] | None = None  # a child's: the parent's, and who holds its objects
         self._kept: dict[int, tuple[Any, Place]] = {}  # live objects inside of what was handed on
         for name, value in (names or {}).items():
             self.bind(name, value)
@@ -76,13 +76,17 @@ class Scope:
             self.rules.add(f"{what.__name__}.*", hide=hide, only=only, read_only=read_only, **facts)
 
     def extended(self, names: Mapping[str, Any]) -> Scope:
-        """This scope, under the same rules, with further names. A name that it has already is a `UsageError`."""
+        """This scope, under the same rules, with further names. A name that it has already is a `UsageError`.
+
+        Its functions are its session's own: a child's session has others.
+        """
         made = Scope()
         made.rules, made._names, made._declared = self.rules, dict(self._names), self._declared
+        made._above, made._kept = self._above, self._kept
         for name, value in names.items():
             if name in made._names:
                 raise UsageError(f"{name!r} is in this scope already; choose another name")
-            made.bind(name, value)
+            made.bind(name, value, own=not isinstance(value, type))
         return made
 
     def names(self) -> Iterator[tuple[str, Any]]:
@@ -116,7 +120,7 @@ class Scope:
         if self._above is not None:  # what a child is given by name may take more than the parent could build
             buildable = {cls for _, cls in self._above[0].classes()}
             taken = (cls for cls in taken if cls in buildable)
-        for cls in (*self._declared, *taken):
+        for cls in (*self._all_declared(), *taken):
             if cls not in seen:
                 seen.add(cls)
                 yield "", cls
@@ -128,6 +132,11 @@ class Scope:
                 yield cls, cls.__name__, False
             elif not self._names[name].path.startswith(HANDED):  # a standard type is the same on both sides
                 yield cls, self._names[name].path, not self._names[name].built_only
+
+    def _all_declared(self) -> Iterator[type]:
+        yield from self._declared
+        if self._above is not None:
+            yield from self._above[0]._all_declared()
 
     def by_handle(self, value: Any) -> bool:
         """Whether a bound value goes by handle, and so can be held under its name."""
@@ -150,24 +159,15 @@ class Scope:
 
     # a scope for a child
 
-    def narrowed(
-        self, names: Iterable[str] | Mapping[str, Any] | None = None, *, host: Holder | None = None
-    ) -> Scope:
+    def narrowed(self, names: Iterable[str] | Mapping[str, Any] | None = None, *, host: Holder | None = None) -> Scope:
         """A scope that is never wider than this one, under the same rules: those names of it, or all.
 
         A mapping gives values that this session's guest handed over: what `host`, which holds this session's objects,
         knows of them goes along, whatever their names are now. The rest is the guest's own: plain data, its functions.
         """
         child = Scope()
-        child.rules, child._declared, child._above = self.rules, self._declared, (self, host)
-        if isinstance(names, Mapping):
-            given = dict(names)
-            wrong = f"more than {NAMES} names" if len(given) > NAMES else next(filter(None, map(_wrong_name, given)), "")
-        else:
-            wrong = f"scope={names!r}: give a list of names, or a dict" if isinstance(names, str) else ""
-            given = {} if wrong else self._chosen(names)
-        if wrong:
-            raise WrongArguments(wrong)
+        child.rules, child._above = self.rules, (self, host)
+        given = _named(cast("Mapping[str, Any]", names)) if isinstance(names, Mapping) else self._chosen(names)
         for name, value in given.items():
             path = HANDED + name if isinstance(names, Mapping) else self.path(name)
             child._names[name] = self._handed(path, value, host)
@@ -175,11 +175,13 @@ class Scope:
         return child
 
     def _chosen(self, names: Iterable[str] | None) -> dict[str, Any]:
+        if isinstance(names, str):
+            raise WrongArguments(f"scope={names!r:.100}: give a list of names, or a dict")
         there = [name for name, bound in self._names.items() if not bound.own]
         wanted = there if names is None else list(names)
         for name in wanted:
             if name not in there:
-                raise NotInScope(f"`{name}` is not in scope; in scope: {', '.join(there) or 'nothing'}")
+                raise NotInScope(f"`{name!s:.100}` is not in scope; in scope: {', '.join(there) or 'nothing'}")
         return {name: self._names[name].value for name in wanted}
 
     def _handed(self, path: str, value: Any, host: Holder | None) -> Bound:
@@ -192,7 +194,7 @@ class Scope:
     def _handed_class(self, path: str, cls: type, host: Holder | None) -> Bound:
         for bound in self._names.values():
             if bound.value is cls:
-                return bound
+                return dataclasses.replace(bound, own=False)
         known = host.class_of(cls) if host is not None else None
         if known is not None:
             return Bound(value=cls, path=known.place.path, built_only=not known.bound)
@@ -221,6 +223,16 @@ class Scope:
         if kept is not None:
             return kept[1]
         return None if self._above is None else self._above[0].place_in(value, self._above[1])
+
+
+def _named(names: Mapping[str, Any]) -> dict[str, Any]:
+    """Names that guest code made up for what it hands over."""
+    if len(names) > NAMES:
+        raise WrongArguments(f"{len(names)} names are more than {NAMES}")
+    for name in names:
+        if wrong := _wrong_name(name):
+            raise WrongArguments(wrong)
+    return dict(names)
 
 
 def _wrong_name(name: Any) -> str:

@@ -74,7 +74,7 @@ class Aimock:
     def __init__(self, *, keys: str = "") -> None:
         node = node_home() / "bin" / "node"
         command = [node, installed() / "dist" / "cli.js", "--port", "0", "--host", "127.0.0.1", "--fixtures"]
-        environment = {"PATH": str(node.parent), "AIMOCK_API_KEYS": keys}
+        environment = {"PATH": str(node.parent)} | ({"AIMOCK_API_KEYS": keys} if keys else {})
         command.append(HERE / "replies.json")
         self._process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:

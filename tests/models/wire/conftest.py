@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
-
 from tests.models.wire.aimock import Aimock
 from tests.models.wire.tap import Tap, listening
+
 from toolwright.doors import Model
 from toolwright.models import open_model
 

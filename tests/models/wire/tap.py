@@ -1,14 +1,14 @@
 """What stands between a client and a server, on this machine: a tap that keeps each request, and a server by hand.
 
 `Tap` passes everything on to aimock and keeps what it passed. `Canned` answers each request with given bytes, for what
-aimock cannot say: a stream that ends early in good order, malformed arguments in Anthropic's protocol, no answer at all.
+aimock cannot say: a stream that ends early in good order, malformed arguments in Anthropic's protocol, no answer.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -52,13 +52,19 @@ class Tap:
             self.sent.append(sent)
             line, _, rest = head.partition("\r\n")
             line = line.replace(f" {self._rename[0]}", f" {self._rename[1]}", 1)
-            rest = "\r\n".join(x for x in rest.split("\r\n") if not x.lower().startswith("connection:"))
             up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self._port)
-            up_writer.write(f"{line}\r\nConnection: close\r\n{rest}".encode() + sent.text.encode())
+            up_writer.write(once(f"{line}\r\n{rest}") + sent.text.encode())
+            writer.write(once((await up_reader.readuntil(b"\r\n\r\n")).decode()))
             while piece := await up_reader.read(65536):
                 writer.write(piece)
                 await writer.drain()
             up_writer.close()
+
+
+def once(head: str) -> bytes:
+    """The same head, of a connection that serves one request."""
+    first, *lines = [line for line in head.split("\r\n") if not line.lower().startswith("connection:")]
+    return "\r\n".join([first, "Connection: close", *lines]).encode()
 
 
 class Canned:
@@ -93,7 +99,7 @@ async def heard(reader: asyncio.StreamReader) -> tuple[str, Sent]:
 
 
 @asynccontextmanager
-async def listening(server: Server) -> AsyncIterator[Server]:
+async def listening(server: Server) -> AsyncGenerator[Server]:
     """The server, at its `url` while this lasts."""
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -60,8 +60,12 @@ class Reachable:
 def callables(scope: Scope) -> Iterator[Reachable]:
     """In the order of the scope. Left out is what the rules hide, and what they refuse because it may write."""
     walk = _Walk(scope.rules)
+    built_only = {cls for cls, _, usable in scope.entries() if not usable}
     for name, value in scope.names():
-        yield from walk.named(value, name, Place("", type_of(value)), name)
+        if not (isinstance(value, type) and value in built_only):
+            stands = scope.path(name)  # for the rules; in a child's scope that is where it stood in the parent's
+            owner, _, last = stands.rpartition(".")
+            yield from walk.named(value, name, stands, Place(owner, type_of(value)), last)
 
 
 def class_names(scope: Scope) -> dict[type, str]:
@@ -69,7 +73,7 @@ def class_names(scope: Scope) -> dict[type, str]:
     found: dict[type, str] = {cls: name for name, cls in scope.classes() if name}
     for name, value in scope.names():
         if isinstance(value, types.ModuleType):
-            place = Place(name, types.ModuleType)
+            place = Place(scope.path(name), types.ModuleType)
             for inner, shown in module_members(value).items():
                 if isinstance(shown, type) and scope.rules.verdict(place, inner, data=False).visible:
                     found.setdefault(shown, f"{name}.{inner}")
@@ -83,8 +87,8 @@ class _Walk:
         self._rules = rules
         self._seen: set[int] = set()
 
-    def named(self, value: Any, path: str, owner: Place, name: str, depth: int = 0) -> Iterator[Reachable]:
-        """`value`, which guest code reaches as the member `name` of what stands at `owner`."""
+    def named(self, value: Any, path: str, stands: str, owner: Place, name: str, depth: int = 0) -> Iterator[Reachable]:
+        """What code writes as `path`. It `stands` for the rules as the member `name` of `owner`."""
         kind = type_of(value)
         called = issubclass(kind, (*FUNCTIONS, functools.partial))
         if called or (not issubclass(kind, type) and "__call__" in operators(kind)):
@@ -92,36 +96,34 @@ class _Walk:
         visible = self._rules.verdict(owner, name, data=depth > 0).visible
         if not called and visible and _is_live(kind) and depth <= DEPTH and id(value) not in self._seen:
             self._seen.add(id(value))
-            yield from self._inside(value, path, depth)
+            yield from self._inside(value, path, stands, depth)
 
-    def _inside(self, value: Any, path: str, depth: int) -> Iterator[Reachable]:
+    def _inside(self, value: Any, path: str, stands: str, depth: int) -> Iterator[Reachable]:
         kind = type_of(value)
-        if issubclass(kind, types.ModuleType):
-            for name, shown in module_members(value).items():
-                if is_name(name) and not isinstance(shown, type):
-                    yield from self.named(shown, f"{path}.{name}", Place(path, kind), name, depth + 1)
-            return
+        place = Place(stands, value if issubclass(kind, type) else kind)
         if issubclass(kind, type):
             if kind_of(value) == "handle":
-                yield from self._of_type(value, Place(path, value), path, depth, of_class=True)
+                yield from self._of_type(value, place, path, depth, of_class=True)
             return
-        place = Place(path, kind)
-        yield from self._of_type(kind, place, path, depth, of_class=False)
-        for name, held in _attributes(value).items():
-            if is_name(name) and name not in members(kind):
-                yield from self.named(held, f"{path}.{name}", place, name, depth + 1)
+        if issubclass(kind, types.ModuleType):
+            inner = {name: shown for name, shown in module_members(value).items() if not isinstance(shown, type)}
+        else:
+            yield from self._of_type(kind, place, path, depth, of_class=False)
+            inner = {name: held for name, held in _attributes(value).items() if name not in members(kind)}
+        for name, held in inner.items():
+            if is_name(name):
+                yield from self.named(held, f"{path}.{name}", f"{stands}.{name}", place, name, depth + 1)
 
     def _of_type(self, cls: type, place: Place, path: str, depth: int, *, of_class: bool) -> Iterator[Reachable]:
         for name, member in members(cls).items():
             if not is_name(name) or _is_pydantics(member.value):
                 continue
+            whole = f"{path}.{name}"
             if member.kind == "property":
                 if not of_class:
-                    yield from self._behind(member.value, f"{path}.{name}", place, name, depth)
+                    yield from self._behind(member.value, whole, place, name, depth)
             elif not of_class or member.kind != "method":
-                yield from self._callable(
-                    member.value, f"{path}.{name}", place, name, bound=member.kind != "static", cls=cls
-                )
+                yield from self._callable(member.value, whole, place, name, bound=member.kind != "static", cls=cls)
 
     def _behind(self, getter: Any, path: str, owner: Place, name: str, depth: int) -> Iterator[Reachable]:
         """The methods of what a property says that it gives."""
@@ -130,7 +132,8 @@ class _Walk:
             return
         if self._rules.verdict(owner, name, data=True).visible and _is_live(cls):
             self._seen.add(id(cls))
-            yield from self._of_type(cls, Place(path, cls), path, depth + 1, of_class=False)
+            place = Place(f"{owner.path}.{name}" if owner.path else name, cls)
+            yield from self._of_type(cls, place, path, depth + 1, of_class=False)
             self._seen.discard(id(cls))  # only on this branch: two properties may give objects of one class
 
     def _callable(
