@@ -1,4 +1,4 @@
-"""python -m benchmarks            measure everything, about seven minutes; installs the peers when they are not there
+"""python -m benchmarks            measure everything, about eight minutes; installs the peers when they are not there
 python -m benchmarks --quick    small counts, peers only where installed: shows that it works, not how fast
 python -m benchmarks --json     the figures for programs
 python -m benchmarks --write    also rewrite docs/benchmarks.md and its picture

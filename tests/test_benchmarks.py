@@ -99,6 +99,7 @@ def test_a_quick_run_measures_every_subject_and_prints_json(tmp_path: Path) -> N
     assert all(peer["missing"] and not peer["figures"] for peer in others)
     ways = {(each["task"], each["way"], each["requests"]) for each in told["conversations"]}
     assert ways >= {(EVENTS.title, "code: one cell", 1), (EVENTS.title, "direct: one call a reply", 32)}
+    assert all(each["cached_tokens"] for each in told["conversations"] if each["requests"] > 1)  # nothing was reworded
     assert os.uname().nodename not in done.stdout
     assert not list((tmp_path / "benchmarks").glob("files-*"))
 

@@ -229,6 +229,11 @@ class Runtime:
         return 0 if self._course is None else self._course.last
 
     @property
+    def host(self) -> ScopeHost:
+        """What holds the live objects of this session's guest, and knows where each stands in the scope."""
+        return self._host
+
+    @property
     def turns(self) -> Turns | None:
         """What the journal has of an agent's turns; None where there is no journal."""
         return Turns(self._course.session, self._host) if isinstance(self._course, Continuity) else None

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.agent.worlds import Contact, Crm, agent_with, last_observation
-from toolwright import operation
+
+from toolwright import Undoing, operation
 from toolwright.agent import Agent
 from toolwright.doors import Request
 from toolwright.errors import Fenced, NoSession, RollbackRefused, UsageError
@@ -134,13 +134,17 @@ async def test_a_fork_goes_its_own_way() -> None:
     assert journal.facts("s2").parent == "s1"
 
 
+def _take_out(_: None, call: Undoing) -> None:
+    call.target.things.remove(call.args[0])
+
+
 class Box:
     """Things, which can be taken out again."""
 
     def __init__(self) -> None:
         self.things: list[str] = []
 
-    @operation(undo=lambda _, call: call.target.things.remove(call.args[0]))
+    @operation(undo=_take_out)
     def put(self, thing: str) -> None:
         """Put a thing in."""
         self.things.append(thing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.agent.worlds import FENCED, agent_with, last_observation
+
 from toolwright.agent.plan import plan_in
 from toolwright.events import CellFinished, Planned
 from toolwright.testing import code, fenced

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
-
 from tests.agent.worlds import FENCED, Contact, Crm, agent_with, last_observation
+
 from toolwright.errors import ReturnTypeError, UsageError
 from toolwright.messages import Asked
 from toolwright.testing import code, fenced

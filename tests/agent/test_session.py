@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-
 from tests.agent.worlds import agent_with, kinds
+
 from toolwright.doors import Request
 from toolwright.errors import ModelBusy, ModelRefused, Stuck, UsageError
 from toolwright.events import Event, Retried
@@ -36,9 +36,13 @@ async def test_a_turn_is_streamed_to_its_end() -> None:
 async def test_a_failure_is_streamed_and_then_raised() -> None:
     agent, _ = agent_with(otherwise=code("crm.fail(1)"))
     seen: list[Event] = []
-    with pytest.raises(Stuck):
+
+    async def hear() -> None:
         async for event in agent.stream("…"):
             seen.append(event)
+
+    with pytest.raises(Stuck):
+        await hear()
     assert kinds(seen)[-1] == "Failed"
 
 

@@ -1,8 +1,9 @@
-"""The conversation is kept small: long outputs are cut with a mark, old ones to a reference, the middle told in short."""
+"""The conversation is kept small: long outputs are cut with a mark, old ones to a reference, the rest told in short."""
 
 from __future__ import annotations
 
 from tests.agent.worlds import agent_with, last_observation
+
 from toolwright.agent.observing import Outputs
 from toolwright.agent.talk import SUMMARY, Talk
 from toolwright.doors import Request

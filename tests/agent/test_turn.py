@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from tests.agent.worlds import FENCED, Crm, agent_with, kinds, last_observation
+
 from toolwright import Limits
-from toolwright.doors import Reply
+from toolwright.doors import Reply, Request
 from toolwright.errors import BudgetSpent, Stuck, UsageError
 from toolwright.events import CallFinished, CellFinished, CodePiece, Event, TextPiece
 from toolwright.messages import Answered, Said, ToolCall
@@ -32,7 +32,8 @@ async def test_code_runs_against_live_objects_until_it_is_done() -> None:
 
 async def test_nothing_runs_after_done() -> None:
     crm = Crm()
-    cell = "for name in ('Ada', 'Bo'):\n    try:\n        crm.write(name, 'x')\n        done(name)\n    except Exception:\n        pass"
+    cell = "for name in ('Ada', 'Bo'):\n    try:\n        crm.write(name, 'x')\n        done(name)\n"
+    cell += "    except Exception:\n        pass"
     agent, _ = agent_with(code(cell), scope={"crm": crm})
     assert (await agent.run("…")).value == "Ada"
     assert crm.letters == ["Ada: x"]
@@ -202,7 +203,11 @@ async def test_the_same_cell_with_the_same_result_counts_as_a_failure() -> None:
 
 async def test_the_budget_of_steps_ends_a_turn_with_what_there_was() -> None:
     n = iter(range(100))
-    agent, _ = agent_with(otherwise=lambda _: code(f"{next(n)}"), budget=Budget(steps=3))
+
+    def another(_: Request) -> Said:
+        return code(f"{next(n)}")
+
+    agent, _ = agent_with(otherwise=another, budget=Budget(steps=3))
     with pytest.raises(BudgetSpent) as caught:
         await agent.run("…")
     result: Any = caught.value.result

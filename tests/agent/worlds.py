@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,5 +55,5 @@ def last_observation(model: ScriptedModel, number: int = -1) -> str:
     return message.text if isinstance(message, Asked) else "\n".join(r.text for r in message.results)
 
 
-def kinds(events: tuple[Event, ...] | list[Event]) -> list[str]:
+def kinds(events: Sequence[Event]) -> list[str]:
     return [type(event).__name__ for event in events]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
+from toolwright.agent.function import carried_out
 from toolwright.agent.names import check_names
 from toolwright.agent.offer import Wanted
 from toolwright.agent.result import OnEvent, Result
@@ -25,6 +27,7 @@ from toolwright.sandboxes import Limits, Sandbox
 from toolwright.scope import Scope
 from toolwright.settings import Settings
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Mode = Literal["code", "direct", "auto"]
 STEPS = 25
@@ -83,7 +86,7 @@ class Agent:
         self._sandbox: Literal["auto", "process"] | Sandbox = sandbox
         self._model = model
         self._say = say or _say
-        self._opened: tuple[asyncio.AbstractEventLoop, Model] | None = None
+        self._opened: list[tuple[asyncio.AbstractEventLoop, Model]] = []  # shared with copies of this agent
 
     @property
     def wanted(self) -> Wanted:
@@ -95,9 +98,9 @@ class Agent:
         if self._model is not None and not isinstance(self._model, str):
             return self._model
         loop = asyncio.get_running_loop()
-        if self._opened is None or self._opened[0] is not loop:
-            self._opened = loop, open_model(self._name())
-        return self._opened[1]
+        if not self._opened or self._opened[0][0] is not loop:
+            self._opened[:] = [(loop, open_model(self._name()))]
+        return self._opened[0][1]
 
     def _name(self) -> str:
         if isinstance(self._model, str):
@@ -144,11 +147,27 @@ class Agent:
             async for event in session.stream(task):
                 yield event
 
+    def function(self, stub: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+        """A function that is written by what it should do: its signature and docstring. The agent carries it out.
+
+        >>> @agent.function
+        ... async def overdue(days: int) -> list[Invoice]:
+        ...     \"\"\"The invoices that are unpaid for more than that many days.\"\"\"
+        >>> await overdue(30)
+        """
+        return carried_out(self, stub)
+
+    def with_scope(self, scope: Scope) -> Agent:
+        """The same agent on another scope."""
+        check_names(scope)
+        made = copy.copy(self)
+        made.scope = scope
+        return made
+
     async def close(self) -> None:
         """Let go of a model that was opened by name."""
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            await opened[1].close()
+        while self._opened:
+            await self._opened.pop()[1].close()
 
 
 def _say(line: str) -> None:

@@ -6,6 +6,7 @@ that holds the key.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Mapping
@@ -35,6 +36,7 @@ BUSY = frozenset({408, 409, 425, 429})
 SDKS = {
     "anthropic": "AnthropicError",
     "botocore.exceptions": "BotoCoreError",
+    "botocore.parsers": "ResponseParserError",
     "google.auth.exceptions": "GoogleAuthError",
     "google.genai.errors": "APIError",
     "groq": "GroqError",
@@ -43,6 +45,8 @@ SDKS = {
     "openai": "OpenAIError",
 }
 """Where the providers' own packages keep what they raise. pydantic-ai translates most of it, and not all."""
+
+ON_THE_WAY = ("botocore.parsers", "httpx", "httpx2")  # of these: what happens between here and there
 
 
 def raised() -> tuple[type[Exception], ...]:
@@ -70,8 +74,8 @@ def about_temperature(error: Exception) -> bool:
 def _will_not(error: Exception, status: int | None) -> bool:
     if isinstance(error, UserError | ContentFilterError | ModelRequestRejectedError | ModelQuotaExceededError):
         return True
-    if not isinstance(error, AgentRunError):  # of a package: the way there broke, or it was not set up to begin with
-        return "httpx" not in type(error).__module__
+    if not isinstance(error, AgentRunError):  # of a package: no credentials, an address that it does not take
+        return not type(error).__module__.startswith(ON_THE_WAY)
     return status is not None and 400 <= status < 500 and status not in BUSY
 
 
@@ -106,9 +110,12 @@ def _message_in(body: object) -> str:
         return ""
     if isinstance(body, list):
         return _message_in(cast(list[object], body)[0]) if body else ""
-    if isinstance(body, str) and not body.lstrip().startswith(("<", "{")):  # a page or a dump is no message
-        return body
-    return ""
+    if not isinstance(body, str) or body.lstrip().startswith("<"):  # a page is no message
+        return ""
+    try:
+        return _message_in(json.loads(body)) if body.lstrip().startswith(("{", "[")) else body
+    except ValueError:
+        return ""
 
 
 def _one_line(text: str, model: Model) -> str:

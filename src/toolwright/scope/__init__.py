@@ -8,6 +8,7 @@ from toolwright.scope.lent import GuestFunction, GuestIterator, given_type
 from toolwright.scope.members import FUNCTIONS, module_members
 from toolwright.scope.members import members as public_members
 from toolwright.scope.operations import Operation, operation
+from toolwright.scope.placing import Placed
 from toolwright.scope.reachable import Reachable, callables, class_names
 from toolwright.scope.recorded import handles_in
 from toolwright.scope.revive import LostObject, Revivable
@@ -27,6 +28,7 @@ __all__ = [
     "LostObject",
     "Operation",
     "Place",
+    "Placed",
     "Reachable",
     "Revivable",
     "Scope",

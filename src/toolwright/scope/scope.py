@@ -159,11 +159,18 @@ class Scope:
 
     # a scope for a child
 
-    def narrowed(self, names: Iterable[str] | Mapping[str, Any] | None = None, *, host: Holder | None = None) -> Scope:
+    def narrowed(
+        self,
+        names: Iterable[str] | Mapping[str, Any] | None = None,
+        *,
+        host: Holder | None = None,
+        classes: Iterable[type] = (),
+    ) -> Scope:
         """A scope that is never wider than this one, under the same rules: those names of it, or all.
 
         A mapping gives values that this session's guest handed over: what `host`, which holds this session's objects,
         knows of them goes along, whatever their names are now. The rest is the guest's own: plain data, its functions.
+        `classes` are to be named there too, each by its own name where that is free.
         """
         child = Scope()
         child.rules, child._above = self.rules, (self, host)
@@ -172,6 +179,9 @@ class Scope:
             path = HANDED + name if isinstance(names, Mapping) else self.path(name)
             child._names[name] = self._handed(path, value, host)
             child._kept |= places_in(value, lambda part: self.place_in(part, host))
+        for cls in classes:
+            if not _wrong_name(cls.__name__) and all(cls is not value for _, value in child.names()):
+                child._names.setdefault(cls.__name__, self._handed_class(HANDED + cls.__name__, cls, host))
         return child
 
     def _chosen(self, names: Iterable[str] | None) -> dict[str, Any]:

@@ -148,6 +148,27 @@ async def test_a_stream_of_anthropics_that_ends_early_in_good_order_is_busy(open
             await opened(ANTHROPIC, server.url).request(asked(Asked(text="hi")), list[Piece]().append)
 
 
+async def test_a_response_of_openais_that_ran_out_of_room_says_so(opened: Opened) -> None:
+    said = {"type": "message", "id": "m1", "status": "incomplete", "role": "assistant"}
+    whole: dict[str, Any] = {
+        "id": "r1",
+        "object": "response",
+        "created_at": 1,
+        "model": "gpt-6.1-sol",
+        "status": "incomplete",
+        "incomplete_details": {"reason": "max_output_tokens"},
+        "output": [said | {"content": [{"type": "output_text", "text": "And so", "annotations": []}]}],
+        "tools": [],
+        "tool_choice": "auto",
+        "parallel_tool_calls": True,
+    }
+    body = json.dumps(whole)
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    async with listening(Canned((head + body).encode())) as server:
+        reply = await opened(RESPONSES, server.url).request(asked(Asked(text="hi")))
+    assert (reply.cut, reply.message.text) == (True, "And so")
+
+
 async def test_an_error_inside_a_stream_is_busy(opened: Opened) -> None:
     broken = sse("error", error={"type": "overloaded_error", "message": "Overloaded"})
     async with listening(Canned(events(*BAD_CALL[:2], broken))) as server:

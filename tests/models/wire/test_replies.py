@@ -107,7 +107,7 @@ async def test_calls_side_by_side_are_kept_apart(name: str, streamed: bool, tap:
         assert [told(pieces, "call", n) for n in (0, 1)] == [call.arguments for call in reply.message.calls]
 
 
-@EVERY
+@pytest.mark.parametrize("name", [ANTHROPIC, CHAT, URL])  # aimock's Responses do not say why they are incomplete
 @BOTH
 async def test_a_reply_that_ran_out_of_room_says_so(name: str, streamed: bool, tap: Tap, opened: Opened) -> None:
     pieces = list[Piece]()
