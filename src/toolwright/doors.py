@@ -31,6 +31,7 @@ class Operation:
     undo: Callable[..., Any] | None = None
     revive: Callable[..., Any] | None = None
     direct: bool = False  # offered to the model as an ordinary function call too
+    patient: bool = False  # waits for a person, or for another agent: the cell's time stands still meanwhile
     timeout_s: float | None = None
     thread: Literal["worker", "loop"] | None = None  # None: the session's worker, or the loop for asyncio's own objects
 

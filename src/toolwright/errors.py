@@ -39,6 +39,7 @@ ToolwrightError
     ├── HandleLost            also a ReferenceError: a host object that did not outlive its process
     ├── Diverged              code that was run again did not ask for the same
     ├── NotReversible         an operation without an undo, inside a transaction
+    ├── ChildFailed           an agent that the code spawned came to no answer
     ├── TypeMistake           the type checker refused the cell before it ran
     ├── NotSupported          also a RuntimeError: Python that this rung refuses
     └── StaleHandle           also a ReferenceError: a host object that is not held any more
@@ -264,6 +265,10 @@ class Diverged(GuestError):
 
 class NotReversible(GuestError):
     """An operation that cannot be undone was called inside a transaction, and did not run."""
+
+
+class ChildFailed(GuestError):
+    """An agent that the code spawned came to no answer. The others go on."""
 
 
 class TypeMistake(GuestError):

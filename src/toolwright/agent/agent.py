@@ -86,6 +86,7 @@ class Agent:
         self._sandbox: Literal["auto", "process"] | Sandbox = sandbox
         self._model = model
         self._say = say or _say
+        self._told: set[str] = set()
         self._opened: list[tuple[asyncio.AbstractEventLoop, Model]] = []  # shared with copies of this agent
 
     @property
@@ -101,6 +102,12 @@ class Agent:
         if not self._opened or self._opened[0][0] is not loop:
             self._opened[:] = [(loop, open_model(self._name()))]
         return self._opened[0][1]
+
+    def tell_left_out(self, left_out: Mapping[str, str]) -> None:
+        """Functions that were to be called directly and cannot be: told once each."""
+        for path in left_out.keys() - self._told:
+            self._told.add(path)
+            self._say(f"toolwright: {path} cannot be called directly: {left_out[path]}; code can call it")
 
     def _name(self) -> str:
         if isinstance(self._model, str):

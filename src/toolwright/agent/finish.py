@@ -117,7 +117,7 @@ def _adapter(returns: Any) -> Any:
         from pydantic import ConfigDict, TypeAdapter
         from pydantic.errors import PydanticUserError
     except ImportError:
-        raise UsageError("returns= needs pydantic: pip install 'toolwright[agent]'") from None
+        raise UsageError("returns= needs pydantic: pip install 'toolwright[pydantic]'") from None
     made = cast(Any, TypeAdapter)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # of what is no type at all pydantic only warns

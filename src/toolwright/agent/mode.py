@@ -77,7 +77,10 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choice:
-    """`both` is functions, and `execute` beside them for what is not offered as one. `why` goes into the trace."""
+    """`both` is functions, and beside them `execute`, without an outline, for what is not offered as one.
+
+    `why` goes into the trace.
+    """
 
     mode: Literal["code", "direct", "both"]
     why: str
@@ -147,8 +150,9 @@ def decide(
     others = sum(1 for found in callables(scope) if found.path not in paths and found.path not in RESERVED)
     text = outline(scope, OUTLINE_CHARS, leave_out=RESERVED) if outline_text is None else outline_text
     definitions = round(sum(map(_size, tools)) / constants.chars_a_token_definition)
+    beside = constants.execute + constants.code_prompt - constants.direct_prompt  # without an outline: `search` finds
     found = costs(
-        definitions=definitions + (constants.execute if others else 0),
+        definitions=definitions + (beside if others else 0),
         outline=round(len(text) / constants.chars_a_token_outline),
         task=round(len(task) / constants.chars_a_token_task),
         calls=shape.calls,

@@ -41,12 +41,15 @@ class Offer:
         self.calls = traits.calls or not self.code
         self.measured = measured
         self.called = 0  # direct calls in this turn
-        tools = survey(wanted.scope, everything=wanted.mode == "direct").tools if choice.mode != "code" else ()
-        self._direct: dict[str, DirectTool] = {tool.name: tool for tool in tools}
+        found = survey(wanted.scope, everything=wanted.mode == "direct") if choice.mode != "code" else None
+        self.left_out = found.left_out if found is not None else {}
+        self._direct: dict[str, DirectTool] = {tool.name: tool for tool in found.tools} if found is not None else {}
         self.tools = self._tools(traits, finish)
         self.instructions = direct_instructions(wanted.instructions)
         if self.code:
-            text = outline_of(wanted.scope, traits)
+            text = (
+                outline_of(wanted.scope, traits) if choice.mode == "code" else ""
+            )  # `search` finds what else there is
             self.instructions = code_instructions(
                 text, calls=traits.calls, packages=wanted.packages, own=wanted.instructions
             )

@@ -17,10 +17,15 @@ from typing import Any
 from toolwright.agent.literals import Unwritable, check_writable
 from toolwright.errors import UsageError
 from toolwright.scope import Reachable
+from toolwright_guest.wire import type_of
 
 PROPERTY = re.compile(r"[a-zA-Z0-9_]{1,64}")
 MOST_ERRORS = 4
+MOST_KEPT = 1000
 WORDS = 300  # of one error; a model's own input is not told back at length
+
+
+_kept: dict[Any, Parameters] = {}  # pydantic takes milliseconds for each, and they are wanted in every turn
 
 
 class NotOffered(ValueError):
@@ -69,6 +74,18 @@ class Parameters:
 
 def parameters_of(found: Reachable, names: Mapping[type, str]) -> Parameters:
     """The parameters of a function; `NotOffered` where a model could not give them. `names`: see `Writer`."""
+    if type_of(found.function) is not types.FunctionType:  # to keep a bound method would keep its object
+        return _parameters_of(found, names)
+    key = (found.function, found.bound, frozenset(names.items()))
+    known = _kept.get(key)
+    if known is None:
+        if len(_kept) >= MOST_KEPT:
+            _kept.clear()
+        known = _kept[key] = _parameters_of(found, names)
+    return known
+
+
+def _parameters_of(found: Reachable, names: Mapping[type, str]) -> Parameters:
     signature = found.signature
     if signature is None:
         raise NotOffered("Python cannot tell its parameters")

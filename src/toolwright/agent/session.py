@@ -142,6 +142,7 @@ class Session:
         trace.tell(TurnStarted(task=task, model=model.name))
         offer = self._offer = make_offer(agent.wanted, model.traits, task, finish, self._measured())
         trace.tell(ModeChosen(mode=offer.choice.mode, why=offer.choice.why))
+        agent.tell_left_out(offer.left_out)
         asking = Asking(Budgeted(model, spending), offer, self._talk, trace, agent.generation, spending.step)
         plan = Plan(await observed(runtime), frozenset(n for n, _ in runtime.scope.names())) if agent.plan else None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -63,6 +64,7 @@ class Ranking:
         self._kin: dict[str, set[str]] = {}
         self._counts: dict[str, int] = {}
         self._db = sqlite3.connect(":memory:", check_same_thread=False)
+        weakref.finalize(self, self._db.close)  # a search in another thread may outlast the scope that it is about
         self._db.execute(f"create virtual table rows using fts5({', '.join(COLUMNS)}, tokenize='unicode61')")
         self._db.executemany("insert into rows values (?, ?, ?, ?, ?)", map(self._read, rows))
 
@@ -111,6 +113,3 @@ class Ranking:
             scores[twin] = max(scores.get(twin, 0.0), (best + also) * one.weight)
         unasked = sum(not is_small(word) for word in (columns[0] | columns[1]) - matched)
         return (sum(scores.values()) - UNASKED * unasked) * self._priors[number]
-
-    def close(self) -> None:
-        self._db.close()

@@ -32,10 +32,16 @@ class Turns:
 
     def conversation(self) -> Conversation:
         """What was said, as far as what came of it was not rolled back."""
-        cells = self._session.story().cells
-        standing = max((c.number for c in cells if not c.undone), default=self._session.story().facts.parent_cell)
-        undone = any(c.undone and c.number > standing for c in cells)
-        return conversation(self._rows(), standing if undone or self._is_fork() else None)
+        story = self._session.story()
+        standing = max((c.number for c in story.cells if not c.undone), default=story.facts.parent_cell)
+        undone = any(c.undone and c.number > standing for c in story.cells)
+        cut = (undone or self._is_fork()) and not self._asked_since()
+        return conversation(self._rows(), standing if cut else None)
+
+    def _asked_since(self) -> bool:
+        """Whether the model was asked in this session after the last rollback, or since it was forked."""
+        doors = [row.door for row in self._session.journal.rows(self._session.id) if row.door in ("model", "undo")]
+        return bool(doors) and doors[-1] == "model"
 
     def cells_since_reply(self) -> list[tuple[str, Outcome]]:
         """The cells that were begun after the last reply, each with what came of it."""

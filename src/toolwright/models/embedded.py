@@ -15,14 +15,14 @@ from toolwright.doors import Reply, Request
 from toolwright.errors import ModelBusy, ModelMissing, UsageError
 from toolwright.messages import OnPiece, Traits
 from toolwright.models.chat import Reading, to_body
-from toolwright.models.engine import Engine, Loading, acquire, cores, release
+from toolwright.models.engine import Engine, Loading, acquire, release
 from toolwright.models.weights import QWEN
 
 _BYTES_A_TOKEN = 3.2  # of Python and of English prose in this model's own vocabulary, the denser of the two
 
 
 class EmbeddedModel:
-    """`path` is a GGUF file, or None for the one of `toolwright models pull`; `threads` None is the physical cores.
+    """`path` is a GGUF file, or None for the one of `toolwright models pull`; `threads` None is the idle cores.
 
     The file is loaded at the first request, and `say` is told so in one line. Objects of the same file and settings
     share what is loaded; it is freed with the last of them, by `close` or when they are forgotten. Requests wait for
@@ -42,7 +42,7 @@ class EmbeddedModel:
         if threads is not None and threads < 1:
             raise UsageError(f"threads={threads!r}: give 1 or more, or leave it out")
         self.path = Path(path) if path is not None else QWEN.path()
-        self.threads = threads or cores()
+        self._threads = threads
         self._window = window
         self._say = say
         self._engine: Engine | None = None
@@ -99,7 +99,7 @@ class EmbeddedModel:
         if self._engine is None:
             if not self.path.is_file():
                 raise ModelMissing(_absent(self.path))
-            self._engine = acquire(Loading(path=self.path.resolve(), threads=self.threads, window=self._window))
+            self._engine = acquire(Loading(path=self.path.resolve(), threads=self._threads, window=self._window))
             self._let_go = weakref.finalize(self, release, self._engine)
             self._let_go.atexit = False  # the engine has its own end there, which waits
         return self._engine

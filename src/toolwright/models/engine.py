@@ -37,10 +37,10 @@ _DOUBLED = r"{{\"name\": <function-name>, \"arguments\": <args-json-object>}}"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Loading:
-    """Which file is loaded, and how. Two of the same share one engine."""
+    """Which file is loaded, and how. Two of the same share one engine. `threads` None: the cores that are idle then."""
 
     path: Path
-    threads: int
+    threads: int | None
     window: int
 
 
@@ -164,7 +164,7 @@ def _parameters(xllamacpp: Any, loading: Loading, socket: Path) -> Any:
     chosen.n_batch = chosen.n_ubatch = _BATCH
     chosen.cache_ram_mib = _CACHE_MB
     for threads in (chosen.cpuparams, chosen.cpuparams_batch):
-        threads.n_threads = loading.threads
+        threads.n_threads = loading.threads or idle_cores()
         threads.poll = 0  # a thread that waits sleeps, so that guests get the processor
     return chosen
 
@@ -181,13 +181,16 @@ def mended_template(path: Path) -> str:
     return template.replace(_DOUBLED, _DOUBLED[1:-1]) if _DOUBLED in template else ""
 
 
-def cores() -> int:
-    """The physical cores that this process may use."""
+def idle_cores() -> int:
+    """The physical cores that this process may use and that others leave free, at least one.
+
+    Threads of the engine wait for one another at every step: with one that gets no processor, all are slower than one.
+    """
     usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     together = {_read(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list", str(cpu)) for cpu in usable}
     quota, _, period = _read("/sys/fs/cgroup/cpu.max", "max 100000").partition(" ")
     share = int(quota) // int(period) if quota.isdigit() and period.isdigit() else len(together)
-    return max(1, min(len(together), share))
+    return max(1, min(len(together), share) - round(os.getloadavg()[0]))
 
 
 def _read(path: str, otherwise: str) -> str:

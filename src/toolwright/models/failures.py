@@ -30,7 +30,7 @@ from toolwright.errors import ModelBusy, ModelError, ModelRefused
 from toolwright.settings import KEY_VARIABLES
 
 LONGEST = 300
-KEY_LIKE = re.compile(r"\b(?:sk|pk|gsk|xai|key|AIza|AKIA|Bearer)[-_ ]?[A-Za-z0-9_\-*.]{12,}")
+KEY_LIKE = re.compile(r"\b(?:(?:sk|pk|gsk|xai|key)[-_]|AIza|AKIA|Bearer )(?=\S*\d)[\w\-*.]{12,}")
 BUSY = frozenset({408, 409, 425, 429})
 
 SDKS = {
@@ -97,7 +97,8 @@ def _words(error: Exception) -> str:
     if isinstance(error, ModelAPIError) and (found := _message_in(error.body)):
         return found
     if isinstance(error, ModelHTTPError):
-        return error.provider_error_code or error.provider_error_type or "no further word"
+        known = (error.provider_error_type, error.provider_error_code)
+        return next((word for word in known if word and not word.isdigit()), "no further word")
     return (error.message if isinstance(error, AgentRunError) else str(error)) or type(error).__name__
 
 

@@ -163,10 +163,10 @@ def _unset(name: str, provider: str, problem: str) -> ModelMissing:
 def _unknown(name: str) -> UsageError:
     from pydantic_ai.models import known_model_names
 
-    names = ["local", *(known for known in known_model_names() if not known.startswith("gateway/"))]
+    names = ["local", *(known for known in known_model_names() if ":" in known and not known.startswith("gateway/"))]
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     if ":" not in name:  # the provider was left out
-        near = [known for known in names if known.partition(":")[2] == name][:3] or near
+        near = [known for known in names if known.endswith(f":{name}")][:3] or near
     if near:
         return UsageError(f'model "{name}" is not known; did you mean {" or ".join(map(repr, near))}?')
     forms = '"provider:model" as in "anthropic:claude-sonnet-5-5", "http://host:8000/v1#model", or "local"'

@@ -61,6 +61,7 @@ class Calls:
         self._kill = kill
         self._loop = asyncio.get_running_loop()
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self.waits: Callable[[int], None] = lambda change: None  # is told of patient calls that begin and end
         self._asked = self._cancels = self._sleeps = 0  # since the last cell began, by it or by what it left running
         self._bytes = 0  # of the calls under way
 
@@ -84,7 +85,8 @@ class Calls:
         refused = self._refused(size) if call.verb != SLEEP else self._refused_sleep(size)
         if refused is not None:
             call, size = replace(call, arguments=NOTHING, refused=CallLimit(refused)), 0
-        title = self._host.about(call).title
+        about = self._host.about(call)
+        title = about.title
         cell = self.cell if call.verb != SLEEP else None
         if cell is not None and cell.on_event is not None:
             self._drain()
@@ -93,6 +95,10 @@ class Calls:
         task = eager.start(self._loop, self._serve(call, title, cell, size))
         if not task.done():
             self._tasks[call.id] = task
+            if about.operation.patient:
+                waits = self.waits
+                waits(1)
+                task.add_done_callback(lambda _: waits(-1))
 
     def cancel(self, number: int) -> None:
         """The guest no longer waits for this call."""

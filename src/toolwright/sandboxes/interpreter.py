@@ -121,6 +121,7 @@ class ProcessInterpreter:
             self._idle.stop()
         self._send_in_turn(["x", cell, code, at, seed.hex()], [])
         watchers = Watchers(self._limits, self._gauge, self._child, self._group, self.kill)
+        self._calls.waits = watchers.waits
         try:
             verdict, told, blobs = await running.report
             watchers.stop()

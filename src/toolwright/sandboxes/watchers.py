@@ -40,14 +40,30 @@ class Watchers:
         self._end = end
         self._loop = asyncio.get_running_loop()
         self._tasks: list[asyncio.Task[None]] = []
+        self._stopped = False
+        self._waiting = 0  # calls under way whose time is not the cell's
+        self._left_s, self._since = limits.wall_s, self._loop.time()
         self._wall = self._loop.call_later(limits.wall_s, self._timeout)
         self._late = self._loop.call_later(QUIET_S, self._watch)
 
     def stop(self) -> None:
+        self._stopped = True
         self._wall.cancel()
         self._late.cancel()
         for task in self._tasks:
             task.cancel()
+
+    def waits(self, change: int) -> None:
+        """The clock stands still while such calls are under way. Processor time is counted all the same."""
+        before, self._waiting = self._waiting, self._waiting + change
+        if self._stopped or bool(before) == bool(self._waiting):
+            return
+        self._wall.cancel()
+        if self._waiting:
+            self._left_s -= self._loop.time() - self._since
+        else:
+            self._since = self._loop.time()
+            self._wall = self._loop.call_later(self._left_s, self._timeout)
 
     def _timeout(self) -> None:
         self._end(TimeLimit(f"the cell ran longer than wall_s={self._limits.wall_s:g}. {GONE}"))

@@ -36,12 +36,20 @@ def operation(
     undo: Callable[..., Any] | None = None,
     revive: Callable[..., Any] | None = None,
     direct: bool = False,
+    patient: bool = False,
     timeout_s: float | None = None,
     thread: Literal["worker", "loop"] | None = None,
 ) -> Callable[[Function], Function]:
     """Say what is known of a function or a method. It stays the function that it was."""
     known = Operation(
-        reads=reads, idempotent=idempotent, undo=undo, revive=revive, direct=direct, timeout_s=timeout_s, thread=thread
+        reads=reads,
+        idempotent=idempotent,
+        undo=undo,
+        revive=revive,
+        direct=direct,
+        patient=patient,
+        timeout_s=timeout_s,
+        thread=thread,
     )
 
     def mark(function: Function) -> Function:

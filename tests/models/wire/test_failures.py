@@ -84,7 +84,8 @@ async def test_a_stream_that_breaks_off_is_busy_after_its_first_pieces(name: str
     pieces = list[Piece]()
     with pytest.raises(ModelBusy):
         await opened(name, tap.url).request(asked(Asked(text="break off")), pieces.append)
-    assert "This reply breaks off somewhere".startswith(told(pieces)[:20])
+    assert told(pieces).startswith("This reply breaks")
+    assert not told(pieces).endswith("who listens.")
 
 
 @pytest.mark.parametrize("name", [ANTHROPIC, CHAT])
