@@ -234,6 +234,11 @@ class Runtime:
         return self._host
 
     @property
+    def journal(self) -> Journal | None:
+        """Where this session is kept, while it is open; None where it is not kept."""
+        return self._journal
+
+    @property
     def turns(self) -> Turns | None:
         """What the journal has of an agent's turns; None where there is no journal."""
         return Turns(self._course.session, self._host) if isinstance(self._course, Continuity) else None
@@ -248,9 +253,7 @@ class Runtime:
         """How the session's guest was brought back, the last time that it was."""
         return self._course.restored if isinstance(self._course, Continuity) else None
 
-    async def fork(
-        self, *, at: int | None = None, session: str | None = None, scope: Scope | None = None
-    ) -> Runtime:
+    async def fork(self, *, at: int | None = None, session: str | None = None, scope: Scope | None = None) -> Runtime:
         """A new session that begins as this one was after cell `at`, or is now: `async with await rt.fork(…)`.
 
         `scope` has the same names for it, where the objects behind them are to be others.

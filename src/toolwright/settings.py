@@ -48,7 +48,7 @@ class Settings:
 
 
 def key_of(provider: str, environ: Mapping[str, str] | None = None) -> str | None:
-    """The key itself, for the client that sends it and for nobody else."""
+    """The key itself: for the client that sends it, and for taking it out of what a server says."""
     environ = os.environ if environ is None else environ
     return next((key for variable in KEY_VARIABLES[provider] if (key := environ.get(variable))), None)
 

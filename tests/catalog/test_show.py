@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 import json
+import re
 import sqlite3
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypedDict
@@ -113,19 +114,15 @@ def test_a_small_scope_is_told_whole() -> None:
 
     rows = [{"item": "tea", "price": 3}]
     assert outline(Scope({"box": office.Contacts(), "total": total, "rows": rows, "n": 3}), 4_000) == (
-        "box: Contacts\n"
-        "def total(rows: list[dict[str, float]]) -> float: ...  # Add them up.\n"
+        "# box: The address book.\n"
+        "box.create(name: str, email: str, *, city: str = 'Oslo') -> Person  # Add a person to the address book.\n"
+        "box.get(contact_id: int) -> Person  # One contact by its id.\n"
+        "box.list(city: str | None = None, limit: int = 50) -> list[Person]  # All contacts, or those of a city.\n"
+        "box.update(contact_id: int, **fields) -> Person  # Change fields of a contact.\n"
+        "box.delete(contact_id: int) -> None  # Remove a contact for good.\n"
+        "total(rows: list[dict[str, float]]) -> float  # Add them up.\n"
         "rows: list[dict[str, Any]]  # each has the keys 'item', 'price'\n"
         "n: int\n"
-        "\n"
-        "class Contacts:  # box: The address book.\n"
-        "    def create(self, name: str, email: str, *, city: str = 'Oslo') -> Person: ..."
-        "  # Add a person to the address book.\n"
-        "    def get(self, contact_id: int) -> Person: ...  # One contact by its id.\n"
-        "    def list(self, city: str | None = None, limit: int = 50) -> list[Person]: ..."
-        "  # All contacts, or those of a city.\n"
-        "    def update(self, contact_id: int, **fields) -> Person: ...  # Change fields of a contact.\n"
-        "    def delete(self, contact_id: int) -> None: ...  # Remove a contact for good.\n"
         "\n"
         "# Classes of what these take and return; not names in scope:\n"
         "@dataclass\n"
@@ -171,7 +168,7 @@ def gather(colour: Colour, rows: list[Row]) -> dict[str, Bag]:
 
 def test_records_of_every_kind_are_told_with_their_fields() -> None:
     text = outline(Scope({"gather": gather}), 4_000)
-    assert "def gather(colour: Colour, rows: list[Row]) -> dict[str, Bag]: ...\n" in text
+    assert "gather(colour: Colour, rows: list[Row]) -> dict[str, Bag]\n" in text
     assert "class Colour(Enum):\n    RED = 'red'\n" in text
     assert "class Row(TypedDict):\n    ident: int\n    note: str\n" in text
     assert "@dataclass\nclass Bag:\n    tickets: list[Ticket]\n    at: Point | None = None\n" in text
@@ -220,9 +217,9 @@ def test_what_is_hidden_is_not_told() -> None:
 
 @pytest.mark.parametrize("name", SCOPES)
 @pytest.mark.parametrize("budget", [100_000, 5_000, 2_500, 1_200, 600])
-def test_an_outline_is_python_the_same_every_time_and_within_its_budget(name: str, budget: int) -> None:
+def test_an_outline_is_the_same_every_time_and_within_its_budget(name: str, budget: int) -> None:
     text = outline(SCOPES[name](), budget)
-    ast.parse(text)
+    ast.parse(re.sub(r"^(?:await )?[\w.]+\(.*$", "...", text, flags=re.MULTILINE))  # all but the calls is Python
     assert len(text) <= budget
     assert text == outline(SCOPES[name](), budget)
     assert text == outline(Catalog(SCOPES[name]()), budget)
@@ -234,19 +231,19 @@ def test_what_is_over_the_budget_loses_docs_then_signatures_then_names() -> None
     assert "# Send an email." in whole
     bare = outline(scope, len(whole) - 1)
     assert "# Send an email." not in bare
-    assert "def send(self, to: str, subject: str, body: str) -> int: ..." in bare
+    assert "mail.send(to: str, subject: str, body: str) -> int" in bare
     mixed = outline(scope, len(bare) - 1)
     assert mixed.startswith('# An outline. search("what you need") finds functions')
-    assert "class Contacts:  # crm.contacts" in mixed
-    assert "def request_leave" not in mixed
-    assert "staff  # Employees. 3 functions: hire, vacation_days, request_leave" in mixed
+    assert "crm.contacts.get(contact_id: int) -> Person" in mixed
+    assert "open_ticket(" not in mixed
+    assert "tickets  # What customers ask for. 4 functions: open_ticket, assign, close_ticket, comment" in mixed
     counted = outline(scope, 700)
     assert "mail  # The mailbox. 5 functions\n" in counted
     cut = outline(scope, 300)
     assert cut.splitlines()[-1].startswith("# … and ")
 
 
-def test_members_of_a_base_class_are_told_once_and_named_for_each(catalog: Catalog) -> None:
+def test_members_of_a_base_class_are_told_with_its_own(catalog: Catalog) -> None:
     class Base:
         def ping(self) -> str:
             """Answer."""
@@ -259,6 +256,5 @@ def test_members_of_a_base_class_are_told_once_and_named_for_each(catalog: Catal
 
     scope: dict[str, Any] = {"thing": Derived()}
     text = outline(Scope(scope), 4_000)
-    assert "class Derived(Base):  # thing\n    def pong(self) -> str: ...  # Answer twice.\n" in text
-    assert text.count("def ping") == 1
+    assert text == "# thing\nthing.pong() -> str  # Answer twice.\nthing.ping() -> str  # Answer.\n"
     assert {hit.name for hit in Catalog(Scope(scope)).search("answer")} == {"thing.pong", "thing.ping"}

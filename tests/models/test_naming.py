@@ -137,6 +137,10 @@ def test_a_server_on_this_machine_needs_no_key() -> None:
     assert behind("http://localhost:8000/v1#m").client.api_key == "api-key-not-set"
 
 
+def test_local_is_the_embedded_model() -> None:
+    assert (type(open_model("local")).__name__, open_model("local").name) == ("EmbeddedModel", "local")
+
+
 # --- what is no name, and what is not here ---
 
 

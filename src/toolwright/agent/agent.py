@@ -16,6 +16,7 @@ from toolwright.agent.names import check_names
 from toolwright.agent.offer import Wanted
 from toolwright.agent.result import OnEvent, Result
 from toolwright.agent.session import Session
+from toolwright.agent.spawn import INSTRUCTIONS, Spawning
 from toolwright.doors import Model
 from toolwright.errors import UsageError
 from toolwright.events import Event
@@ -50,6 +51,7 @@ class Agent:
     plan          observe and write a plan first
     check         the type check of cells: "auto" is "strict" where the checker is installed
     store         where sessions are kept; without one they end with their run
+    spawn         code may set other agents to work: `await spawn("…")`; `Spawning` says how many
     say           is told what a person should know, a line each; stderr when left out
     """
 
@@ -68,6 +70,7 @@ class Agent:
         store: str | Path | Journal | None = None,
         sandbox: Literal["auto", "process"] | Sandbox = "auto",
         generation: Generation | None = None,
+        spawn: bool | Spawning = False,
         say: Callable[[str], None] | None = None,
     ) -> None:
         if mode not in ("code", "direct", "auto"):
@@ -82,6 +85,7 @@ class Agent:
         self.packages = packages
         self.generation = generation or Generation()
         self.store = store
+        self.spawning = Spawning() if spawn is True else spawn or None
         self._check: Any = ("strict" if find_spec("ty") else "off") if check == "auto" else check
         self._sandbox: Literal["auto", "process"] | Sandbox = sandbox
         self._model = model
@@ -92,7 +96,8 @@ class Agent:
     @property
     def wanted(self) -> Wanted:
         packages = ", ".join(self.packages) if isinstance(self.packages, list | tuple) else ""
-        return Wanted(scope=self.scope, mode=self.mode, instructions=self.instructions, packages=packages)
+        own = self.instructions if self.spawning is None else f"{INSTRUCTIONS}\n{self.instructions}"
+        return Wanted(scope=self.scope, mode=self.mode, instructions=own, packages=packages)
 
     async def model(self) -> Model:
         """The model, opened if it was given by name. One is kept for each event loop: connections belong to theirs."""
@@ -125,6 +130,14 @@ class Agent:
         if resume:
             return Runtime.resume(session, store=self.store, **options)
         return Runtime(store=self.store, session=session, **options)
+
+    async def for_child(self, scope: Scope, instructions: str, *, store: Journal | None, spawns: bool) -> Agent:
+        """The agent that a child of a session of this one is: the same in all but these."""
+        child = copy.copy(self)
+        child._model, child.scope, child.store = await self.model(), scope, store
+        child.instructions = "\n\n".join(filter(None, (self.instructions, instructions)))
+        child.spawning = self.spawning if spawns else None
+        return child
 
     def session(self, id: str | None = None, *, returns: Any = None) -> Session:
         """A new session of several turns: `async with agent.session() as session:`."""

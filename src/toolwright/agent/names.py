@@ -21,9 +21,11 @@ def check_names(scope: Scope) -> None:
         raise UsageError(f"{taken[0]!r} is a name of the agent's own ({', '.join(RESERVED)}); bind it under another")
 
 
-def own_names(scope: Scope, outputs: Outputs, finish: Callable[[], Finish], returns: Any) -> dict[str, Any]:
+def own_names(
+    scope: Scope, catalog: Catalog, outputs: Outputs, finish: Callable[[], Finish], returns: Any
+) -> dict[str, Any]:
     """What is bound into the session's guest besides the developer's scope: these, and the classes of the answer."""
-    functions = catalog_functions(Catalog(scope))
+    functions = catalog_functions(catalog)
 
     @operation(reads=True, thread="loop")
     def show(name: str, start: int = 0) -> str:
@@ -34,7 +36,7 @@ def own_names(scope: Scope, outputs: Outputs, finish: Callable[[], Finish], retu
     names: dict[str, Any] = {"search": functions["search"], "show": show, "done": done_function(finish, returns)}
     bound = {value for _, value in scope.names() if isinstance(value, type)}
     taken = {name for name, _ in scope.names()} | names.keys()
-    for cls in classes_in(returns):
+    for cls in () if scope.is_child else classes_in(returns):  # a child names those that its parent could build
         if cls not in bound and cls.__name__ not in taken:
             names[cls.__name__] = cls
     return names

@@ -10,16 +10,11 @@ from typing import Any, cast
 from toolwright.agent.direct import DirectTool, Run, observe_calls, survey
 from toolwright.agent.finish import Finish
 from toolwright.agent.mode import Choice, Measured, decide
-from toolwright.agent.names import RESERVED
 from toolwright.agent.observing import Observation, Outputs, failed
 from toolwright.agent.prompt import TOOL, code_instructions, direct_instructions, done_tool
-from toolwright.catalog import outline
 from toolwright.errors import UsageError
 from toolwright.messages import Tool, ToolCall, Traits
 from toolwright.scope import Scope
-
-OUTLINE_SHARE = 0.25  # of the window, for what the scope offers
-CHARS_A_TOKEN = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,6 +25,7 @@ class Wanted:
     mode: str
     instructions: str
     packages: str
+    outline: str  # of the scope, as the model reads it
 
 
 class Offer:
@@ -87,17 +83,13 @@ class Offer:
 def make_offer(wanted: Wanted, traits: Traits, task: str, finish: Finish, measured: Measured) -> Offer:
     """What the model is given for a task, and why that."""
     if wanted.mode == "auto":
-        choice = decide(task, wanted.scope, traits, measured, outline_text=outline_of(wanted.scope, traits))
+        choice = decide(task, wanted.scope, traits, measured, outline_text=wanted.outline)
     else:
         choice = Choice(mode="direct" if wanted.mode == "direct" else "code", why=f"{wanted.mode}: asked for")
     offer = Offer(wanted, traits, choice, finish, measured)
     if not offer.code and not offer.tools:
         raise UsageError('mode="direct" and nothing in scope can be called so; bind functions, or use mode="code"')
     return offer
-
-
-def outline_of(scope: Scope, traits: Traits) -> str:
-    return outline(scope, int(traits.window * OUTLINE_SHARE * CHARS_A_TOKEN), leave_out=RESERVED)
 
 
 def _end(call: ToolCall, finish: Finish) -> str:

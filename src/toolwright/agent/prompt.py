@@ -33,7 +33,7 @@ The code runs in a sandbox without network: Python's standard library{packages},
 Names stay from one cell to the next. The value of the last expression and what is printed are shown to you.
 - `done(value)` ends the task with its answer. Call it in the code as soon as the answer is known.
 - `search("words")` finds functions, `show("name")` prints the details of one.
-- Functions marked `async` need `await`. Errors are shown to you: read them, and correct the code.
+- `await` is written where a function is listed with it. Errors are shown to you: read them, and correct the code.
 - Do the whole task in as few cells as you can: loops, conditions and several calls fit into one.
 """
 _FENCED = "Reply with one fenced block of Python and nothing else."
@@ -56,7 +56,7 @@ def code_instructions(outline: str, *, calls: bool, packages: str = "", own: str
     text = _CODE.format(how=_CALLED if calls else _FENCED, packages=also)
     text += "" if calls else _EXAMPLE
     if outline:
-        text += f"\nIn scope:\n```python\n{outline.rstrip()}\n```\n"
+        text += f"\nIn scope, there already:\n```python\n{outline.rstrip()}\n```\n"
     return text + (f"\n{own.strip()}\n" if own.strip() else "")
 
 

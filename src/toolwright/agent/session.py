@@ -19,20 +19,23 @@ from toolwright.agent.offer import Offer, make_offer
 from toolwright.agent.plan import Plan, observed
 from toolwright.agent.result import OnEvent, Result, Trace
 from toolwright.agent.resuming import Unfinished
+from toolwright.agent.spawn import Children, Family
 from toolwright.agent.talk import Talk
 from toolwright.agent.turn import Turn
+from toolwright.catalog import Catalog, outline
 from toolwright.doors import Model
 from toolwright.errors import ToolwrightError, TurnFailed, UsageError
 from toolwright.events import CallFinished, Done, Event, Failed, ModeChosen, Retried, TurnStarted
 from toolwright.journal import RolledBack
-from toolwright.models import Budgeted, Retrying, Spending
+from toolwright.models import Budget, Budgeted, Retrying, Spending
 from toolwright.runtime import Runtime
 from toolwright.sandboxes import Outcome
 
 if TYPE_CHECKING:
     from toolwright.agent.agent import Agent
 
-OUTPUT_SHARE = 0.12  # of the window, for what one cell gives
+OUTLINE_SHARE = 0.25  # of the window, for what the scope offers
+OUTPUT_SHARE = 0.12  # for what one cell gives
 CHARS_A_TOKEN = 4
 
 
@@ -52,11 +55,14 @@ class Session:
         returns: Any = None,
         resume: bool = False,
         within: Spending | None = None,
+        family: tuple[Family, int] | None = None,
     ) -> None:
         self.agent = agent
         self.id = id or uuid.uuid4().hex[:12]
         self.trace = Trace(self.id, 0, None)
         self.within = within  # the spending of the agent that spawned this one
+        self.shared = within  # what this session's turn and its children spend from
+        self._family = family  # and which generation this session is of
         self._returns = returns
         self._resume = resume
         self._finish = Finish(returns)
@@ -79,7 +85,13 @@ class Session:
         model = await self.agent.model()
         self._talk = Talk(model.traits.window)
         self._outputs = Outputs(limit=int(model.traits.window * CHARS_A_TOKEN * OUTPUT_SHARE))
-        names = own_names(self.agent.scope, self._outputs, lambda: self._finish, self._returns)
+        catalog = Catalog(self.agent.scope)
+        room = int(model.traits.window * CHARS_A_TOKEN * OUTLINE_SHARE)
+        self._outline = await asyncio.to_thread(outline, catalog, room)  # once: the instructions stay as they are
+        names = own_names(self.agent.scope, catalog, self._outputs, lambda: self._finish, self._returns)
+        if self.agent.spawning is not None:
+            family, generation = self._family or (Family(self.agent.spawning), 0)
+            names |= Children(self, family, generation + 1).names()
         runtime = self.agent.runtime(self.id, names, resume=self._resume)
         if self._parent is not None:
             runtime = await self._parent.runtime.fork(session=self.id, scope=runtime.scope)
@@ -138,9 +150,11 @@ class Session:
         runtime, agent, model = self.runtime, self.agent, self._model
         assert model is not None
         finish = self._finish = Finish(self._returns if returns is None else returns)
-        spending = Spending(agent.budget, within=self.within)
+        # steps are each turn's own, the rest is shared with the children
+        self.shared = Spending(replace(agent.budget, steps=None), within=self.within)
+        spending = Spending(Budget(steps=agent.budget.steps), within=self.shared)
         trace.tell(TurnStarted(task=task, model=model.name))
-        offer = self._offer = make_offer(agent.wanted, model.traits, task, finish, self._measured())
+        offer = self._offer = make_offer(agent.wanted(self._outline), model.traits, task, finish, self._measured())
         trace.tell(ModeChosen(mode=offer.choice.mode, why=offer.choice.why))
         agent.tell_left_out(offer.left_out)
         asking = Asking(Budgeted(model, spending), offer, self._talk, trace, agent.generation, spending.step)
@@ -183,6 +197,16 @@ class Session:
             self._began.pop()
             self._talk = talk
             return undone
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether there is a turn to carry on."""
+        return self._unfinished is not None and self._unfinished.reply is not None
+
+    def child(self, agent: Agent, id: str, returns: Any, family: Family, generation: int) -> Session:
+        """A session below this one; the one of that id where the store has it, because its process died."""
+        known = self.runtime.journal is not None and id in self.runtime.journal.sessions()
+        return Session(agent, id=id, returns=returns, resume=known, within=self.shared, family=(family, generation))
 
     def fork(self, id: str | None = None) -> Session:
         """A session that begins as this one is now: `async with session.fork() as branch:`."""

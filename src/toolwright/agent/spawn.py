@@ -27,7 +27,7 @@ WORDS = 500
 OWN_NAMES = (*RESERVED, "ChildFailed")
 INSTRUCTIONS = """\
 `await spawn(task, returns=…, scope=…)` sets another agent to work and gives its answer. It sees nothing of this
-conversation: say in `task` all that it needs. `scope` is a list of names from below, or a dict of objects under new names.
+conversation: say in `task` all that it needs. `scope` is a list of names, or a dict of objects under new names.
 Start several at once with `asyncio.gather(…, return_exceptions=True)`; one that fails raises `ChildFailed`.
 """
 
@@ -92,11 +92,11 @@ class Children:
 
         return {"spawn": spawn, "ChildFailed": ChildFailed}
 
-    async def _spawn(self, task: str, returns: Any, scope: Any, instructions: str) -> Any:
+    async def _spawn(self, task: str, returns: Any, scope: list[str] | dict[str, Any] | None, instructions: str) -> Any:
         if type(task) is not str or type(instructions) is not str or not task.strip():
             raise WrongArguments("spawn: task and instructions are texts, and the task says what to do")
         runtime = self._parent.runtime
-        taken = [name for name in OWN_NAMES if type(scope) is dict and name in scope]
+        taken = [name for name in OWN_NAMES if isinstance(scope, dict) and name in scope]
         if taken:
             raise WrongArguments(f"spawn: {taken[0]!r} is a name that each agent has of its own; choose another")
         wanted = [cls for cls in classes_in(returns) if runtime.host.class_of(cls) is not None]

@@ -12,7 +12,7 @@ from typing import Any
 from toolwright.catalog.index import Catalog
 from toolwright.catalog.offer import Bound, Offer, Shape
 from toolwright.catalog.reading import read_offer
-from toolwright.catalog.rendering import below, line_text, needed, sentence, shape_text
+from toolwright.catalog.rendering import below, called_text, needed, sentence, shape_text
 from toolwright.scope import Scope
 from toolwright_guest.wire import type_of
 
@@ -61,25 +61,44 @@ def _mixed(offer: Offer, every: Sequence[Bound], values: dict[str, Any], members
 
 
 def _whole(offer: Offer, every: Sequence[Bound], values: dict[str, Any], *, docs: bool) -> str:
-    """Every signature, and every class that they lead to."""
-    names: list[str] = []
+    """Every function as it is called, every class that they lead to, and every class that can be built."""
+    classes: list[str] = []
+    lines: list[str] = []
     written: set[str] = set()
+    objects = _objects(offer, every)
     for bound in every:
         shape = offer.shapes.get(bound.shape)
         if shape is not None and bound.kind in ("class", "module") and not shape.standard:
-            lines = shape.lines if shape.init is None or shape.kind != "handle" else (shape.init, *shape.lines)
-            names.append(shape_text(shape, bound.name, docs=docs, lines=lines))
+            members = shape.lines if shape.init is None or shape.kind != "handle" else (shape.init, *shape.lines)
+            classes.append(shape_text(shape, bound.name, docs=docs, lines=members))
             written.add(shape.name)
+        elif bound.shape not in objects:
+            lines.append(_bound_line(bound, shape, values[bound.name], docs=docs))
         else:
-            names.append(_bound_line(bound, shape, values[bound.name], docs=docs))
-    objects: list[str] = []
-    for shape, paths in _objects(offer, every).items():
-        if shape not in written:
-            objects.append(shape_text(offer.shapes[shape], docs=docs, place=", ".join(paths[:PLACES])))
-            written.add(shape)
-    mentioned = needed(offer, [*names, *objects], written)
+            lines.append(_object_line(bound.name, offer.shapes[bound.shape], docs=docs))
+            own = {name: paths for name, paths in objects.items() if paths[0].partition(".")[0] == bound.name}
+            for name, paths in own.items():
+                lines += _called(offer, offer.shapes[name], paths, docs=docs)
+                written.add(name)
+    mentioned = needed(offer, [*lines, *classes], written)
     types = [shape_text(shape, docs=docs) for shape in mentioned if not shape.standard]
-    return _joined([*names, *objects]) + (f"\n{TYPES}\n" + "\n\n".join(types) + "\n" if types else "")
+    return _joined([*lines, *classes]) + (f"\n{TYPES}\n" + "\n\n".join(types) + "\n" if types else "")
+
+
+def _object_line(name: str, shape: Shape, *, docs: bool) -> str:
+    words = sentence(shape.doc) if docs else ""
+    return f"# {name}{f': {words}' if words else ''}"
+
+
+def _called(offer: Offer, shape: Shape, paths: Sequence[str], *, docs: bool) -> Iterator[str]:
+    """The functions of an object as code calls them, and its attributes: `crm.find(name: str) -> Customer`."""
+    also = f"# {', '.join(paths[1:PLACES])}: the same functions as {paths[0]}" if len(paths) > 1 else ""
+    for line in offer.lines_of(shape):
+        if not line.callable and offer.thing(line.gives) in below(offer, shape).values():
+            continue  # an object whose functions are told by its own path
+        yield called_text(line, f"{paths[0]}.", docs=docs)
+    if also:
+        yield also
 
 
 def _objects(offer: Offer, every: Sequence[Bound]) -> dict[str, list[str]]:
@@ -101,7 +120,7 @@ def _bound_line(bound: Bound, shape: Shape | None, value: Any, *, docs: bool) ->
     if bound.kind == "class" and shape is not None:
         return f"class {bound.name}: ...  # {shape.name if shape.standard else bound.line.heads[0]}"
     if bound.line.callable:
-        return line_text(bound.line, docs=docs, call=bound.kind == "function")
+        return called_text(bound.line, docs=docs)
     words = shape.name if shape is not None and shape.standard and bound.kind == "object" else _keys(value)
     return bound.line.heads[0] + (f"  # {words}" if words else "")
 

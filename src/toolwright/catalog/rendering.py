@@ -29,6 +29,18 @@ def line_text(line: Line, *, indent: str = "", docs: bool = True, call: bool = T
     return "\n".join([heads[0] + (f"  # {words}" if words else ""), *heads[1:]])
 
 
+def called_text(line: Line, before: str = "", *, docs: bool = True) -> str:
+    """A function as code calls it, `await` and all, or an attribute; a line for each overload."""
+    words = sentence(line.doc) if docs else ""
+    told = [_called(head, before) if line.callable else f"{before}{head}" for head in line.called]
+    return "\n".join([told[0] + (f"  # {words}" if words else ""), *told[1:]])
+
+
+def _called(head: str, before: str) -> str:
+    name = head.removeprefix("async ").removeprefix("def ")
+    return f"{'await ' if head.startswith('async ') else ''}{before}{name}"
+
+
 def whole_text(line: Line) -> str:
     """A function with its docstring, as it is called: without `self`."""
     words = line.doc.strip().replace("\\", "\\\\").replace('"""', "'''").splitlines()

@@ -83,8 +83,13 @@ class Signatures:
             return next((members[name] for name in _near(attribute[1], members)), "")
         name = _NAME.search(message)
         if name:
-            return next((self._exported[near] for near in _near(name[1], self._exported)), "")
+            return next((_there(near, self._exported[near]) for near in _near(name[1], self._exported)), "")
         return ""
+
+
+def _there(name: str, text: str) -> str:
+    """How a name in scope is to be used. An object is there already: nobody has to build it."""
+    return text if "(" in text else f"{name} (it is there already: use it as it is)"
 
 
 def _near(name: str, known: dict[str, str]) -> Iterator[str]:

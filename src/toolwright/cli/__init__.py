@@ -13,6 +13,7 @@ import typer
 
 from toolwright.cli.doctor import doctor
 from toolwright.cli.exec import execute
+from toolwright.cli.models import models
 from toolwright.cli.replay import replay
 
 # The parser's own errors: typer has carried its parser inside itself since 0.26 and used click before.
@@ -31,6 +32,7 @@ app.command("exec", epilog="Example: toolwright exec report.py --scope crm=shop.
     execute
 )
 app.command("doctor", epilog="Example: toolwright doctor --json")(doctor)
+app.add_typer(models, name="models")
 app.command("replay", epilog="Example: toolwright replay s1 --store sqlite:///agents.db")(replay)
 
 

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from toolwright.models.embedded import EmbeddedModel
     from toolwright.models.fallback import Fallback
     from toolwright.models.provider import ProviderModel
+    from toolwright.models.pull import Progress, pull_weights, remove_weights
     from toolwright.models.retrying import Retrying
+    from toolwright.models.weights import QWEN, Held, Weights, in_words
 
 __all__ = [
     "DEFAULTS",
+    "QWEN",
     "Budget",
     "Budgeted",
     "Cached",
@@ -27,26 +30,39 @@ __all__ = [
     "EmbeddedModel",
     "Fallback",
     "FileCache",
+    "Held",
     "MemoryCache",
+    "Progress",
     "ProviderModel",
     "Retrying",
     "Spending",
+    "Weights",
     "default_model",
+    "in_words",
     "open_model",
+    "pull_weights",
+    "remove_weights",
 ]
 
 # name -> the module of this package that has it
 LATER = {
+    "QWEN": "weights",
     "Budget": "budgeted",
     "Budgeted": "budgeted",
     "Cached": "cached",
     "EmbeddedModel": "embedded",
     "Fallback": "fallback",
     "FileCache": "cached",
+    "Held": "weights",
     "MemoryCache": "cached",
+    "Progress": "pull",
     "ProviderModel": "provider",
     "Retrying": "retrying",
     "Spending": "budgeted",
+    "Weights": "weights",
+    "in_words": "weights",
+    "pull_weights": "pull",
+    "remove_weights": "pull",
 }
 
 

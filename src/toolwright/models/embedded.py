@@ -16,7 +16,7 @@ from toolwright.errors import ModelBusy, ModelMissing, UsageError
 from toolwright.messages import OnPiece, Traits
 from toolwright.models.chat import Reading, to_body
 from toolwright.models.engine import Engine, Loading, acquire, release
-from toolwright.models.weights import QWEN
+from toolwright.models.weights import QWEN, in_words
 
 _BYTES_A_TOKEN = 3.2  # of Python and of English prose in this model's own vocabulary, the denser of the two
 
@@ -107,5 +107,5 @@ class EmbeddedModel:
 
 def _absent(path: Path) -> str:
     if path.name == QWEN.name:
-        return f"the embedded model is not here yet: run `toolwright models pull` ({QWEN.size_words})"
+        return f"the embedded model is not here yet: run `toolwright models pull` ({in_words(QWEN.size)})"
     return f"there is no model file {path}"

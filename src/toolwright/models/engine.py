@@ -163,8 +163,9 @@ def _parameters(xllamacpp: Any, loading: Loading, socket: Path) -> Any:
     chosen.n_ctx, chosen.n_parallel = loading.window, 1
     chosen.n_batch = chosen.n_ubatch = _BATCH
     chosen.cache_ram_mib = _CACHE_MB
+    count = loading.threads or idle_cores()
     for threads in (chosen.cpuparams, chosen.cpuparams_batch):
-        threads.n_threads = loading.threads or idle_cores()
+        threads.n_threads = count
         threads.poll = 0  # a thread that waits sleeps, so that guests get the processor
     return chosen
 

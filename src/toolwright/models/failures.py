@@ -27,7 +27,7 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.models import Model
 
 from toolwright.errors import ModelBusy, ModelError, ModelRefused
-from toolwright.settings import KEY_VARIABLES
+from toolwright.settings import KEY_VARIABLES, key_of
 
 LONGEST = 300
 KEY_LIKE = re.compile(r"\b(?:(?:sk|pk|gsk|xai|key)[-_]|AIza|AKIA|Bearer )(?=\S*\d)[\w\-*.]{12,}")
@@ -127,9 +127,10 @@ def _one_line(text: str, model: Model) -> str:
 
 
 def _keys(model: Model) -> list[str]:
-    """Keys that the model's client holds, as far as they can be found: a server may repeat what it was sent."""
+    """Keys that the client holds, as far as they can be found, and those that are set: a server may repeat them."""
     client: object = getattr(model.provider, "client", None)
     holders = (client, getattr(client, "_api_client", None), model.provider)
     names = ("api_key", "auth_token", "_api_key")
     found: list[object] = [getattr(holder, name, None) for holder in holders for name in names]
+    found += [key_of(provider) for provider in KEY_VARIABLES]
     return [key for key in found if isinstance(key, str) and len(key) > 3]

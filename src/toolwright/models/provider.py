@@ -92,11 +92,12 @@ class ProviderModel:
         messages = translation.to_messages(request.messages, model.system)
         if model.profile.get("tool_call_id_length"):  # ids of other providers are made to fit
             messages = model.prepare_messages(messages, parameters)
-        if on_piece is None:
-            return await direct.model_request(model, messages, **asked)
-        async with direct.model_request_stream(model, messages, **asked) as stream:
-            await _tell(stream, on_piece)
-            response = stream.get()
+        if on_piece is None:  # some are streamed all the same, and may break off
+            response = await direct.model_request(model, messages, **asked)
+        else:
+            async with direct.model_request_stream(model, messages, **asked) as stream:
+                await _tell(stream, on_piece)
+                response = stream.get()
         return response if model.provider is None or _ended(response) else None
 
 

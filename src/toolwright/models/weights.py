@@ -6,14 +6,12 @@ Knows nothing of fetching it (`pull`) or of running it (`engine`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
 from toolwright.settings import Settings
-
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,6 +20,15 @@ class Part:
 
     name: str
     requirement: str
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Held:
+    """What of a file is on this machine: how many bytes, and where it is or will be."""
+
+    state: Literal["not pulled", "partial", "pulled", "damaged"]
+    path: Path
     size: int
 
 
@@ -38,9 +45,15 @@ class Weights:
         """Where the file is kept, whether or not it is there."""
         return (settings or Settings.from_environment()).cache_dir / "models" / self.name
 
-    @property
-    def size_words(self) -> str:
-        return in_words(self.size)
+    def held(self, settings: Settings) -> Held:
+        """What of it is there, judged by size: its hash is checked when it is pulled."""
+        path = self.path(settings)
+        if path.is_file():
+            size = path.stat().st_size
+            return Held(state="pulled" if size == self.size else "damaged", path=path, size=size)
+        partial = partial_of(path)
+        size = partial.stat().st_size if partial.is_file() else 0
+        return Held(state="partial" if size else "not pulled", path=path, size=size)
 
 
 QWEN = Weights(
@@ -62,16 +75,14 @@ def _part(line: str) -> Part:
     return Part(name=requirement.partition("==")[0], requirement=requirement.strip(), size=int(size))
 
 
-def sha256_of(path: Path, hear: Callable[[int], None] | None = None) -> str:
-    """The file's hash; `hear` is told how many bytes have been read so far."""
-    digest, read = hashlib.sha256(), 0
+def partial_of(path: Path) -> Path:
+    """Where the beginning of the file is, while it is not whole."""
+    return path.with_name(path.name + ".partial")
+
+
+def sha256_of(path: Path) -> str:
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-            read += len(chunk)
-            if hear is not None:
-                hear(read)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def in_words(size: int) -> str:

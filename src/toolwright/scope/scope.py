@@ -78,7 +78,7 @@ class Scope:
     def extended(self, names: Mapping[str, Any]) -> Scope:
         """This scope, under the same rules, with further names. A name that it has already is a `UsageError`.
 
-        Its functions are its session's own: a child's session has others.
+        They are its session's own: a child's session has others.
         """
         made = Scope()
         made.rules, made._names, made._declared = self.rules, dict(self._names), self._declared
@@ -86,7 +86,7 @@ class Scope:
         for name, value in names.items():
             if name in made._names:
                 raise UsageError(f"{name!r} is in this scope already; choose another name")
-            made.bind(name, value, own=not isinstance(value, type))
+            made.bind(name, value, own=True)
         return made
 
     def names(self) -> Iterator[tuple[str, Any]]:
@@ -158,6 +158,11 @@ class Scope:
                         yield from _records_in(member.value)
 
     # a scope for a child
+
+    @property
+    def is_child(self) -> bool:
+        """Whether it was narrowed from another."""
+        return self._above is not None
 
     def narrowed(
         self,

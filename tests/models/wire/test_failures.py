@@ -143,10 +143,13 @@ async def test_malformed_arguments_from_anthropic_are_passed_on_as_text(opened: 
     assert told(pieces, "call") == '{"code": "print(1'
 
 
-async def test_a_stream_of_anthropics_that_ends_early_in_good_order_is_busy(opened: Opened) -> None:
+@BOTH
+async def test_a_stream_of_anthropics_that_ends_early_in_good_order_is_busy(streamed: bool, opened: Opened) -> None:
     async with listening(Canned(events(*BAD_CALL))) as server:
+        model = opened(ANTHROPIC, server.url)
         with pytest.raises(ModelBusy):
-            await opened(ANTHROPIC, server.url).request(asked(Asked(text="hi")), list[Piece]().append)
+            await model.request(asked(Asked(text="hi")), list[Piece]().append if streamed else None)
+        assert server.sent[0].body["stream"] is True  # with room for a long reply it is streamed in any case
 
 
 async def test_a_response_of_openais_that_ran_out_of_room_says_so(opened: Opened) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -40,6 +41,7 @@ async def model_of(name: str, aimock: Aimock, opened: Opened) -> AsyncGenerator[
         await model.close()
 
 
+@pytest.mark.filterwarnings("ignore:FUNCTION_CALL is not a valid FinishReason")  # aimock's, told by Google's SDK
 @pytest.mark.parametrize("name", OTHERS)
 async def test_a_call_and_its_result_go_there_and_back(name: str, aimock: Aimock, opened: Opened) -> None:
     async with model_of(name, aimock, opened) as (model, _):
@@ -52,6 +54,7 @@ async def test_a_call_and_its_result_go_there_and_back(name: str, aimock: Aimock
         assert reply.message.text == "It is 42."
 
 
+@pytest.mark.filterwarnings("ignore:FUNCTION_CALL is not a valid FinishReason")
 @pytest.mark.parametrize("name", [GOOGLE, GROQ, OLLAMA, BEDROCK])  # Mistral's SDK refuses how aimock streams calls
 async def test_calls_are_streamed(name: str, aimock: Aimock, opened: Opened) -> None:
     pieces = list[Piece]()
@@ -85,6 +88,18 @@ async def test_a_server_that_fails_is_busy_and_is_asked_once(
         with pytest.raises(ModelBusy, match=f"500: {words}"):
             await model.request(request, list[Piece]().append if streamed else None)
         assert len(tap.sent) == 1
+
+
+@pytest.mark.parametrize("name", [GOOGLE, GROQ, OLLAMA, MISTRAL])
+async def test_a_key_that_the_server_repeats_is_taken_out(
+    name: str, aimock: Aimock, opened: Opened, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with model_of(name, aimock, opened) as (model, tap):
+        with pytest.raises(ModelRefused, match=r"400: who is \[key\] \?"):
+            await model.request(asked(Asked(text="hide and seek"), generation=PLAIN))
+        assert KEY in json.dumps(tap.sent[0].headers)
+    assert {record.name for record in caplog.records if KEY in record.getMessage()} == set()
 
 
 async def test_an_answer_that_the_sdk_cannot_read_is_busy(aimock: Aimock, opened: Opened) -> None:
