@@ -43,9 +43,7 @@ class Offer:
         self.tools = self._tools(traits, finish)
         self.instructions = direct_instructions(wanted.instructions)
         if self.code:
-            text = (
-                outline_of(wanted.scope, traits) if choice.mode == "code" else ""
-            )  # `search` finds what else there is
+            text = wanted.outline if choice.mode == "code" else ""  # beside functions `search` finds what else there is
             self.instructions = code_instructions(
                 text, calls=traits.calls, packages=wanted.packages, own=wanted.instructions
             )

@@ -16,6 +16,7 @@ from toolwright.agent.names import RESERVED
 from toolwright.errors import ChildFailed, ToolwrightError, UsageError, WrongArguments
 from toolwright.events import ChildFinished, ChildStarted
 from toolwright.scope import GuestFunction, current_call, given_type, operation
+from toolwright_guest.wire import type_of
 
 if TYPE_CHECKING:
     from toolwright.agent.session import Session
@@ -95,6 +96,8 @@ class Children:
     async def _spawn(self, task: str, returns: Any, scope: list[str] | dict[str, Any] | None, instructions: str) -> Any:
         if type(task) is not str or type(instructions) is not str or not task.strip():
             raise WrongArguments("spawn: task and instructions are texts, and the task says what to do")
+        if type_of(scope) not in (type(None), list, tuple, set, dict):
+            raise WrongArguments("spawn: scope is a list of names, or a dict of objects under new names")
         runtime = self._parent.runtime
         taken = [name for name in OWN_NAMES if isinstance(scope, dict) and name in scope]
         if taken:

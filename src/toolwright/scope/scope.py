@@ -195,7 +195,7 @@ class Scope:
         there = [name for name, bound in self._names.items() if not bound.own]
         wanted = there if names is None else list(names)
         for name in wanted:
-            if name not in there:
+            if type_of(name) is not str or name not in there:
                 raise NotInScope(f"`{name!s:.100}` is not in scope; in scope: {', '.join(there) or 'nothing'}")
         return {name: self._names[name].value for name in wanted}
 
