@@ -28,7 +28,7 @@ ORDER = (
 # runs, and where what it raises has one who must hear of it.
 OUTER_EDGES: dict[str, str] = {
     # the developer's modules
-    "toolwright/cli/exec.py:_bound": "importing the developer's own module may raise anything; it is told in one line",
+    "toolwright/cli/given.py:found": "importing the developer's own module may raise anything; it is told in one line",
     "toolwright_guest/zygote.py:_preload": "what a package raises while it is imported is a warning to the operator",
     "toolwright/sandboxes/calls.py:Calls._serve": "a door that raises costs its session, and the loop is told",
     "toolwright/sandboxes/calls.py:Cell.tell": "a listener of the developer's must not stop the cell; the loop is told",

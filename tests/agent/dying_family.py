@@ -15,7 +15,7 @@ from typing import Any
 
 from toolwright.agent import Agent
 from toolwright.doors import Request
-from toolwright.messages import Said
+from toolwright.messages import Asked, Said
 from toolwright.testing import ScriptedModel, code
 
 CHILD = ("ledger.add('first')", "ledger.add('second')", "done(f'{len(ledger.lines())} lines')")
@@ -39,7 +39,7 @@ async def main(place: Path, die_after: int) -> None:
     paid = Ledger(place / "paid")
 
     def reply(request: Request) -> Said:
-        task = next(m.text for m in request.messages if hasattr(m, "text") and not isinstance(m, Said))
+        task = next(m.text for m in request.messages if isinstance(m, Asked))
         step = sum(isinstance(m, Said) for m in request.messages)
         if "child's task" not in task:
             paid.add(f"parent {step}")

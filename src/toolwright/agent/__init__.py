@@ -3,5 +3,6 @@
 from toolwright.agent.agent import Agent
 from toolwright.agent.result import Result
 from toolwright.agent.session import Session
+from toolwright.agent.spawn import Spawning
 
-__all__ = ["Agent", "Result", "Session"]
+__all__ = ["Agent", "Result", "Session", "Spawning"]

@@ -65,8 +65,8 @@ class Outputs:
         return text[start:end] + more
 
 
-def observe(outcome: Outcome, outputs: Outputs) -> Observation:
-    """What came of a cell, in the words for the model."""
+def observe(outcome: Outcome, outputs: Outputs, *, ended: bool = False) -> Observation:
+    """What came of a cell, in the words for the model; for people alone where the turn has `ended` with it."""
     printed = outcome.stdout.rstrip("\n")
     parts = [printed] if printed else []
     if outcome.error is not None:
@@ -76,7 +76,7 @@ def observe(outcome: Outcome, outputs: Outputs) -> Observation:
         return Observation(text=shown, ok=False, failure=failure, name=f"output:{outcome.cell}")
     if outcome.value is not None:
         parts.append(f"Value: {outcome.value!r}" if printed else repr(outcome.value))
-    text = outputs.keep(outcome.cell, "\n".join(parts)) if parts else NOTHING
+    text = outputs.keep(outcome.cell, "\n".join(parts)) if parts or ended else NOTHING
     if outcome.mistakes:
         text += "\nThe type checker says: " + "; ".join(outcome.mistakes[:3])
     return Observation(text=text, name=f"output:{outcome.cell}")

@@ -115,15 +115,15 @@ class Children:
         """The child at work. Its beginning and its end are told to whoever listens to the parent."""
         tell = self._parent.trace.tell
         tell(ChildStarted(child=id, task=task))
-        error: str | None = "cancelled"
+        error: str | None = "it was ended by an error outside of it"
         try:
             value = await self._worked(task, session)
             error = None
         except ToolwrightError as failed:
             error = f"{type(failed).__name__}: {failed}"[:WORDS]
             raise ChildFailed(error) from None
-        except Exception as failed:  # told, and raised as it is: what a model or a host object may raise is anything
-            error = f"{type(failed).__name__}: {failed}"[:WORDS]
+        except asyncio.CancelledError:
+            error = "cancelled"
             raise
         finally:
             tell(ChildFinished(child=id, error=error))

@@ -7,18 +7,30 @@ import os
 import sys
 import tokenize
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from toolwright.cli.given import (
+    CANCELLED,
+    FAILED,
+    LIMIT,
+    PIPE_CLOSED,
+    PLATFORM,
+    USAGE,
+    bound,
+    ended,
+    has_session,
+    limited,
+    packages_in,
+)
 
 if TYPE_CHECKING:
     from toolwright.errors import GuestError
     from toolwright.events import Event
     from toolwright.runtime import Runtime
-    from toolwright.sandboxes import Limits, Outcome
+    from toolwright.sandboxes import Outcome
 
-RAISED, USAGE, LIMIT, PLATFORM, CANCELLED, PIPE_CLOSED = 1, 2, 3, 4, 130, 141
 _LIMITS = "Limits"
 _PLACES = "What the code gets"
 _LASTS = "Sessions"
@@ -102,27 +114,22 @@ def execute(
         runtime = _runtime(
             session,
             store,
-            scope=dict(_bound(name) for name in scope or ()),
-            packages=_packages(packages),
-            limits=_limits(Limits, asked),
+            scope=dict(bound(name) for name in scope or ()),
+            packages=packages_in(packages),
+            limits=limited(Limits, asked),
             workspace=workspace,
             check=check.value,
         )
         outcome = _run(runtime, text, None if as_json else _Out())
     except UsageError as error:
-        raise _ended(USAGE, str(error)) from None
+        raise ended(USAGE, str(error)) from None
     except PlatformError as error:
-        raise _ended(PLATFORM, str(error)) from None
+        raise ended(PLATFORM, str(error)) from None
     except KeyboardInterrupt:
-        raise _ended(CANCELLED, "cancelled") from None
+        raise ended(CANCELLED, "cancelled") from None
     except BrokenPipeError:
         raise typer.Exit(PIPE_CLOSED) from None
     raise typer.Exit(_tell(outcome, as_json))
-
-
-def _ended(code: int, words: str) -> typer.Exit:
-    print(f"toolwright: {words}", file=sys.stderr)
-    return typer.Exit(code)
 
 
 # what is asked for
@@ -144,61 +151,14 @@ def _code(file: str | None, code: str | None) -> str:
         raise UsageError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _bound(text: str) -> tuple[str, Any]:
-    """A name for guest code, and the object that `[NAME=]MODULE:OBJECT` stands for."""
-    from importlib import import_module
-
-    from toolwright.errors import UsageError
-
-    name, has_name, target = text.rpartition("=")
-    module, _, path = target.partition(":")
-    if not module or not path or (has_name and not name):
-        raise UsageError(f"--scope {text}: give [NAME=]MODULE:OBJECT, such as crm=shop.live:crm")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        value: Any = import_module(module)
-        for part in path.split("."):
-            value = getattr(value, part)
-    except (Exception, SystemExit) as error:  # importing runs the developer's own module, which may raise anything
-        raise UsageError(f"--scope {text}: {type(error).__name__}: {error}") from None
-    return name or path.rpartition(".")[2], value
-
-
-def _packages(given: list[str] | None) -> Path | list[str] | None:
-    if given and len(given) == 1 and (os.sep in given[0] or Path(given[0]).is_dir()):
-        return Path(given[0])
-    return given or None
-
-
-def _limits(make: type[Limits], asked: dict[str, Any]) -> Limits:
-    """`Limits` of these values; what it refuses is told by the name of the option."""
-    from toolwright.errors import UsageError
-
-    for name, value in asked.items():
-        try:
-            make(**{name: value})
-        except UsageError as error:
-            option = name.replace("_", "-")
-            raise UsageError(f"--{option} {value:g}: {str(error).partition(': ')[2]}") from None
-    return make(**asked)
-
-
 def _runtime(session: str | None, store: str, **options: Any) -> Runtime:
     """One that forgets; or that of a session, which is resumed where the store has it."""
-    from toolwright.errors import NoSession
-    from toolwright.journal import open_journal
     from toolwright.runtime import Runtime
 
     if session is None:
         return Runtime(**options)
-    journal = open_journal(store)
-    try:
-        journal.facts(session)
-    except NoSession:
+    if not has_session(store, session):
         return Runtime(session=session, store=store, **options)
-    finally:
-        journal.close()
     return Runtime.resume(session, store=store, **options)
 
 
@@ -295,4 +255,4 @@ def _exit_code(error: GuestError) -> int:
 
     if isinstance(error, LimitExceeded):
         return LIMIT
-    return RAISED if isinstance(error, CodeError | TypeMistake | Diverged) else PLATFORM
+    return FAILED if isinstance(error, CodeError | TypeMistake | Diverged) else PLATFORM

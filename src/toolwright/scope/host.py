@@ -23,8 +23,9 @@ from toolwright.scope.handles import Handles
 from toolwright.scope.lent import Lender
 from toolwright.scope.operations import facts_of
 from toolwright.scope.parcels import type_key
-from toolwright.scope.placing import Placed, places_in
+from toolwright.scope.placing import Placed, parts_of, places_in
 from toolwright.scope.revivals import Revivals
+from toolwright.scope.revive import LostObject
 from toolwright.scope.rules import Place
 from toolwright.scope.running import Running, arguments
 from toolwright.scope.scope import Scope
@@ -141,7 +142,13 @@ class ScopeHost:
         return self._classes.find(cls)
 
     def placed(self, value: Any) -> Any:
-        """A value of this session for another one's guest: its live objects stay where they stand."""
+        """A value of this session for another one's guest: its live objects stay where they stand.
+
+        `HandleLost` where it holds one that did not outlive its process.
+        """
+        for part in parts_of(value):
+            if isinstance(part, LostObject):
+                raise HandleLost(f"what came of it holds {part.told} and did not outlive its process; ask for it again")
         found = places_in(value, lambda part: self._scope.place_in(part, self))
         return Placed(value, {number: place for number, (_, place) in found.items()}) if found else value
 

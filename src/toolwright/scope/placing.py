@@ -39,14 +39,14 @@ class Placed:
 def places_in(value: Any, place_of: PlaceOf) -> dict[int, tuple[Any, Place]]:
     """The live objects in a value that stand somewhere, by their ids: each with its place."""
     found: dict[int, tuple[Any, Place]] = {}
-    for part in _parts(value):
+    for part in parts_of(value):
         place = place_of(part)
         if place is not None:
             found[id(part)] = (part, place)
     return found
 
 
-def _parts(value: Any) -> Iterator[Any]:
+def parts_of(value: Any) -> Iterator[Any]:
     """All that stands in plain containers and records, each once; no atoms."""
     pending: list[Any] = [value]
     seen: dict[int, Any] = {}  # with the parts themselves: an id is good while its object lives

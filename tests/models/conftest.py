@@ -1,0 +1,38 @@
+"""The embedded model's file, for tests that ask the real model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toolwright.models import QWEN, pull_weights
+from toolwright.settings import Settings
+
+
+class Heard:
+    """Keeps what a pull says."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.done = 0
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+    def at(self, done: int, total: int) -> None:
+        assert self.done < done <= total or done < self.done  # forward, or begun anew
+        self.done = done
+
+
+@pytest.fixture
+def heard() -> Heard:
+    return Heard()
+
+
+@pytest.fixture(scope="session")
+def weights() -> Path:
+    """The file in the user's cache, pulled where it is not there yet (1.1 GB, once)."""
+    settings = Settings.from_environment()
+    held = QWEN.held(settings)
+    return held.path if held.state == "pulled" else pull_weights(settings, progress=Heard())
