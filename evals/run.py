@@ -11,23 +11,21 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 from benchmarks.results import machine, today
 from rich.console import Console
 
 from evals import page, terminal, transcript
 from evals.results import MODES, Attempt, Mode, Report
-from evals.small import TASKS, Task, workspace
+from evals.small import TASKS, Task, Trial, put_files, take_files
 from toolwright.agent import Agent
 from toolwright.doors import Model
 from toolwright.events import Event
 from toolwright.models import Budget, open_model
-from toolwright.runtime import Runtime
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "evals.md"
 STEPS, SECONDS = 6, 180.0
@@ -35,30 +33,17 @@ GRACE_S = 60.0  # beyond the budget, for a sandbox or a model that does not come
 Ended = Callable[[Attempt], None]
 
 
-class PlacedAgent(Agent):
-    """An agent whose sessions have a given workspace."""
-
-    def __init__(self, model: Model, place: Path, **options: Any) -> None:
-        super().__init__(model, **options)
-        self._place = place
-
-    def runtime(self, session: str, names: Mapping[str, Any]) -> Runtime:
-        return Runtime(self.scope.extended(names), workspace=self._place, check=self._check)
-
-
 async def attempt(task: Task, mode: Mode, model: Model, budget: Budget, traces: Path | None = None) -> Attempt:
     """Give a task once. What goes wrong, whatever it is, is a task that failed."""
     began = time.perf_counter()
     events: list[Event] = []
-    with workspace() as place:
-        trial = task.prepare(place)
-        agent = PlacedAgent(model, place, scope=trial.scope, mode=mode, budget=budget)
-        try:
-            async with asyncio.timeout((budget.seconds or SECONDS) + GRACE_S):
-                result = await agent.run(task.prompt, returns=task.returns, on_event=events.append)
-            why = trial.check(result.value)
-        except Exception as error:  # an outer edge: a model, a sandbox or a check that breaks is this task's failure
-            why = f"{type(error).__name__}: {error}"
+    trial = task.prepare()
+    agent = Agent(model, scope=trial.scope, mode=mode, budget=budget)
+    try:
+        async with asyncio.timeout((budget.seconds or SECONDS) + GRACE_S):
+            why = await _why_not(agent, task, trial, events.append)
+    except Exception as error:  # an outer edge: a model, a sandbox or a check that breaks is this task's failure
+        why = f"{type(error).__name__}: {error}"
     if traces is not None:
         transcript.write(traces / f"{task.id}.{mode}.txt", task.prompt, events, why)
     usage = transcript.used(events)
@@ -72,6 +57,15 @@ async def attempt(task: Task, mode: Mode, model: Model, budget: Budget, traces: 
         output_tokens=usage.output_tokens,
         seconds=round(time.perf_counter() - began, 2),
     )
+
+
+async def _why_not(agent: Agent, task: Task, trial: Trial, hear: Callable[[Event], None]) -> str:
+    """What is wrong with how the task was done; "" for nothing."""
+    async with agent.session(returns=task.returns) as session:
+        await put_files(trial, session.runtime.files)
+        result = await session.run(task.prompt, on_event=hear)
+        await take_files(trial, session.runtime.files)
+    return trial.check(result.value)
 
 
 async def attempt_all(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 
 from evals.small.checks import equals, every, state
 from evals.small.task import Trial, acting, reading, task
@@ -120,7 +119,7 @@ class Bank:
     solution="done(sum(bank.balance(name) for name in bank.accounts()))",
     wrong=("done(bank.balance('savings'))",),
 )
-def total(_: Path) -> Trial:
+def total() -> Trial:
     return Trial(scope={"bank": Bank()}, check=equals(7640))
 
 
@@ -132,7 +131,7 @@ def total(_: Path) -> Trial:
     solution="bank.transfer('savings', 'holiday', 250)\ndone(bank.balance('holiday'))",
     wrong=("done(890)", "bank.transfer('checking', 'holiday', 250)\ndone(bank.balance('holiday'))"),
 )
-def transfer(_: Path) -> Trial:
+def transfer() -> Trial:
     bank = Bank()
     made = state("transfers", bank.transfers, [Transfer("savings", "holiday", 250)])
     return Trial(scope={"bank": bank}, check=every(equals(890), made))
@@ -156,7 +155,7 @@ done(totals)
         "done(totals)",
     ),
 )
-def by_category(_: Path) -> Trial:
+def by_category() -> Trial:
     return Trial(scope={"bank": Bank()}, check=equals({"rent": 950, "food": 221, "travel": 360}))
 
 
@@ -173,7 +172,7 @@ done(missing)
 """,
     wrong=("bank.transfer('savings', 'checking', 2000)\ndone(2000)", "done(200)"),
 )
-def even_out(_: Path) -> Trial:
+def even_out() -> Trial:
     bank = Bank()
     made = state("transfers", bank.transfers, [Transfer("savings", "checking", 200)])
     return Trial(scope={"bank": bank}, check=every(equals(200), made))
@@ -201,7 +200,7 @@ done(sorted(unpaid))
         "done(['Car Insurance', 'Power & Light'])",
     ),
 )
-def pay_bills(_: Path) -> Trial:
+def pay_bills() -> Trial:
     bank = Bank()
     left = state("unpaid", lambda: [bill.number for bill in bank.bills()], [1, 3])
     rest = state("balance", lambda: bank.balance("checking"), 265)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from pathlib import Path
 
 from evals.small.checks import equals, every, near, state
 from evals.small.task import Trial, acting, reading, task
@@ -89,7 +88,7 @@ done(calendar.events(day, day)[0].title)
 """,
     wrong=("done('Design review')",),
 )
-def first_event(_: Path) -> Trial:
+def first_event() -> Trial:
     return Trial(scope={"calendar": Calendar()}, check=equals("Interview"))
 
 
@@ -108,7 +107,7 @@ done(sum((event.end - event.start).total_seconds() for event in week) / 3600)
         "done(555.0)",
     ),
 )
-def hours(_: Path) -> Trial:
+def hours() -> Trial:
     return Trial(scope={"calendar": Calendar()}, check=near(9.25))
 
 
@@ -125,7 +124,7 @@ done(Counter(event.start.date().isoformat() for event in week).most_common(1)[0]
 """,
     wrong=("done('2025-03-13')",),
 )
-def busiest_day(_: Path) -> Trial:
+def busiest_day() -> Trial:
     return Trial(scope={"calendar": Calendar()}, check=equals("2025-03-12"))
 
 
@@ -144,7 +143,7 @@ done(len(found))
 """,
     wrong=("done(3)", "for n in range(1, 10):\n    calendar.cancel(n)\ndone(3)"),
 )
-def cancel_standups(_: Path) -> Trial:
+def cancel_standups() -> Trial:
     calendar = Calendar()
     after = [event for event in BEFORE if event[0] != "Stand-up"]
     return Trial(scope={"calendar": calendar}, check=every(equals(3), state("events", lambda: told(calendar), after)))
@@ -172,7 +171,7 @@ done(hour)
         "done(11)",
     ),
 )
-def first_free_hour(_: Path) -> Trial:
+def first_free_hour() -> Trial:
     calendar = Calendar()
     after = sorted([*BEFORE, ("Dentist", at(12, 11), at(12, 12))], key=lambda event: event[1])
     return Trial(scope={"calendar": calendar}, check=every(equals(11), state("events", lambda: told(calendar), after)))
@@ -195,7 +194,7 @@ done(31)
         "    calendar.create('Practice', d(2025, 5, n, 7), d(2025, 5, n, 7, 30))\ndone(31)",
     ),
 )
-def thirty_one_events(_: Path) -> Trial:
+def thirty_one_events() -> Trial:
     calendar = Calendar(())
     days = [datetime(2025, 5, 1, 7) + timedelta(days=n) for n in range(31)]
     after = [("Practice", day, day + timedelta(minutes=30)) for day in days]

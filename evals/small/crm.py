@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from evals.small.checks import equals, every, state
 from evals.small.task import Trial, acting, reading, task
@@ -108,7 +107,7 @@ class Crm:
     solution="done(crm.find('Clara Holm').email)",
     wrong=("done('clara@nord.example')",),
 )
-def email(_: Path) -> Trial:
+def email() -> Trial:
     return Trial(scope={"crm": Crm()}, check=equals("clara.holm@nord.example"))
 
 
@@ -120,7 +119,7 @@ def email(_: Path) -> Trial:
     solution="done(len(crm.contacts(city='Bergen')))",
     wrong=("done(len(crm.contacts()))",),
 )
-def count_city(_: Path) -> Trial:
+def count_city() -> Trial:
     return Trial(scope={"crm": Crm()}, check=equals(3))
 
 
@@ -140,7 +139,7 @@ done(sorted(c.name for c in crm.contacts(city="Oslo") if c.id not in busy))
         "done(['Hanne Ruud', 'Frida Aas'])",
     ),
 )
-def without_deals(_: Path) -> Trial:
+def without_deals() -> Trial:
     return Trial(scope={"crm": Crm()}, check=equals(["Frida Aas", "Hanne Ruud"]))
 
 
@@ -157,7 +156,7 @@ done(totals)
 """,
     wrong=("from collections import Counter\ndone(dict(Counter(d.stage for d in crm.deals())))",),
 )
-def amount_by_stage(_: Path) -> Trial:
+def amount_by_stage() -> Trial:
     return Trial(scope={"crm": Crm()}, check=equals({"won": 43500, "lost": 14500, "open": 3400}))
 
 
@@ -180,7 +179,7 @@ done(BestCustomer(name=name, total=totals[best]))
         "done(BestCustomer(name=next(c.name for c in crm.contacts() if c.id == d.contact_id), total=d.amount))",
     ),
 )
-def best_customer(_: Path) -> Trial:
+def best_customer() -> Trial:
     return Trial(scope={"crm": Crm()}, check=equals(BestCustomer("Bjarne Dahl", 16000)))
 
 
@@ -197,7 +196,7 @@ done(None)
 """,
     wrong=("for deal in crm.deals('lost'):\n    crm.add_tag(deal.contact_id, 'win back')\ndone(None)",),
 )
-def tag_lost(_: Path) -> Trial:
+def tag_lost() -> Trial:
     crm = Crm()
     after = {3: ("vip", "win back"), 5: ("win back",), 7: ("vip",)}
     return Trial(
@@ -223,7 +222,7 @@ done(cities)
 """,
     wrong=("done({name: crm.find(name).city for name in ['Eva Moen', 'Ada Berg']})",),
 )
-def cities_of(_: Path) -> Trial:
+def cities_of() -> Trial:
     cities = {"Eva Moen": "Bergen", "Ivar Sand": "unknown", "Ada Berg": "Oslo", "Jon Lund": "unknown"}
     return Trial(scope={"crm": Crm()}, check=equals(cities))
 
@@ -239,7 +238,7 @@ done(crm.move_deal(deal.id, "won").amount)
 """,
     wrong=("done(2500)", "for d in crm.deals('open'):\n    crm.move_deal(d.id, 'won')\ndone(2500)"),
 )
-def win_deal(_: Path) -> Trial:
+def win_deal() -> Trial:
     crm = Crm()
     after = {deal.id: deal.stage for deal in DEALS} | {103: "won"}
     return Trial(

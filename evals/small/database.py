@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
 
 from evals.small.checks import equals, every, state
 from evals.small.task import Trial, task
@@ -35,7 +34,7 @@ def _database() -> sqlite3.Connection:
     wrong=("done(db.execute('select count(*) from invoices').fetchone()[0])",),
     code_only=True,
 )
-def count(_: Path) -> Trial:
+def count() -> Trial:
     return Trial(scope={"db": _database()}, check=equals(3))
 
 
@@ -59,7 +58,7 @@ done(dict(rows))
     ),
     code_only=True,
 )
-def by_customer(_: Path) -> Trial:
+def by_customer() -> Trial:
     return Trial(scope={"db": _database()}, check=equals({"Alto": 1120, "Corda": 950}))
 
 
@@ -81,7 +80,7 @@ done(cursor.rowcount)
     ),
     code_only=True,
 )
-def archive(_: Path) -> Trial:
+def archive() -> Trial:
     db = _database()
     archived = state(
         "archived", lambda: db.execute("select id from invoices where archived").fetchall(), [(1,), (2,), (3,), (5,)]

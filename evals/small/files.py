@@ -1,13 +1,11 @@
-"""Files in the workspace: code opens them, and single calls go through `files`."""
+"""Files in the workspace, which code opens. There is nothing to call."""
 
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 
 from evals.small.checks import equals, state
-from evals.small.task import Trial, acting, reading, task
+from evals.small.task import Trial, task
 
 SALES = """date,region,product,amount
 2025-01-03,north,lamp,120
@@ -19,40 +17,6 @@ SALES = """date,region,product,amount
 """
 SETTINGS = {"name": "planner", "version": "2.4.1", "features": {"export": False, "search": True, "share": True}}
 NAMES = "Turid\nAmund\n\nSolveig\nAmund\n  Kari\n"
-
-
-def _plainly(path: str, flags: int) -> int:
-    # The guest owns the directory: a link or a pipe that it put there must not lead the host astray.
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
-
-
-def get(place: Path, name: str) -> str:
-    with open(place / Path(name).name, encoding="utf-8", opener=_plainly) as file:
-        return file.read()
-
-
-def put(place: Path, name: str, text: str) -> None:
-    owner = place.stat()
-    with open(place / Path(name).name, "w", encoding="utf-8", opener=_plainly) as file:
-        os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
-        file.write(text)
-
-
-class Files:
-    """The files of the workspace, which is the current directory."""
-
-    def __init__(self, place: Path) -> None:
-        self._place = place
-
-    @reading
-    def read(self, name: str) -> str:
-        """The text of a file."""
-        return get(self._place, name)
-
-    @acting
-    def write(self, name: str, text: str) -> None:
-        """Make a file with this text, or replace what it has."""
-        put(self._place, name, text)
 
 
 @task(
@@ -67,10 +31,10 @@ with open("sales.csv") as file:
     done(sum(int(row["amount"]) for row in csv.DictReader(file) if row["region"] == "north"))
 """,
     wrong=("import csv\ndone(sum(int(row['amount']) for row in csv.DictReader(open('sales.csv'))))",),
+    code_only=True,
 )
-def csv_sum(place: Path) -> Trial:
-    put(place, "sales.csv", SALES)
-    return Trial(scope={"files": Files(place)}, check=equals(890))
+def csv_sum() -> Trial:
+    return Trial(scope={}, files={"sales.csv": SALES}, check=equals(890))
 
 
 @task(
@@ -86,10 +50,10 @@ with open("settings.json") as file:
 done(sorted(name for name, on in features.items() if on))
 """,
     wrong=("import json\ndone(sorted(json.load(open('settings.json'))['features']))",),
+    code_only=True,
 )
-def json_keys(place: Path) -> Trial:
-    put(place, "settings.json", json.dumps(SETTINGS, indent=2))
-    return Trial(scope={"files": Files(place)}, check=equals(["search", "share"]))
+def json_keys() -> Trial:
+    return Trial(scope={}, files={"settings.json": json.dumps(SETTINGS, indent=2)}, check=equals(["search", "share"]))
 
 
 @task(
@@ -107,17 +71,14 @@ with open("clean.txt", "w") as file:
 done(None)
 """,
     wrong=("open('clean.txt', 'w').write(''.join(sorted(open('names.txt'))))\ndone(None)", "done(None)"),
+    code_only=True,
 )
-def clean_names(place: Path) -> Trial:
-    put(place, "names.txt", NAMES)
-
-    def lines() -> list[str] | None:
-        try:
-            return get(place, "clean.txt").rstrip("\n").split("\n")
-        except OSError:
-            return None
-
-    return Trial(scope={"files": Files(place)}, check=state("clean.txt", lines, ["Amund", "Kari", "Solveig", "Turid"]))
+def clean_names() -> Trial:
+    files = {"names.txt": NAMES}
+    made = state(
+        "clean.txt", lambda: files.get("clean.txt", "").rstrip("\n").split("\n"), ["Amund", "Kari", "Solveig", "Turid"]
+    )
+    return Trial(scope={}, files=files, makes=("clean.txt",), check=made)
 
 
 TASKS = (csv_sum, json_keys, clean_names)

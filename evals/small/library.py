@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from evals.small.checks import equals
 from evals.small.task import Trial, reading, task
 
@@ -52,7 +50,7 @@ done([line[3:] for line in lines if line.startswith("## ")])
 """,
     wrong=("done([x.strip('# ') for x in library.text('Two weeks by train').splitlines() if x.startswith('#')])",),
 )
-def headings(_: Path) -> Trial:
+def headings() -> Trial:
     return Trial(scope={"library": Library()}, check=equals(["Leaving", "Osaka to Kyoto", "The way home"]))
 
 
@@ -64,7 +62,7 @@ def headings(_: Path) -> Trial:
     solution="done(sorted(title for title in library.titles() if 'Kyoto' in library.text(title)))",
     wrong=("done([t for t in library.titles() if 'Kyoto' in t])",),
 )
-def mentions(_: Path) -> Trial:
+def mentions() -> Trial:
     return Trial(scope={"library": Library()}, check=equals(["A year in three cities", "Two weeks by train"]))
 
 
@@ -76,7 +74,7 @@ def mentions(_: Path) -> Trial:
     solution="done(max(library.titles(), key=lambda title: len(library.text(title))))",
     wrong=("done(max(library.titles(), key=lambda t: library.text(t).count('#')))",),
 )
-def longest(_: Path) -> Trial:
+def longest() -> Trial:
     return Trial(scope={"library": Library()}, check=equals("A year in three cities"))
 
 
@@ -99,7 +97,7 @@ done(todos)
         "        todos[line.split()[1]] = line\ndone(todos)",
     ),
 )
-def todos(_: Path) -> Trial:
+def todos() -> Trial:
     found = {"Bo": "sends the offer to the printer", "Ann": "books the hall", "Cem": "hands over the keys"}
     return Trial(scope={"library": Library()}, check=equals(found))
 

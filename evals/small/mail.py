@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from evals.small.checks import equals, every, state
 from evals.small.crm import Crm
@@ -96,7 +95,7 @@ class Mailbox:
     solution="done(sum(not message.read for message in mail.inbox()))",
     wrong=("done(len(mail.inbox()))",),
 )
-def unread(_: Path) -> Trial:
+def unread() -> Trial:
     return Trial(scope={"mail": Mailbox()}, check=equals(5))
 
 
@@ -114,7 +113,7 @@ done(counts)
 """,
     wrong=("done({m.sender: m.id for m in mail.inbox()})",),
 )
-def by_sender(_: Path) -> Trial:
+def by_sender() -> Trial:
     counts = {"news@daily.example": 3, "marta@office.example": 2, "shop@parcel.example": 1, "olav@office.example": 2}
     return Trial(scope={"mail": Mailbox()}, check=equals(counts))
 
@@ -131,7 +130,7 @@ done(re.search(r"number (\S+)", mail.body(found.id)).group(1))
 """,
     wrong=("done('R-77')",),
 )
-def order_number(_: Path) -> Trial:
+def order_number() -> Trial:
     return Trial(scope={"mail": Mailbox()}, check=equals("PX-48213"))
 
 
@@ -147,7 +146,7 @@ done(int(re.search(r"room (\d+)", mail.body(latest.id)).group(1)))
 """,
     wrong=("done(214)",),
 )
-def latest_room(_: Path) -> Trial:
+def latest_room() -> Trial:
     return Trial(scope={"mail": Mailbox()}, check=equals(118))
 
 
@@ -162,7 +161,7 @@ def latest_room(_: Path) -> Trial:
         "mail.send('olav@office.example', 'Noon is fine.', 'Lunch')\ndone(None)",
     ),
 )
-def send_one(_: Path) -> Trial:
+def send_one() -> Trial:
     mail = Mailbox()
     return Trial(
         scope={"mail": mail}, check=state("sent", mail.sent, [Sent("olav@office.example", "Lunch", "Noon is fine.")])
@@ -183,7 +182,7 @@ done(len(mail.inbox()))
 """,
     wrong=("done(5)", "for m in mail.inbox()[:3]:\n    mail.archive(m.id)\ndone(len(mail.inbox()))"),
 )
-def archive_news(_: Path) -> Trial:
+def archive_news() -> Trial:
     mail = Mailbox()
     left = state("left in the inbox", lambda: [m.id for m in mail.inbox()], [2, 3, 4, 6, 7])
     return Trial(scope={"mail": mail}, check=every(equals(5), left))
@@ -210,7 +209,7 @@ done(sorted(addresses))
         "done(sorted(c.email for c in people if c.city == 'Bergen'))",
     ),
 )
-def invite_city(_: Path) -> Trial:
+def invite_city() -> Trial:
     mail = Mailbox()
     people = {"bjarne@fjord.example": "Bjarne Dahl", "eva@moen.example": "Eva Moen", "georg@vik.example": "Georg Vik"}
     letters = [Sent(to, "Open house", f"Dear {name}, please come.") for to, name in people.items()]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from evals.small.checks import equals, state
 from evals.small.task import Trial, task
 
@@ -66,7 +64,7 @@ def _told(music: Music) -> dict[str, list[str]]:
     wrong=("done(sorted(p.name for p in music.playlists()))",),
     code_only=True,
 )
-def which_lists(_: Path) -> Trial:
+def which_lists() -> Trial:
     return Trial(scope={"music": Music()}, check=equals(["Rainy day", "Road trip"]))
 
 
@@ -85,7 +83,7 @@ done(None)
     wrong=("running = music.playlist('Running')\nrunning.add('Long Way Down')\ndone(None)",),
     code_only=True,
 )
-def merge(_: Path) -> Trial:
+def merge() -> Trial:
     music = Music()
     after = LISTS | {"Running": [*LISTS["Running"], *LISTS["Road trip"]]}
     return Trial(scope={"music": music}, check=state("playlists", lambda: _told(music), after))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from evals.small.checks import equals, near
 from evals.small.task import Trial, reading, task
@@ -67,7 +66,7 @@ done(round(sum(r.celsius for r in readings) / len(readings), 2))
 """,
     wrong=("readings = sensors.readings('kitchen')[:100]\ndone(round(sum(r.celsius for r in readings) / 100, 2))",),
 )
-def average(_: Path) -> Trial:
+def average() -> Trial:
     celsius = [r.celsius for r in _readings("kitchen")]
     return Trial(scope={"sensors": Sensors()}, check=near(sum(celsius) / len(celsius), 0.006))
 
@@ -80,7 +79,7 @@ def average(_: Path) -> Trial:
     solution="done(sum(r.celsius > 20 for r in sensors.readings('attic')))",
     wrong=("done(sum(r.celsius >= 20 for r in sensors.readings('attic')))",),
 )
-def above(_: Path) -> Trial:
+def above() -> Trial:
     return Trial(scope={"sensors": Sensors()}, check=equals(sum(r.celsius > 20 for r in _readings("attic"))))
 
 
@@ -92,7 +91,7 @@ def above(_: Path) -> Trial:
     solution="done(max(sensors.names(), key=lambda name: max(r.celsius for r in sensors.readings(name))))",
     wrong=("done(max(sensors.names(), key=lambda name: sensors.readings(name)[0].celsius))",),
 )
-def hottest(_: Path) -> Trial:
+def hottest() -> Trial:
     return Trial(scope={"sensors": Sensors()}, check=equals("cellar"))
 
 
@@ -107,7 +106,7 @@ done(peak.time.date().isoformat())
 """,
     wrong=("done(sensors.readings('cellar')[0].time.date().isoformat())",),
 )
-def peak_day(_: Path) -> Trial:
+def peak_day() -> Trial:
     day = (datetime(2024, 1, 1) + timedelta(hours=6 * PEAK)).date().isoformat()
     return Trial(scope={"sensors": Sensors()}, check=equals(day))
 
@@ -128,7 +127,7 @@ done(sorted(silent))
 """,
     wrong=("done([])", "done(sensors.names())"),
 )
-def offline(_: Path) -> Trial:
+def offline() -> Trial:
     return Trial(scope={"sensors": Sensors(OFFLINE)}, check=equals(sorted(OFFLINE)))
 
 

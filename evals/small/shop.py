@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from evals.small.checks import equals, near, state
 from evals.small.task import Trial, acting, reading, task
@@ -98,7 +97,7 @@ class Shop:
     solution="done(shop.product('G-2').price)",
     wrong=("done(shop.product('G-1').price)",),
 )
-def price(_: Path) -> Trial:
+def price() -> Trial:
     return Trial(scope={"shop": Shop()}, check=near(27.5))
 
 
@@ -110,7 +109,7 @@ def price(_: Path) -> Trial:
     solution="done(sorted(p.name for p in shop.products() if p.stock == 0))",
     wrong=("done(sorted(p.sku for p in shop.products() if p.stock == 0))",),
 )
-def sold_out(_: Path) -> Trial:
+def sold_out() -> Trial:
     return Trial(scope={"shop": Shop()}, check=equals(["Cookbook", "Marbles"]))
 
 
@@ -122,7 +121,7 @@ def sold_out(_: Path) -> Trial:
     solution="done(sum(p.price * p.stock for p in shop.products()))",
     wrong=("done(sum(p.price for p in shop.products()))",),
 )
-def stock_value(_: Path) -> Trial:
+def stock_value() -> Trial:
     return Trial(scope={"shop": Shop()}, check=near(1305.5))
 
 
@@ -138,7 +137,7 @@ done(Offer(sku=best.sku, price=best.price))
 """,
     wrong=("best = min(shop.products(), key=lambda p: p.price)\ndone(Offer(sku=best.sku, price=best.price))",),
 )
-def cheapest_book(_: Path) -> Trial:
+def cheapest_book() -> Trial:
     return Trial(scope={"shop": Shop()}, check=equals(Offer("B-3", 9.5)))
 
 
@@ -155,7 +154,7 @@ done(shop.product(max(quantities, key=quantities.get)).name)
 """,
     wrong=("done(shop.product(max(shop.order_lines(), key=lambda line: line.quantity).sku).name)",),
 )
-def best_seller(_: Path) -> Trial:
+def best_seller() -> Trial:
     return Trial(scope={"shop": Shop()}, check=equals("Kite"))
 
 
@@ -173,7 +172,7 @@ done(None)
 """,
     wrong=("for p in shop.products():\n    if p.stock < 5:\n        shop.restock(p.sku, 20)\ndone(None)",),
 )
-def refill(_: Path) -> Trial:
+def refill() -> Trial:
     shop = Shop()
     after = {p.sku: 20 if p.stock < 5 else p.stock for p in PRODUCTS}
     return Trial(scope={"shop": shop}, check=state("stock", lambda: {p.sku: p.stock for p in shop.products()}, after))
@@ -191,7 +190,7 @@ done(None)
 """,
     wrong=("for p in shop.products():\n    shop.set_price(p.sku, round(p.price * 0.9, 2))\ndone(None)",),
 )
-def discount(_: Path) -> Trial:
+def discount() -> Trial:
     shop = Shop()
     after = {p.sku: p.price for p in PRODUCTS} | {"T-1": 21.6, "T-2": 13.5, "T-3": 4.05}
     prices = state("prices", lambda: {p.sku: round(p.price, 6) for p in shop.products()}, after)

@@ -5,16 +5,13 @@ Knows no agent and no model: a task can be run by anything that binds names and 
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, is_dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
 from toolwright import operation
-from toolwright.sandboxes import GUEST_UID
+from toolwright.sandboxes import Files
 
 Check = Callable[[Any], str]
 """From the value that came back to "", or to what is wrong with it or with what was done."""
@@ -39,18 +36,23 @@ acting = operation(direct=True)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trial:
-    """Live objects for one run, and the check that is asked once when it is over."""
+    """Live objects for one run, and the check that is asked once when it is over.
+
+    `files` are in the workspace at the beginning; at the end it also has those of `makes`, as far as they are there.
+    """
 
     scope: Mapping[str, Any]
     check: Check
+    files: dict[str, str] = field(default_factory=dict[str, str])
+    makes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
     """One task. `returns` is the type of its answer, None where only what is done counts.
 
-    `prepare` is given the workspace and makes everything anew. `solution` is a cell that is right, each of `wrong` one
-    that comes to an end and is not. `code_only` says that its objects make no sense one call at a time.
+    `prepare` makes everything anew. `solution` is a cell that is right, each of `wrong` one
+    that comes to an end and is not. `code_only` says that what it needs makes no sense one call at a time.
     """
 
     id: str
@@ -59,7 +61,7 @@ class Task:
     tags: tuple[str, ...]
     solution: str
     wrong: tuple[str, ...]
-    prepare: Callable[[Path], Trial]
+    prepare: Callable[[], Trial]
     code_only: bool = False
 
     @property
@@ -78,10 +80,10 @@ def task(
     solution: str,
     wrong: tuple[str, ...],
     code_only: bool = False,
-) -> Callable[[Callable[[Path], Trial]], Task]:
+) -> Callable[[Callable[[], Trial]], Task]:
     """Make a task of the function that prepares it. `tags` are words."""
 
-    def made(prepare: Callable[[Path], Trial]) -> Task:
+    def made(prepare: Callable[[], Trial]) -> Task:
         return Task(
             id=id,
             prompt=" ".join(prompt.split()),
@@ -96,10 +98,14 @@ def task(
     return made
 
 
-@contextmanager
-def workspace() -> Generator[Path]:
-    """A directory for one run, which the guest owns also where the host is root."""
-    with tempfile.TemporaryDirectory(prefix="toolwright-eval-") as place:
-        if os.geteuid() == 0:
-            os.chown(place, GUEST_UID, GUEST_UID)
-        yield Path(place)
+async def put_files(trial: Trial, workspace: Files) -> None:
+    """Before a run: the files that it begins with."""
+    for name, text in trial.files.items():
+        await workspace.write(name, text)
+
+
+async def take_files(trial: Trial, workspace: Files) -> None:
+    """After it: what was to be written, for the check. What is not there stays away."""
+    for name in trial.makes:
+        with suppress(FileNotFoundError):
+            trial.files[name] = await workspace.read_text(name)

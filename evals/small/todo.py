@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date
-from pathlib import Path
 
 from evals.small.checks import equals, every, near, state
 from evals.small.task import Trial, acting, reading, task
@@ -63,7 +62,7 @@ class TodoList:
     solution="from datetime import date\ntodo.add('Water the plants', date(2025, 6, 10))\ndone(None)",
     wrong=("from datetime import date\ntodo.add('Water the plants', date(2025, 10, 6))\ndone(None)",),
 )
-def add(_: Path) -> Trial:
+def add() -> Trial:
     todo = TodoList()
     after = [*ITEMS, Item(6, "Water the plants", date(2025, 6, 10))]
     return Trial(scope={"todo": todo}, check=state("items", todo.items, after))
@@ -77,7 +76,7 @@ def add(_: Path) -> Trial:
     solution="done(min((i for i in todo.items() if not i.finished), key=lambda i: i.due).text)",
     wrong=("done(min(todo.items(), key=lambda i: i.due).text)",),
 )
-def next_item(_: Path) -> Trial:
+def next_item() -> Trial:
     return Trial(scope={"todo": TodoList()}, check=equals("Call the plumber"))
 
 
@@ -89,7 +88,7 @@ def next_item(_: Path) -> Trial:
     solution="items = todo.items()\ndone(100 * sum(i.finished for i in items) / len(items))",
     wrong=("items = todo.items()\ndone(sum(i.finished for i in items) / len(items))",),
 )
-def share_finished(_: Path) -> Trial:
+def share_finished() -> Trial:
     return Trial(scope={"todo": TodoList()}, check=near(20.0))
 
 
@@ -112,7 +111,7 @@ done(sorted(item.text for item in late))
         "done(['Call the plumber', 'Return library books'])",
     ),
 )
-def finish_due(_: Path) -> Trial:
+def finish_due() -> Trial:
     todo = TodoList()
     finished = state("finished", lambda: [i.id for i in todo.items() if i.finished], [2, 3, 4])
     return Trial(scope={"todo": todo}, check=every(equals(["Call the plumber", "Return library books"]), finished))

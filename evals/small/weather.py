@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from pathlib import Path
 
 from evals.small.checks import equals
 from evals.small.task import Trial, reading, task
@@ -51,7 +50,7 @@ class Weather:
     solution="done((await weather.forecast('Lisbon')).celsius)",
     wrong=("done((await weather.forecast('Oslo')).celsius)",),
 )
-def one(_: Path) -> Trial:
+def one() -> Trial:
     return Trial(scope={"weather": Weather()}, check=equals(24))
 
 
@@ -63,7 +62,7 @@ def one(_: Path) -> Trial:
     solution="done((await weather.forecast('Rome')).rain_mm > 0)",
     wrong=("done((await weather.forecast('Rome')).rain_mm > 1)",),
 )
-def umbrella(_: Path) -> Trial:
+def umbrella() -> Trial:
     return Trial(scope={"weather": Weather()}, check=equals(True))
 
 
@@ -80,7 +79,7 @@ done(max(forecasts, key=lambda forecast: forecast.celsius).city)
 """,
     wrong=("done('Lisbon')",),
 )
-def warmest(_: Path) -> Trial:
+def warmest() -> Trial:
     return Trial(scope={"weather": Weather()}, check=equals("Rome"))
 
 
@@ -101,7 +100,7 @@ done(degrees)
 """,
     wrong=("done({'Athens': (await weather.forecast('Athens')).celsius})",),
 )
-def known_cities(_: Path) -> Trial:
+def known_cities() -> Trial:
     return Trial(scope={"weather": Weather()}, check=equals({"Athens": 29, "Turin": 21}))
 
 

@@ -7,6 +7,7 @@ import sys
 import uuid
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
@@ -110,6 +111,7 @@ class Runtime:
         self._store = store
         self._check: Literal["off", "warn", "strict"] = check
         self._checker: TypeChecker | None = None
+        self._warming: asyncio.Future[None] | None = None
         self.catalog = Catalog(self.scope)
         self._site: tuple[Path, ...] | None = None  # where the guest's packages are, if that is known
         self._beginning: Literal["new", "resume"] | Story = "new"
@@ -157,6 +159,7 @@ class Runtime:
         if self._tree and self._journal is not None:
             await asyncio.to_thread(Trees(self._journal, self.session or "").restore, self._tree, self._workspace)
         self.files = Files(self._workspace)
+        self._warm_checker()
         await self._begin(self._sandbox, self._workspace)
 
     async def _begin(self, sandbox: Sandbox, workspace: Workspace) -> None:
@@ -219,9 +222,17 @@ class Runtime:
             return replace(outcome, mistakes=tuple(map(str, mistakes))) if mistakes else outcome
 
     async def _mistakes(self, code: str, course: Passing | Continuity) -> tuple[Mistake, ...]:
+        return await self._type_checker().check(code, before=course.ran())
+
+    def _type_checker(self) -> TypeChecker:
         if self._checker is None:
             self._checker = TypeChecker(self.scope, names=NAMES, site=self._site)
-        return await self._checker.check(code, before=course.ran())
+        return self._checker
+
+    def _warm_checker(self) -> None:
+        """Start the type checker while nobody waits for it; a model takes its time before the first cell."""
+        if self._check != "off" and find_spec("ty") is not None:
+            self._warming = asyncio.ensure_future(self._type_checker().warm())
 
     @property
     def cells(self) -> int:
@@ -314,6 +325,8 @@ class Runtime:
     async def close(self) -> None:
         """End the guest, remove a workspace that was made here for no longer."""
         checker, self._checker = self._checker, None
+        if self._warming is not None:
+            await asyncio.wait([self._warming])
         if checker is not None:
             await checker.close()
         course, self._course = self._course, None

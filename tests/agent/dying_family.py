@@ -1,6 +1,6 @@
 """A parent and its child in one process, which dies by SIGKILL in the child's turn as often as it is told to.
 
-Run as a program: where the journal is, and after which of the child's replies to die; 0 is not at all.
+Run as a program: where the journal is, and when to die: after so many of the child's replies, at its "end", or "never".
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from toolwright.agent import Agent
 from toolwright.doors import Request
+from toolwright.events import ChildFinished, Event
 from toolwright.messages import Asked, Said
 from toolwright.testing import ScriptedModel, code
 
@@ -35,7 +36,16 @@ class Ledger:
         return self._path.read_text().splitlines()
 
 
-async def main(place: Path, die_after: int) -> None:
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_at_end(event: Event) -> None:
+    if isinstance(event, ChildFinished):
+        die()
+
+
+async def main(place: Path, when: str) -> None:
     paid = Ledger(place / "paid")
 
     def reply(request: Request) -> Said:
@@ -44,8 +54,8 @@ async def main(place: Path, die_after: int) -> None:
         if "child's task" not in task:
             paid.add(f"parent {step}")
             return code("answer = await spawn(\"the child's task\", scope={'ledger': ledger})\ndone(answer)")
-        if die_after and step == die_after:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if str(step) == when:
+            die()
         paid.add(f"child {step}")
         return code(CHILD[step])
 
@@ -59,9 +69,10 @@ async def main(place: Path, die_after: int) -> None:
     known = (place / "agents.db").exists()
     session: Any = agent.resume("parent") if known else agent.session("parent")
     async with session:
-        result = await (session.carry_on() if known else session.run("the parent's task"))
+        heard = die_at_end if when == "end" else None
+        result = await (session.carry_on() if known else session.run("the parent's task", on_event=heard))
     print(json.dumps(result.value))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
+    asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))

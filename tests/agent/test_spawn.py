@@ -154,6 +154,13 @@ async def test_a_class_of_the_cells_own_is_refused_with_what_to_do() -> None:
     assert "`Own` is of your own code" in told
 
 
+@pytest.mark.parametrize("returns", ["'int'", "'box.empty()'", "5", "box", "['int']", "lambda: 1", "box.card"])
+async def test_what_is_no_type_is_refused_and_a_text_is_never_evaluated(returns: str) -> None:
+    agent, model = played(f"await spawn('x', returns={returns})", always("never"), scope=box_scope())
+    assert "returns= takes a type" in (await agent.run("parent")).value
+    assert len(model.requests) == 2
+
+
 # failing
 
 
@@ -462,16 +469,16 @@ async def test_a_parents_session_is_repeated_without_its_children() -> None:
     assert len(model.requests) == paid
 
 
-@pytest.mark.parametrize("die_after", [1, 2])
+@pytest.mark.parametrize("when", ["0", "1", "2", "end"])
 def test_after_a_death_in_the_childs_turn_the_child_goes_on_and_no_reply_is_paid_twice(
-    tmp_path: Path, die_after: int
+    tmp_path: Path, when: str
 ) -> None:
-    def life(dies: int) -> subprocess.CompletedProcess[str]:
-        program = [sys.executable, "-m", "tests.agent.dying_family", str(tmp_path), str(dies)]
+    def life(dies: str) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-m", "tests.agent.dying_family", str(tmp_path), dies]
         return subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
 
-    assert life(die_after).returncode == -9
-    done = life(0)
+    assert life(when).returncode == -9
+    done = life("never")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == "2 lines"
     assert Ledger(tmp_path / "paid").lines() == ["parent 0", "child 0", "child 1", "child 2"]

@@ -71,7 +71,7 @@ async def test_a_mistake_shows_its_line_with_a_caret_and_the_right_signature(che
 
 async def test_a_name_that_is_nearly_right_is_told_with_the_right_one(checker: TypeChecker) -> None:
     assert (await only(checker, "book.fnd('x')")).signature == "find(name: str, *, limit: int = 10) -> list[Person]"
-    assert (await only(checker, "boook")).signature == "book: Book"
+    assert (await only(checker, "boook")).signature == "book (it is there already: use it as it is)"
     assert (await only(checker, "Person('x').nme")).signature == "name: str"
 
 
@@ -206,19 +206,35 @@ async def test_a_process_that_dies_is_started_anew(checker: TypeChecker) -> None
     await only(checker, "nope")
 
 
-async def test_checkers_share_one_process_and_the_last_one_ends_it() -> None:
-    first, second = TypeChecker(Scope({"a": 1})), TypeChecker(Scope({"b": 1}))
+async def test_checkers_share_one_process_which_ends_when_nobody_uses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = [tmp_path]
+    first, second = TypeChecker(Scope({"a": 1}), site=site), TypeChecker(Scope({"b": 1}), site=site)
     assert await first.check("a + 1") == ()
     assert await second.check("b + 1") == ()
     assert (await only(second, "a")).rule == "unresolved-reference"
-    process = server.borrow(())
+    process = server.borrow(site)
     server.give_back(process)
     assert process.users == 2
     await first.close()
-    assert process.alive
     await second.close()
-    assert not process.alive
-    assert not process.root.exists()
+    assert process.alive  # for the next one
+    third = TypeChecker(Scope({"c": 1}), site=site)
+    assert await third.check("c + 1") == ()
+    assert server.borrow(site) is process
+    server.give_back(process)
+    monkeypatch.setattr(server, "LINGER_S", 0.0)
+    await third.close()
+    await eventually_dead(process)
+    await eventually_gone(process.root)
+
+
+async def eventually_gone(path: Path) -> None:
+    async def gone() -> bool:
+        return not path.exists()
+
+    await eventually(gone)
 
 
 async def test_closing_twice_is_fine_and_a_check_after_it_starts_again(checker: TypeChecker) -> None:
@@ -267,7 +283,8 @@ async def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path,
     dead.mkdir()
     other.mkdir()
     (dead / "lock").touch()
-    first, second = TypeChecker(Scope()), TypeChecker(Scope(), site=[other])
+    monkeypatch.setattr(server, "LINGER_S", 0.0)
+    first, second = TypeChecker(Scope(), site=[dead]), TypeChecker(Scope(), site=[other])
     assert await first.check("1 + 1") == ()
     assert not dead.exists()
     assert other.exists()
@@ -275,7 +292,11 @@ async def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path,
     await only(first, "nope")
     await first.close()
     await second.close()
-    assert os.listdir(tmp_path) == [other.name]
+
+    async def alone() -> bool:
+        return os.listdir(tmp_path) == [other.name]
+
+    await eventually(alone)
 
 
 def test_nothing_is_left_when_a_program_ends_without_closing(tmp_path: Path) -> None:

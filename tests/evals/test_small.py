@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
-from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import pytest
-from evals.small import TAGS, TASKS, Task, workspace
+from evals.small import TAGS, TASKS, Task, put_files, take_files
 from tests.cells import PATIENT
 
 from toolwright import Runtime
@@ -26,23 +24,19 @@ class Finished(SystemExit):
     """What `done` ends a cell with."""
 
 
-@pytest.fixture
-def place() -> Iterator[Path]:
-    with workspace() as made:
-        yield made
-
-
-async def verdict(task: Task, code: str, place: Path) -> str:
+async def verdict(task: Task, code: str) -> str:
     """What the task's check says when this is what an agent wrote."""
-    trial = task.prepare(place)
+    trial = task.prepare()
     values: list[Any] = []
 
     def done(value: Any) -> None:
         values.append(value)
         raise Finished
 
-    async with Runtime({**trial.scope, **task.classes, "done": done}, workspace=place, limits=PATIENT) as rt:
+    async with Runtime({**trial.scope, **task.classes, "done": done}, limits=PATIENT) as rt:
+        await put_files(trial, rt.files)
         outcome = await rt.execute(dedent(code))
+        await take_files(trial, rt.files)
     assert isinstance(outcome.error, CodeError), outcome
     assert outcome.error.type == "Finished", outcome.error
     (value,) = values
@@ -50,18 +44,18 @@ async def verdict(task: Task, code: str, place: Path) -> str:
 
 
 @by_id
-async def test_the_solution_of_a_task_passes_its_check(task: Task, place: Path) -> None:
-    assert await verdict(task, task.solution, place) == ""
+async def test_the_solution_of_a_task_passes_its_check(task: Task) -> None:
+    assert await verdict(task, task.solution) == ""
 
 
 @pytest.mark.parametrize(("task", "number"), WRONG, ids=lambda each: each.id if isinstance(each, Task) else str(each))
-async def test_a_wrong_solution_comes_to_an_end_and_fails_the_check(task: Task, number: int, place: Path) -> None:
-    assert await verdict(task, task.wrong[number], place) != ""
+async def test_a_wrong_solution_comes_to_an_end_and_fails_the_check(task: Task, number: int) -> None:
+    assert await verdict(task, task.wrong[number]) != ""
 
 
 @by_id
-def test_doing_nothing_fails_the_check_in_one_line(task: Task, place: Path) -> None:
-    told = task.prepare(place).check(None)
+def test_doing_nothing_fails_the_check_in_one_line(task: Task) -> None:
+    told = task.prepare().check(None)
     assert told
     assert "\n" not in told
 
@@ -84,8 +78,8 @@ def test_a_task_has_a_wrong_solution_and_no_hint_of_how_it_is_run(task: Task) ->
 
 
 @pytest.mark.parametrize("task", BOTH, ids=lambda task: task.id)
-def test_what_a_task_needs_is_offered_one_call_at_a_time_and_says_what_it_does(task: Task, place: Path) -> None:
-    for bound in task.prepare(place).scope.values():
+def test_what_a_task_needs_is_offered_one_call_at_a_time_and_says_what_it_does(task: Task) -> None:
+    for bound in task.prepare().scope.values():
         methods = {
             name: found for name, found in inspect.getmembers(bound.__class__, inspect.isfunction) if name[0] != "_"
         }
@@ -99,6 +93,7 @@ def test_what_a_task_needs_is_offered_one_call_at_a_time_and_says_what_it_does(t
 
 
 @by_id
-def test_two_trials_share_no_state(task: Task, place: Path) -> None:
-    first, second = task.prepare(place).scope, task.prepare(place).scope
-    assert all(first[name] is not second[name] for name in first)
+def test_two_trials_share_no_state(task: Task) -> None:
+    first, second = task.prepare(), task.prepare()
+    assert first.files is not second.files
+    assert all(first.scope[name] is not second.scope[name] for name in first.scope)

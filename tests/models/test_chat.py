@@ -98,7 +98,7 @@ def test_a_call_is_read_in_every_form_that_the_model_writes(text: str) -> None:
 
 
 def test_calls_stand_after_text_and_beside_each_other() -> None:
-    one, two = ('{"name": "weather", "arguments": {"city": "%s"}}' % city for city in ("Oslo", "Bergen"))
+    one, two = (json.dumps({"name": "weather", "arguments": {"city": city}}) for city in ("Oslo", "Bergen"))
     text, calls = calls_in(f"I look.\n```json\n{one}\n{two}\n```", {"weather"})
     assert text == "I look."
     assert calls == [("weather", '{"city": "Oslo"}'), ("weather", '{"city": "Bergen"}')]
@@ -156,8 +156,7 @@ def test_calls_that_the_engine_read_itself_are_taken() -> None:
 def test_usage_and_a_cut_are_read() -> None:
     reading = Reading(Request(messages=TALK))
     used = {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 7}}
-    for each in (chunk("a", finish="length"), {"choices": [], "usage": used}):
-        assert all(piece.text == "a" for piece in reading.take(each))
+    assert [piece.text for piece in reading.take(chunk("a", finish="length", usage=used))] == ["a"]
     reply, _ = reading.end("m")
     assert reply.cut
     assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.cached_tokens) == (9, 2, 7)

@@ -15,7 +15,7 @@ from toolwright.agent.finish import classes_in
 from toolwright.agent.names import RESERVED
 from toolwright.errors import ChildFailed, ToolwrightError, UsageError, WrongArguments
 from toolwright.events import ChildFinished, ChildStarted
-from toolwright.scope import GuestFunction, current_call, given_type, operation
+from toolwright.scope import GuestFunction, current_call, given_type, is_type_expression, operation
 from toolwright_guest.wire import type_of
 
 if TYPE_CHECKING:
@@ -153,4 +153,7 @@ def _type(returns: Any) -> Any:
     if isinstance(meant, GuestFunction):
         what = f"`{meant.__name__}` is of your own code, and the other agent does not know it"
         raise WrongArguments(f"spawn: returns= takes a type: {what}; give dict, list[…], or a class that is in scope")
+    if meant is not None and not isinstance(meant, type) and not is_type_expression(meant):
+        # of a text pydantic makes a type by evaluating it, here on the host
+        raise WrongArguments("spawn: returns= takes a type, as in list[str]; it was given something else")
     return None if meant is Any else meant

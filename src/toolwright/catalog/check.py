@@ -53,7 +53,7 @@ class TypeChecker:
     site       the guest's packages, where they are known: a package that is not there is then a mistake
     timeout_s  for one cell; one that takes longer is not judged
 
-    Close it: the process behind it is shared, and ends with its last user.
+    Close it: the process behind it is shared, and ends when nobody uses it.
     """
 
     def __init__(
@@ -108,12 +108,21 @@ class TypeChecker:
                     break
             return ()
 
+    async def warm(self) -> None:
+        """Get ready before the first cell is there. What goes wrong is for that one to meet."""
+        async with self._turn:
+            try:
+                await self._ready()
+            except PlatformError:
+                await self._lose()
+
     async def close(self) -> None:
         """Let go of the process behind it."""
         async with self._turn:
             server, self._server = self._server, None
             self._version = None
             if server is not None:
+                await asyncio.to_thread(server.remove, self._package)
                 await asyncio.to_thread(give_back, server)
 
     async def _lose(self) -> None:

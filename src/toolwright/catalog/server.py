@@ -1,8 +1,8 @@
 """A warm `ty server`: one process for all type checkers of this one that see the same packages.
 
 It speaks the language server protocol on its standard streams and sees a private directory and the guest's packages,
-nothing else: an environment of three variables, no home, no interpreter to ask. It ends with its last user, and with
-this process, because its standard input does. It does not know what is checked.
+nothing else: an environment of three variables, no home, no interpreter to ask. It outlives its last user by half a
+minute, for the next one, and ends with this process, because its standard input does. It does not know what is checked.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import IO, Any
 from toolwright.errors import PlatformError, UsageError
 
 MEMORY = 2 << 30  # a cell can be written so that its types grow without end
+LINGER_S = 30.0  # for the next user: one session often follows the other
 PREFIX = "toolwright-check-"
 MISSING = "checking types needs ty, which is not installed: pip install 'toolwright[check]'"
 
@@ -40,6 +41,7 @@ class Server:
         self.root = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._held = _hold(self.root)
         self.users = 0
+        self.idle: threading.Timer | None = None
         self._answers: dict[int, Future[Any]] = {}
         self._asked = 0
         self._lock = threading.Lock()
@@ -126,8 +128,16 @@ class Server:
         changes = [{"uri": each.as_uri(), "type": 1} for each in (*new, path)]
         self.tell("workspace/didChangeWatchedFiles", {"changes": changes})
 
+    def remove(self, name: str) -> None:
+        """Take a directory of files away again."""
+        path = self.root / name
+        shutil.rmtree(path, ignore_errors=True)
+        self.tell("workspace/didChangeWatchedFiles", {"changes": [{"uri": path.as_uri(), "type": 3}]})
+
     def close(self) -> None:
         """End it at once: it keeps nothing that matters."""
+        if self.idle is not None:
+            self.idle.cancel()
         self._ty.kill()
         self._ty.wait()
         self._out.put(None)
@@ -224,15 +234,35 @@ def borrow(site: Sequence[Path]) -> Server:
                 atexit.register(_end)
             server = _SERVERS[key] = Server(key)
         server.users += 1
+        if server.idle is not None:
+            server.idle.cancel()
+            server.idle = None
         return server
 
 
 def give_back(server: Server) -> None:
-    """Use it no longer. The last user ends it."""
+    """Use it no longer. Without a user it ends after a while, and at once where it is of no use."""
     with _SHARED:
         server.users -= 1
         if server.users > 0:
             return
+        if server.alive and server in _SERVERS.values():
+            server.idle = threading.Timer(LINGER_S, _end_idle, [server])
+            server.idle.daemon = True
+            server.idle.start()
+            return
+    _let_go(server)
+
+
+def _end_idle(server: Server) -> None:
+    with _SHARED:
+        if server.users > 0:
+            return
+    _let_go(server)
+
+
+def _let_go(server: Server) -> None:
+    with _SHARED:
         for key in [key for key, kept in _SERVERS.items() if kept is server]:
             del _SERVERS[key]
     server.close()

@@ -19,6 +19,7 @@ from toolwright.scope.signatures import default_text, doc, signature_text
 from toolwright.scope.stub_module import StubModule, scope_stubs
 from toolwright.scope.stubs import stub
 from toolwright.scope.undo import Undoing
+from toolwright_guest.hints import is_expression as is_type_expression
 
 __all__ = [
     "FUNCTIONS",
@@ -46,6 +47,7 @@ __all__ = [
     "given_type",
     "handles_in",
     "is_standard",
+    "is_type_expression",
     "kind_of",
     "module_members",
     "names_of",

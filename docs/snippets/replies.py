@@ -1,0 +1,13 @@
+"""A stand-in for a language model: it replies with the cells that it was given, one for each request."""
+
+from textwrap import dedent
+
+from toolwright.messages import Traits
+from toolwright.testing import ScriptedModel, code
+from toolwright.testing.model import Script
+
+
+def model(*cells: Script, window: int = 128_000) -> ScriptedModel:
+    """A text is a cell; anything else is a reply as `ScriptedModel` takes it."""
+    replies = [code(dedent(cell).strip()) if isinstance(cell, str) else cell for cell in cells]
+    return ScriptedModel(*replies, traits=Traits(window=window))
