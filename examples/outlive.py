@@ -1,4 +1,4 @@
-"""A scene of `make demo`: a process is killed in the middle of a cell, and another one goes on from there.
+"""A scene of `make cells`: a process is killed in the middle of a cell, and another one goes on from there.
 
 python examples/outlive.py DIRECTORY    the process that is to be killed
 """

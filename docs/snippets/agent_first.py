@@ -3,7 +3,6 @@ from dataclasses import dataclass
 from replies import model
 
 import toolwright
-from toolwright.agent import Agent
 
 
 @dataclass
@@ -38,7 +37,7 @@ REPLIES = model(
 
 async def main() -> None:
     crm = Crm()
-    agent = Agent(REPLIES, scope={"crm": crm})  # or Agent("anthropic:claude-sonnet-5-5", …), Agent("local", …)
+    agent = toolwright.Agent(REPLIES, scope={"crm": crm})  # in its place: "anthropic:claude-sonnet-5-5", "local", …
     result = await agent.run("Write to everybody in Oslo who has no deal. Whom?", returns=list[str])
     print(result.value, "in", result.steps, "steps")
     print(crm.letters)

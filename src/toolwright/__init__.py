@@ -9,8 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolwright.agent import Agent, Result, Session
     from toolwright.events import CallFinished, CallStarted, Event, Printed
     from toolwright.journal import Divergence, Repeated, Restored, RolledBack
+    from toolwright.models import Budget
     from toolwright.runtime import Runtime, replay, run
     from toolwright.sandboxes import CallRecord, GuestValue, Limits, Outcome
     from toolwright.scope import (
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOME = {
+    "Agent": "agent",
+    "Budget": "models",
     "CallFinished": "events",
     "CallRecord": "sandboxes",
     "CallStarted": "events",
@@ -43,10 +47,12 @@ _HOME = {
     "Printed": "events",
     "Repeated": "journal",
     "Restored": "journal",
+    "Result": "agent",
     "Revivable": "scope",
     "RolledBack": "journal",
     "Runtime": "runtime",
     "Scope": "scope",
+    "Session": "agent",
     "Undoing": "scope",
     "current_call": "scope",
     "operation": "scope",
@@ -55,6 +61,8 @@ _HOME = {
 }
 
 __all__ = [
+    "Agent",
+    "Budget",
     "CallFinished",
     "CallRecord",
     "CallStarted",
@@ -70,10 +78,12 @@ __all__ = [
     "Printed",
     "Repeated",
     "Restored",
+    "Result",
     "Revivable",
     "RolledBack",
     "Runtime",
     "Scope",
+    "Session",
     "Undoing",
     "current_call",
     "operation",

@@ -31,6 +31,7 @@ class Operation:
     undo: Callable[..., Any] | None = None
     revive: Callable[..., Any] | None = None
     direct: bool = False  # offered to the model as an ordinary function call too
+    ask: bool = False  # each call waits for a person's yes
     patient: bool = False  # waits for a person, or for another agent: the cell's time stands still meanwhile
     timeout_s: float | None = None
     thread: Literal["worker", "loop"] | None = None  # None: the session's worker, or the loop for asyncio's own objects
@@ -48,7 +49,8 @@ class Call:
 
     `refused` says that it is not to be made: its answer is that exception. `id` is good while the call is under way,
     `path` for ever: the cell, the task in it, the count there. It and the `line` of the cell are told only by guests
-    whose session is journaled.
+    whose session is journaled. `approved` says that a person said yes to it: without that no operation is carried out
+    that is to be asked for.
     """
 
     id: int
@@ -60,6 +62,7 @@ class Call:
     path: str = ""
     line: int = 0
     refused: Exception | None = None
+    approved: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -39,6 +39,7 @@ ToolwrightError
     ├── HandleLost            also a ReferenceError: a host object that did not outlive its process
     ├── Diverged              code that was run again did not ask for the same
     ├── NotReversible         an operation without an undo, inside a transaction
+    ├── Denied                also a PermissionError: a person said no to a call, or nobody could be asked
     ├── ChildFailed           an agent that the code spawned came to no answer
     ├── TypeMistake           the type checker refused the cell before it ran
     ├── NotSupported          also a RuntimeError: Python that this rung refuses
@@ -265,6 +266,10 @@ class Diverged(GuestError):
 
 class NotReversible(GuestError):
     """An operation that cannot be undone was called inside a transaction, and did not run."""
+
+
+class Denied(GuestError, PermissionError):
+    """A call that waits for a person's yes did not get it, and was not made. The message has the reason, if one was given."""
 
 
 class ChildFailed(GuestError):

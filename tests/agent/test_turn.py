@@ -108,10 +108,19 @@ async def test_a_limit_is_an_observation() -> None:
     assert "wall_s=0.3" in last_observation(model)
 
 
-async def test_a_cell_without_output_is_told_so() -> None:
-    agent, model = agent_with(code("x = None"), code("done(1)"))
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("x = None", "no output and no value"),
+        ("import json\ndef main():\n    return 1", "defined `main` and did not call it"),
+        ("async def main():\n    return 1", "call it: `await main(…)`"),
+        ("# No output", "nothing to run in that cell but comments"),
+    ],
+)
+async def test_a_cell_that_shows_nothing_is_told_why(written: str, said: str) -> None:
+    agent, model = agent_with(code(written), code("done(1)"))
     await agent.run("…")
-    assert "no output and no value" in last_observation(model)
+    assert said in last_observation(model)
 
 
 @pytest.mark.parametrize(

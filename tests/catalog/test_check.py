@@ -73,6 +73,7 @@ async def test_a_name_that_is_nearly_right_is_told_with_the_right_one(checker: T
     assert (await only(checker, "book.fnd('x')")).signature == "find(name: str, *, limit: int = 10) -> list[Person]"
     assert (await only(checker, "boook")).signature == "book (it is there already: use it as it is)"
     assert (await only(checker, "Person('x').nme")).signature == "name: str"
+    assert (await only(checker, "Person('x').zip_code")).signature.startswith("Person has name")
 
 
 async def test_a_missing_await_is_told_with_the_signature(checker: TypeChecker) -> None:
@@ -232,7 +233,7 @@ async def test_checkers_share_one_process_which_ends_when_nobody_uses_it(
 
 async def eventually_gone(path: Path) -> None:
     async def gone() -> bool:
-        return not path.exists()
+        return not await asyncio.to_thread(path.exists)
 
     await eventually(gone)
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.models.conftest import pulled
+
 from toolwright.models import QWEN
 from toolwright.settings import KEY_VARIABLES, Settings
 
@@ -72,7 +74,8 @@ def test_a_file_of_the_right_size_is_pulled_and_another_is_damaged(tmp_path: Pat
     assert "→ toolwright models pull" in done.stdout
 
 
-def test_a_model_that_is_here_is_checked_and_its_path_printed(weights: Path) -> None:
+def test_a_model_that_is_here_is_checked_and_its_path_printed() -> None:
+    weights = pulled()
     cache = weights.parent.parent
     done = models("pull", cache=cache)
     assert (done.returncode, done.stdout) == (0, f"{weights}\n")

@@ -32,6 +32,10 @@ def heard() -> Heard:
 
 @pytest.fixture(scope="session")
 def weights() -> Path:
+    return pulled()
+
+
+def pulled() -> Path:
     """The file in the user's cache, pulled where it is not there yet (1.1 GB, once)."""
     settings = Settings.from_environment()
     held = QWEN.held(settings)

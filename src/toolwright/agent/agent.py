@@ -22,7 +22,7 @@ from toolwright.errors import UsageError
 from toolwright.events import Event
 from toolwright.journal import Journal
 from toolwright.messages import Generation
-from toolwright.models import Budget, default_model, open_model
+from toolwright.models import Budget, Spending, default_model, open_model
 from toolwright.runtime import Runtime
 from toolwright.sandboxes import Limits, Sandbox
 from toolwright.scope import Scope
@@ -48,6 +48,7 @@ class Agent:
     mode          "code": it writes code; "direct": it calls functions; "auto": what is marked `direct=True` is offered
                   as functions too, where that is cheaper
     budget        what one turn may use: tokens, cost, steps, seconds, requests
+    within        a `Spending` that turns are charged to as well: agents that share one stop together
     plan          observe and write a plan first
     check         the type check of cells: "auto" is "strict" where the checker is installed
     store         where sessions are kept; without one they end with their run
@@ -63,6 +64,7 @@ class Agent:
         instructions: str = "",
         mode: Mode = "auto",
         budget: Budget | None = None,
+        within: Spending | None = None,
         plan: bool = False,
         limits: Limits | None = None,
         packages: Path | str | Sequence[str] | None = None,
@@ -80,6 +82,7 @@ class Agent:
         self.instructions = instructions
         self.mode: Mode = mode
         self.budget = replace(budget, steps=budget.steps or STEPS) if budget else Budget(steps=STEPS)
+        self.within = within
         self.plan = plan
         self.limits = limits
         self.packages = packages
@@ -141,7 +144,7 @@ class Agent:
 
     def session(self, id: str | None = None, *, returns: Any = None) -> Session:
         """A new session of several turns: `async with agent.session() as session:`."""
-        return Session(self, id=id, returns=returns)
+        return Session(self, id=id, returns=returns, within=self.within)
 
     def resume(self, id: str, *, returns: Any = None) -> Session:
         """A session of the store, with its names, its files and what was said: `async with agent.resume(id) as …`.
@@ -150,7 +153,7 @@ class Agent:
         """
         if self.store is None:
             raise UsageError(f'resume({id!r}) needs the store that the session is in: Agent(store="sqlite:///…")')
-        return Session(self, id=id, returns=returns, resume=True)
+        return Session(self, id=id, returns=returns, resume=True, within=self.within)
 
     @overload
     async def run(self, task: str, *, returns: type[T], on_event: OnEvent | None = None) -> Result[T]: ...

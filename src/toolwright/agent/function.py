@@ -46,7 +46,7 @@ def carried_out(agent: Agent, stub: Callable[P, Awaitable[T]]) -> Callable[P, Aw
         returns = typing.get_type_hints(stub).get("return")
         names = ", ".join(f"`{each}`" for each in given.arguments)
         there = f" Its arguments are in scope: {names}." if names else ""
-        worker = agent.with_scope(agent.scope.extended(given.arguments))
+        worker = agent.with_scope(agent.scope.extended(given.arguments, own=False))
         wanted: Any = None if returns in (None, type(None)) else returns
         value = (await worker.run(f"{_WISH}{there}\n\n{head}\n{doc}", returns=wanted)).value
         return value if wanted is not None else typing.cast(T, None)

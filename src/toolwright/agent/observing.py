@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 
 from toolwright.errors import CodeError, GuestError, TypeMistake
 from toolwright.sandboxes import Outcome
 
-NOTHING = "It ran; there is no output and no value. End a cell with an expression, or print, to see something."
+NOTHING = "It ran, and there is no output and no value. If the task is done, call done(value)."
+COMMENTS = "There is nothing to run in that cell but comments. Write the next statement, or call done(value)."
 KEPT_CHARS = 32_000_000  # of all outputs; the oldest goes first
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
@@ -65,7 +67,7 @@ class Outputs:
         return text[start:end] + more
 
 
-def observe(outcome: Outcome, outputs: Outputs, *, ended: bool = False) -> Observation:
+def observe(code: str, outcome: Outcome, outputs: Outputs, *, ended: bool = False) -> Observation:
     """What came of a cell, in the words for the model; for people alone where the turn has `ended` with it."""
     printed = outcome.stdout.rstrip("\n")
     parts = [printed] if printed else []
@@ -76,10 +78,25 @@ def observe(outcome: Outcome, outputs: Outputs, *, ended: bool = False) -> Obser
         return Observation(text=shown, ok=False, failure=failure, name=f"output:{outcome.cell}")
     if outcome.value is not None:
         parts.append(f"Value: {outcome.value!r}" if printed else repr(outcome.value))
-    text = outputs.keep(outcome.cell, "\n".join(parts)) if parts or ended else NOTHING
+    if not parts and not ended:
+        return _nothing(code)
+    text = outputs.keep(outcome.cell, "\n".join(parts))
     if outcome.mistakes:
         text += "\nThe type checker says: " + "; ".join(outcome.mistakes[:3])
     return Observation(text=text, name=f"output:{outcome.cell}")
+
+
+def _nothing(code: str) -> Observation:
+    """A cell that shows nothing: a small model often writes a function and forgets to call it."""
+    body = ast.parse(code).body
+    if not body:
+        return failed(COMMENTS)
+    made = [s.name for s in body if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)]
+    idle = all(isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.Import | ast.ImportFrom) for s in body)
+    if made and idle:
+        how = "await " if isinstance(body[-1], ast.AsyncFunctionDef) else ""
+        return Observation(text=f"It defined `{made[-1]}` and did not call it. Now call it: `{how}{made[-1]}(…)`.")
+    return Observation(text=NOTHING)
 
 
 def _told(error: GuestError) -> str:

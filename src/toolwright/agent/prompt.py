@@ -34,7 +34,7 @@ Names stay from one cell to the next. The value of the last expression and what 
 - `done(value)` ends the task with its answer. Call it in the code as soon as the answer is known.
 - `search("words")` finds functions, `show("name")` prints the details of one.
 - `await` is written where a function is listed with it. Errors are shown to you: read them, and correct the code.
-- Do the whole task in as few cells as you can: loops, conditions and several calls fit into one.
+- Write plain statements, not functions that wait to be called. Loops and several calls fit into one cell.
 """
 _FENCED = "Reply with one fenced block of Python and nothing else."
 _CALLED = "Run it with the tool `execute`."

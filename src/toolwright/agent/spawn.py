@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ID = 64  # characters that a session's id may have
 OWN = 12  # of the child's own in it: with a thousand children, one chance in 10^8 that two have the same
 WORDS = 500
+TASK = 200_000
 
 OWN_NAMES = (*RESERVED, "ChildFailed")
 INSTRUCTIONS = """\
@@ -96,6 +97,8 @@ class Children:
     async def _spawn(self, task: str, returns: Any, scope: list[str] | dict[str, Any] | None, instructions: str) -> Any:
         if type(task) is not str or type(instructions) is not str or not task.strip():
             raise WrongArguments("spawn: task and instructions are texts, and the task says what to do")
+        if len(task) + len(instructions) > TASK:
+            raise WrongArguments(f"spawn: a task of more than {TASK} characters; pass what it works on in scope=")
         if type_of(scope) not in (type(None), list, tuple, set, dict):
             raise WrongArguments("spawn: scope is a list of names, or a dict of objects under new names")
         runtime = self._parent.runtime

@@ -93,7 +93,7 @@ class Turn:
         outcome = self._last = await self._run(step.code, not self._advice.unchecked)
         if self._finish.ended:
             outcome = replace(outcome, error=None)  # `done` leaves the cell by an exception
-        seen = self._failures.same_cell(step.code, observe(outcome, self._outputs, ended=self._finish.ended))
+        seen = self._failures.same_cell(step.code, observe(step.code, outcome, self._outputs, ended=self._finish.ended))
         text = seen.text + ("\n(Only the first block of the reply was run.)" if step.left_out else "")
         self._trace.tell(CellFinished(cell=outcome.cell, ok=seen.ok, observation=text, duration_s=outcome.duration_s))
         return replace(seen, text=text, call=step.call)

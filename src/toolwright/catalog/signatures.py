@@ -14,6 +14,7 @@ _CALLED = re.compile(r"(?:bound method|function|constructor|parameter \S+ of|of)
 _MISSING = re.compile(r"(?:Object of type|Class|Attribute `\w+` is not defined on) `(?:type\[)?(\w+)")
 _ATTRIBUTE = re.compile(r"has no attribute `(\w+)`")
 LONGEST = 500
+MEMBERS = 20
 _NAME = re.compile(r"Name `(\w+)` used when not defined")
 
 
@@ -80,7 +81,7 @@ class Signatures:
         attribute, owner = _ATTRIBUTE.search(message), _MISSING.search(message)
         if attribute and owner:
             members = self._members.get(owner[1], {})
-            return next((members[name] for name in _near(attribute[1], members)), "")
+            return next((members[name] for name in _near(attribute[1], members)), _all_of(owner[1], members))
         name = _NAME.search(message)
         if name:
             return next((_there(near, self._exported[near]) for near in _near(name[1], self._exported)), "")
@@ -90,6 +91,13 @@ class Signatures:
 def _there(name: str, text: str) -> str:
     """How a name in scope is to be used. An object is there already: nobody has to build it."""
     return text if "(" in text else f"{name} (it is there already: use it as it is)"
+
+
+def _all_of(owner: str, members: dict[str, str]) -> str:
+    """What there is, where nothing comes near to what was written."""
+    names = [name for name in members if not name.startswith("_")]
+    more = ", …" if len(names) > MEMBERS else ""
+    return f"{readable(owner)} has {', '.join(names[:MEMBERS])}{more}" if names else ""
 
 
 def _near(name: str, known: dict[str, str]) -> Iterator[str]:

@@ -11,10 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
+from toolwright.cli.chat import chat
 from toolwright.cli.doctor import doctor
 from toolwright.cli.exec import execute
 from toolwright.cli.models import models
 from toolwright.cli.replay import replay
+from toolwright.cli.run import run
 
 # The parser's own errors: typer has carried its parser inside itself since 0.26 and used click before.
 _WrongCommand: Any = typer.BadParameter.__mro__[2]
@@ -28,6 +30,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog='Example: toolwright exec -c "sum(range(10))"',
 )
+app.command("run", epilog="Example: toolwright run 'Who owes most?' --scope shop:crm --returns 'list[str]'")(run)
+app.command("chat", epilog="Example: toolwright chat --model local --scope shop:crm")(chat)
 app.command("exec", epilog="Example: toolwright exec report.py --scope crm=shop.live:crm --memory-mb 512 --wall-s 60")(
     execute
 )

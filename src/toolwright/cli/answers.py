@@ -76,9 +76,10 @@ def _many(value: Any, depth: int) -> Any:
 
 
 def _record(value: Any, depth: int) -> Any:
-    if isinstance(value, type):
+    kind = cast(Any, type(value))
+    if issubclass(kind, type):
         raise TypeError("a class")
-    if hasattr(type(value), "model_fields") and hasattr(value, "model_dump"):  # pydantic, which need not be here
+    if hasattr(kind, "model_fields") and hasattr(value, "model_dump"):  # pydantic, which need not be here
         return plain(value.model_dump(), depth + 1)
     if dataclasses.is_dataclass(value):
         return {field.name: plain(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value)}

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import typer
 
 T = TypeVar("T")
+LONGEST = 500
 FAILED, USAGE, LIMIT, PLATFORM, CANCELLED, PIPE_CLOSED = 1, 2, 3, 4, 130, 141
 
 
@@ -76,7 +77,8 @@ def limited(make: Callable[..., T], asked: Mapping[str, Any]) -> T:
 def in_options(text: str) -> str:
     """A message for developers, as one line that names options in the place of arguments."""
     text = re.sub(r"Budget\((\w+)=…\)", r"--\1", text.replace('model="local"', "--model local"))
-    return re.sub(r"\s*\n\s*", " ", text.strip())
+    line = re.sub(r"\s*\n\s*", " ", text.strip())
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]} …"
 
 
 def has_session(store: str, session: str) -> bool:

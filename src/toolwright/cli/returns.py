@@ -1,4 +1,4 @@
-"""`--returns` as text, read as a type: names that are listed here, and classes of the developer's. Nothing is evaluated.
+"""`--returns` as text, read as a type: names listed here, and classes of the developer's. Nothing is evaluated.
 
 int · list[str] · dict[str, float] · tuple[int, ...] · str | None · Literal["yes", "no"] · shop:Order · list[shop:Order]
 """

@@ -20,7 +20,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from toolwright.errors import ModelBusy, ModelError, ModelMissing, ModelRefused
+from toolwright.errors import ModelError, ModelMissing, ModelRefused
 
 Chunk = dict[str, Any]
 
@@ -100,13 +100,13 @@ class Engine:
             self._job = job  # before the look at `_stopping`, which `stop` sets before it looks at this
             try:
                 if self._stopping.is_set():
-                    raise ModelBusy("the embedded model was closed while a request waited for it")
+                    raise ModelRefused("the embedded model was closed while a request waited for it")
                 if not job.unwanted.is_set():
                     server = server or _open(self.loading)
                     job.tell({})
                     server.handle_chat_completions(job.body, job.tell)
                 if self._stopping.is_set():
-                    raise ModelBusy("the embedded model was closed under a request")
+                    raise ModelRefused("the embedded model was closed under a request")
             except ModelError as error:
                 job.tell(error)
             except _ENGINE_ERRORS as error:

@@ -68,7 +68,7 @@ def _pip() -> list[str]:
     if found := shutil.which("pip") or shutil.which("pip3"):
         return [found]
     if uv := shutil.which("uv"):
-        return [uv, "tool", "run", "--quiet", "pip"]
+        return [uv, "tool", "run", "--quiet", "--python", sys.executable, "pip"]
     raise Unfetched("the package parts need pip or uv, and neither is here: `python -m ensurepip` adds pip")
 
 

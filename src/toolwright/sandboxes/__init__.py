@@ -11,6 +11,7 @@ from toolwright.sandboxes.base import (
     Sandbox,
     Saved,
 )
+from toolwright.sandboxes.calls import waiting
 from toolwright.sandboxes.entries import MODE, Entry, Listing, Reading
 from toolwright.sandboxes.exits import GONE
 from toolwright.sandboxes.files import FileEntry, Files
@@ -52,4 +53,5 @@ __all__ = [
     "environment",
     "place",
     "probe_layers",
+    "waiting",
 ]

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -47,6 +49,25 @@ class Cell:
         except Exception as error:
             context = {"message": "toolwright: on_event failed", "exception": error}
             asyncio.get_running_loop().call_exception_handler(context)
+
+
+_BESIDE: ContextVar[tuple[Cell | None, Callable[[int], None]] | None] = ContextVar("_BESIDE", default=None)
+
+
+@contextmanager
+def waiting(event: Event) -> Generator[None]:
+    """A call under way waits for a person: who listens to its cell is told, and the cell's wall time stands still.
+
+    It stands still while one such call waits, whatever else the guest does meanwhile; processor time is counted on.
+    """
+    cell, waits = _BESIDE.get() or (None, lambda change: None)
+    if cell is not None:
+        cell.tell(event)
+    waits(1)
+    try:
+        yield
+    finally:
+        waits(-1)
 
 
 class Calls:
@@ -143,6 +164,7 @@ class Calls:
 
     async def _serve(self, call: Call, title: str, cell: Cell | None, size: int) -> None:
         began = time.monotonic()
+        _BESIDE.set((cell, self.waits))  # in the context of this task alone
         try:
             try:
                 answer = await self._host.call(call)

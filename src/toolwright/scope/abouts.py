@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolwright.doors import About, Call, Made, Operation
+from toolwright.scope.asks import Asks
 from toolwright.scope.classes import Classes, Known
 from toolwright.scope.handles import Handles, Held
 from toolwright.scope.members import FUNCTIONS, OPERATORS, members
@@ -38,6 +39,7 @@ class Abouts:
         self._handles = handles
         self._classes = classes
         self._lost = lost
+        self._asks = Asks(rules, handles)
 
     def about(self, call: Call) -> About:
         """Never raises. What is not known is assumed to be the careful answer."""
@@ -82,12 +84,15 @@ class Abouts:
         if call.verb == "call":
             member = members(cls).get(call.name) if isinstance(cls, type) else None
             said = CAREFUL if member is None else facts_of(member.value)
-            return About(title=title, operation=self._rules.facts(known.place, call.name, said))
+            facts = self._rules.facts(known.place, call.name, said)
+            return About(title=title, operation=self._asks.called(known.place, call.name, facts, None))
         if call.verb == "new":
-            facts = self._own(known.place, facts_of(cls))
+            facts = self._own(known.place, facts_of(cls), cls)
             # data alone comes of it: what its class checks may be checked twice
             return About(title=title, operation=replace(facts, idempotent=True) if known.kind in _DATA_KINDS else facts)
-        return About(title=title, operation=_by_nature(call))
+        read = members(cls).get(call.name) if call.verb == "get" and isinstance(cls, type) else None
+        asks = read is not None and read.kind == "property" and self._asks.is_declared(known.place, call.name)
+        return About(title=title, operation=replace(_by_nature(call), ask=True) if asks else _by_nature(call))
 
     def _of_object(self, held: Held, call: Call) -> About:
         owner = held.shown if held.bound or _names_itself(held) else f"{held.place.kind.__name__}#{held.handle}"
@@ -96,18 +101,26 @@ class Abouts:
             return About(title=title, operation=self._called(held, call.name))
         if call.verb == "get":  # other facts are of the call: to read a method is not to make it
             reads = self._rules.verdict(held.place, call.name).facts.get("reads", True)
-            return About(title=title, operation=READING if reads else CAREFUL)
-        return About(title=title, operation=_by_nature(call))
+            return About(title=title, operation=self._used(held, call, READING if reads else CAREFUL))
+        return About(title=title, operation=self._used(held, call, _by_nature(call)))
+
+    def _used(self, held: Held, call: Call, known: Operation) -> Operation:
+        asks = self._asks.used(held, call, _static(held, call.name))
+        return replace(known, ask=True) if asks else known
 
     def _called(self, held: Held, name: str) -> Operation:
         if not name:
-            return self._own(held.place, CAREFUL if held.value is _NO_OBJECT else facts_of(held.value))
-        return self._rules.facts(held.place, name, facts_of(_static(held, name)))
+            said = CAREFUL if held.value is _NO_OBJECT else facts_of(held.value)
+            return self._own(held.place, said, held.value)
+        function = _static(held, name)
+        facts = self._rules.facts(held.place, name, facts_of(function))
+        return self._asks.called(held.place, name, facts, function)
 
-    def _own(self, place: Place, said: Operation) -> Operation:
+    def _own(self, place: Place, said: Operation, function: Any) -> Operation:
         """The facts of a function or class itself, which stands in the scope as a member of what is above it."""
         owner, _, name = place.path.rpartition(".")
-        return self._rules.facts(Place(owner, place.kind), name, said)
+        above = Place(owner, place.kind)
+        return self._asks.itself(above, name, self._rules.facts(above, name, said), function)
 
 
 def _names_itself(held: Held) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from toolwright.doors import Answer, Call, Operation
-from toolwright.errors import CannotCross, NotPublic
+from toolwright.errors import CannotCross, Denied, NotPublic
 from toolwright.scope import construct
 from toolwright.scope.abouts import Abouts
 from toolwright.scope.classes import Known
@@ -51,6 +51,8 @@ class Running:
         self._abouts = abouts
 
     async def answer(self, call: Call, take: Take | None = None) -> Answer:
+        if call.verb != "call":  # of which more is known when the function is found
+            self._require_yes(call, False)
         match call.verb:
             case "call":
                 return await self._call(call, take)
@@ -93,6 +95,7 @@ class Running:
             return self._values.answer(result, self._path(call), bool(call.path))
         version = self._rules.version  # before they are asked: another thread may declare meanwhile
         function, facts = self._function(call)
+        self._require_yes(call, facts.ask)
         if is_async(function) or is_async(getattr(type_of(function), "__call__", None)):  # noqa: B004  how, not if
             self._remember(call, function, facts, version)
             given = await self._args_beside(call)
@@ -103,6 +106,12 @@ class Running:
         else:
             work = self._on("worker", lambda: self._run(function, call, self._args(call)), call, take)
         return await _within(facts.timeout_s, call, self._abouts.title, work)
+
+    def _require_yes(self, call: Call, asks: bool) -> None:
+        """The last look before the effect: who stands outside may know less of an object that only now came back."""
+        if not call.approved and (asks or self._abouts.about(call).operation.ask):
+            title = self._abouts.title(call)
+            raise Denied(f"{title} waits for a person's yes, and nobody has been asked for it; call it once more")
 
     def _known_method(self, call: Call) -> Any:
         """An async method that has been called before, and to which nothing applies that must be asked each time."""
@@ -115,7 +124,7 @@ class Running:
 
     def _remember(self, call: Call, function: Any, facts: Operation, version: int) -> None:
         plain = type_of(function) is types.MethodType and inspect.iscoroutinefunction(function)
-        if call.target > 0 and call.name and plain and facts.timeout_s is None:
+        if call.target > 0 and call.name and plain and facts.timeout_s is None and not call.approved:
             held = self._handles.get(call.target)
             if _is_plain_method(held, call.name):  # of the class, so they are few: `__getattr__` may make up any number
                 held.methods[call.name] = (function.__func__, version)

@@ -75,10 +75,10 @@ class Scope:
         if hide is not None or only is not None or read_only or facts:
             self.rules.add(f"{what.__name__}.*", hide=hide, only=only, read_only=read_only, **facts)
 
-    def extended(self, names: Mapping[str, Any]) -> Scope:
+    def extended(self, names: Mapping[str, Any], *, own: bool = True) -> Scope:
         """This scope, under the same rules, with further names. A name that it has already is a `UsageError`.
 
-        They are its session's own: a child's session has others.
+        What is its session's `own` is not handed on: a child's session has others.
         """
         made = Scope()
         made.rules, made._names, made._declared = self.rules, dict(self._names), self._declared
@@ -86,7 +86,7 @@ class Scope:
         for name, value in names.items():
             if name in made._names:
                 raise UsageError(f"{name!r} is in this scope already; choose another name")
-            made.bind(name, value, own=True)
+            made.bind(name, value, own=own)
         return made
 
     def names(self) -> Iterator[tuple[str, Any]]:

@@ -100,9 +100,9 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 }
 _MACHINES: tuple[type[Any], ...] = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _IN_PLACE = frozenset(f"__i{n}__" for n in _BINARY)
-_WRITES = _IN_PLACE | {"__setitem__", "__delitem__"}
+WRITES = _IN_PLACE | {"__setitem__", "__delitem__"}
 _STEPS = {"__next__", "__anext__", "__enter__", "__exit__", "__aenter__", "__aexit__"}  # change what they work on
-READS = frozenset(_OPERATORS.keys() - _WRITES - _STEPS)
+READS = frozenset(_OPERATORS.keys() - WRITES - _STEPS)
 VERBS = frozenset(("call", "get", "set", "del", "dir", "op", "items", "new", "await", "about", "sleep"))
 
 
@@ -158,7 +158,7 @@ class Verbs:
         if name not in operators(type_of(held.value)) or isinstance(held.value, FUNCTIONS):
             # what Python would do in its place may never end (`in` on an endless iterator), or tell an address (`hash`)
             raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here")
-        if name in _WRITES and self._rules.verdict(held.place, name.strip("_")).read_only:
+        if name in WRITES and self._rules.verdict(held.place, name.strip("_")).read_only:
             raise NotPublic(f"{held.shown} is read-only in this scope")
         return run(held.value, *args)
 

@@ -1,0 +1,34 @@
+from replies import model
+
+import toolwright
+from toolwright import events
+from toolwright.doors import Request
+from toolwright.messages import Answered
+
+CELLS = [*(f"print(log({day}))" for day in range(1, 6)), "lines = show('output:2').splitlines()\ndone(lines[1])"]
+
+
+def log(day: int) -> str:
+    """The log of one day."""
+    return "\n".join(f"day {day}: line {line}: all is well" for line in range(100))
+
+
+def told(request: Request, message: int) -> str:
+    """The marks in what the model reads as the result of a cell."""
+    answered = request.messages[message]
+    assert isinstance(answered, Answered)
+    return "\n".join(line[line.index("… [") :] for line in answered.results[0].text.splitlines() if "… [" in line)
+
+
+async def main() -> None:
+    stand_in = model(*CELLS, window=2_500)
+    result = await toolwright.Agent(stand_in, scope={"log": log}).run("What went wrong?")
+    print(told(stand_in.requests[1], 2))
+    for event in result.trace:
+        if isinstance(event, events.Compacted):
+            print(f"step {event.step}: {event.before_tokens} tokens became {event.after_tokens}")
+    print(told(stand_in.requests[-1], 2))
+    print(result.value)
+
+
+toolwright.run(main())

@@ -1,0 +1,21 @@
+from agent_first import Contact, Crm
+from replies import model
+
+import toolwright
+
+REPLIES = model("done(sorted((c for c in crm.contacts() if c.deals <= most), key=lambda c: c.name))")
+agent = toolwright.Agent(REPLIES, scope={"crm": Crm()})
+
+
+@agent.function
+async def quiet(most: int) -> list[Contact]:
+    """The contacts that have at most so many deals, by name."""
+    raise NotImplementedError  # never run: the agent carries out what is said above
+
+
+async def main() -> None:
+    print(await quiet(1))
+    print(getattr(REPLIES.requests[0].messages[0], "text", ""))
+
+
+toolwright.run(main())

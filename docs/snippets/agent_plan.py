@@ -1,0 +1,27 @@
+from agent_first import Crm
+from replies import model
+
+import toolwright
+from toolwright import events
+from toolwright.messages import Said
+
+PLAN = Said(text="Plan:\n1. find idle contacts -- crm.contacts\n2. write to each -- mail.send")
+BETTER = Said(text="Plan:\n1. find idle contacts -- crm.contacts\n2. write to each -- crm.write")
+WORK = """
+    idle = [c.name for c in crm.contacts() if not c.deals]
+    for name in idle:
+        await crm.write(name, "hello")
+    done(idle)
+"""
+
+
+async def main() -> None:
+    agent = toolwright.Agent(model(PLAN, BETTER, WORK), scope={"crm": Crm()}, plan=True)
+    result = await agent.run("Write to the idle ones.")
+    for event in result.trace:
+        if isinstance(event, events.Planned):
+            print(event.revision, *event.lines, sep="\n  ")
+    print(result.value, "in", result.steps, "steps")
+
+
+toolwright.run(main())

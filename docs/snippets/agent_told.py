@@ -1,0 +1,17 @@
+from agent_first import Crm
+from replies import model
+
+import toolwright
+
+
+async def main() -> None:
+    stand_in = model("done(len(crm.contacts()))")
+    agent = toolwright.Agent(stand_in, scope={"crm": Crm()}, instructions="Letters are signed by the sales team.")
+    await agent.run("How many contacts are there?", returns=int)
+    (request,) = stand_in.requests
+    print(request.instructions)
+    print([tool.name for tool in request.tools], request.generation.temperature)
+    print(*request.messages, sep="\n")
+
+
+toolwright.run(main())

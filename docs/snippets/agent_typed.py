@@ -1,0 +1,38 @@
+from dataclasses import dataclass
+
+from agent_first import Crm
+from replies import model
+
+import toolwright
+from toolwright.errors import ReturnTypeError
+from toolwright.messages import Answered, Asked
+
+
+@dataclass
+class Share:
+    city: str
+    idle: int
+
+
+WRONG = """
+    import json
+    done(json.loads('[{"city": "Oslo", "idle": "one"}]'))
+"""
+RIGHT = "done([Share(city, sum(not c.deals for c in crm.contacts(city=city))) for city in ('Oslo', 'Rome')])"
+
+
+async def main() -> None:
+    stand_in = model(WRONG, RIGHT)
+    result = await toolwright.Agent(stand_in, scope={"crm": Crm()}).run("Idle contacts by city?", returns=list[Share])
+    print(result.value)
+    task, _, answered = stand_in.requests[-1].messages
+    assert isinstance(task, Asked)
+    assert isinstance(answered, Answered)
+    print("---", task.text, "---", answered.results[0].text, "---", sep="\n")
+    try:
+        await toolwright.Agent(model(WRONG, WRONG, WRONG)).run("Idle contacts by city?", returns=list[Share])
+    except ReturnTypeError as error:
+        print(error)
+
+
+toolwright.run(main())

@@ -1,0 +1,37 @@
+import asyncio
+
+import toolwright
+from toolwright.doors import Reply, Request
+from toolwright.errors import ModelBusy
+from toolwright.messages import Asked, OnPiece, Piece, Said, Traits, Usage
+
+
+class Shell:
+    """A language model that is a program: the conversation goes to its stdin, its reply comes from its stdout."""
+
+    name = "shell"
+    traits = Traits(calls=False, window=8_000)  # it takes no tools: its fenced code is read
+
+    def __init__(self, *command: str) -> None:
+        self._command = command
+
+    async def request(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
+        said = [message.text for message in request.messages if isinstance(message, Asked | Said)]
+        pipe = asyncio.subprocess.PIPE
+        program = await asyncio.create_subprocess_exec(*self._command, stdin=pipe, stdout=pipe)
+        out, _ = await program.communicate("\n\n".join([request.instructions, *said]).encode())
+        if program.returncode:
+            raise ModelBusy(f"{self._command[0]} ended with {program.returncode}")  # or ModelRefused: never ask again
+        if on_piece is not None:
+            on_piece(Piece(text=out.decode()))
+        return Reply(message=Said(text=out.decode()), usage=Usage(requests=1, cost=None), model=self.name)
+
+    async def close(self) -> None: ...
+
+
+async def main() -> None:
+    model = Shell("echo", "```python\ndone(6 * 7)\n```")
+    print((await toolwright.Agent(model).run("What is six times seven?", returns=int)).value)
+
+
+toolwright.run(main())

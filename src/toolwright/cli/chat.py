@@ -1,0 +1,263 @@
+"""`toolwright chat`: turn after turn with an agent at a terminal, or from a pipe. Sessions are kept.
+
+Turns run on a loop of their own (`background`), so that Ctrl-C reaches this thread and cancels one step.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from toolwright.cli import wishes
+from toolwright.cli.background import Background, Interrupted
+from toolwright.cli.exec import PackagesOption, ScopeOption
+from toolwright.cli.given import CANCELLED, PIPE_CLOSED, ended, in_options
+from toolwright.cli.slash import Commands, command_in
+from toolwright.cli.wishes import NONE, ModeName, Wish, code_of, offer_to_pull
+
+if TYPE_CHECKING:
+    from toolwright.agent import Result, Session
+    from toolwright.cli.keyboard import Keyboard
+    from toolwright.cli.page import Page
+    from toolwright.errors import ToolwrightError
+
+T = TypeVar("T")
+StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help='Where sessions are kept: a file, sqlite:///file.db, or "none". Left out: your own state directory.',
+        rich_help_panel="Sessions",
+    ),
+]
+
+
+def chat(
+    model: wishes.ModelOption = None,
+    scope: ScopeOption = None,
+    packages: PackagesOption = None,
+    returns: wishes.ReturnsOption = None,
+    instructions: wishes.InstructionsOption = "",
+    mode: wishes.ModeOption = ModeName.auto,
+    plan: wishes.PlanOption = False,
+    steps: wishes.StepsOption = None,
+    tokens: wishes.TokensOption = None,
+    cost: wishes.CostOption = None,
+    seconds: wishes.SecondsOption = None,
+    store: StoreOption = None,
+    session: wishes.SessionOption = None,
+    resume: wishes.ResumeOption = None,
+) -> None:
+    """Talk with an agent. Code and calls are shown as they happen; /help lists what else can be typed.
+
+    Exit codes: 0 you left; 2 wrong usage, 4 the model or this machine did not do its part, 130 cancelled. From a pipe
+    also those of `run`, for the last turn that failed.
+    """
+    from toolwright.errors import ToolwrightError
+
+    try:
+        wish = Wish(
+            model=model, scope=tuple(scope or ()), packages=tuple(packages or ()), returns=returns, mode=mode,
+            plan=plan, instructions=instructions, steps=steps, tokens=tokens, cost=cost, seconds=seconds,
+            store=_store(store), session=session, resume=resume,
+        )  # fmt: skip
+        offer_to_pull(model)
+        with Background() as background:
+            code = _talk(wish, background, default_store=store is None)
+    except ToolwrightError as error:
+        raise ended(code_of(error), in_options(str(error))) from None
+    except (KeyboardInterrupt, Interrupted):
+        raise ended(CANCELLED, "cancelled") from None
+    raise typer.Exit(code)
+
+
+def _store(given: str | None) -> str | None:
+    from toolwright.errors import PlatformError
+    from toolwright.settings import Settings
+
+    if given is not None:
+        return None if given == NONE else given
+    place = Settings.from_environment().state_dir
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise PlatformError(f"cannot make {place}: {error.strerror}; give --store, or --store none") from None
+    return f"sqlite:///{place / 'sessions.db'}"
+
+
+def _talk(wish: Wish, background: Background, *, default_store: bool) -> int:
+    from toolwright.cli.keyboard import Keyboard
+    from toolwright.cli.page import Page
+    from toolwright.settings import Settings
+
+    page = Page(sys.stdout)
+    page.outlet.on_close = background.cancel_all
+    keyboard = Keyboard(Settings.from_environment().state_dir / "history")
+    talk = Chat(wish, background, page, keyboard)
+    try:
+        talk.open()
+        talk.turns()
+    finally:
+        keyboard.close()
+        talk.close(default_store=default_store)
+    return PIPE_CLOSED if page.outlet.closed_early else talk.code
+
+
+class Chat:
+    """One chat: the session it is in, and what it is shown on."""
+
+    def __init__(self, wish: Wish, background: Background, page: Page, keyboard: Keyboard) -> None:
+        from toolwright.cli.showing import Showing
+
+        self.page = page
+        self.keyboard = keyboard
+        self.showing = Showing(page, text=True)
+        self.code = 0
+        self._wish = wish
+        self._background = background
+        self._agent = wish.agent(lambda line: page.line(line, "dim"))
+        self._session: Session | None = None
+        self._turns = 0
+
+    @property
+    def session(self) -> Session:
+        assert self._session is not None, "open() comes first"
+        return self._session
+
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._background.do(work)
+
+    def open(self) -> None:
+        from toolwright.cli.showing import Showing, Spent
+
+        session = self._wish.open(self._agent)
+        self._session = self.do(session.__aenter__())
+        known = session.runtime.turns
+        before = known.conversation().usage if known is not None else None
+        self.showing = Showing(self.page, text=True, spent=Spent(before))
+        if self.keyboard.terminal:
+            self._greet()
+        if self._wish.resume is None:
+            return
+        if session.is_unfinished:
+            self.page.line(f"carrying on the last turn of {session.id}", "dim")
+            self._turn(session.carry_on(on_event=self.showing.hear))
+        else:
+            self.page.line(f"{session.id} has no turn to carry on", "dim")
+
+    def _greet(self) -> None:
+        kept = f"session {self.session.id}" if self._wish.store else "a session that is not kept"
+        self.page.line(f"{kept}; /help lists what can be typed", "dim")
+        if self._wish.session and (restored := self.session.runtime.restored) is not None:
+            self.page.line(f"gone on with: {restored}", "dim")
+
+    def go_on_in(self, session: Session) -> None:
+        """Leave the session for another that comes of it."""
+        before = self.session
+        self._session = self.do(session.__aenter__())
+        self.do(before.__aexit__(None, None, None))
+
+    def close(self, *, default_store: bool) -> None:
+        if self._session is not None:
+            self.do(self._session.__aexit__(None, None, None))
+            if self._turns and self._wish.store and self.keyboard.terminal:
+                again = self._wish.again("chat", self._session.id, store=not default_store)
+                self.page.line(f"{again}  goes on with this session", "dim")
+        self.do(self._agent.close())
+
+    # turn after turn
+
+    def turns(self) -> None:
+        """Until the person leaves, the pipe ends, or nobody reads."""
+        commands = Commands(self)
+        asked_to_leave = False
+        while not self.page.outlet.closed_early:
+            try:
+                line = self.keyboard.line()
+            except KeyboardInterrupt:
+                if asked_to_leave or not self.keyboard.terminal:
+                    break
+                asked_to_leave = True
+                self.page.line("\nCtrl-C again, or Ctrl-D, leaves", "dim")
+                continue
+            asked_to_leave = False
+            if line is None:
+                break
+            if line.strip() and not self._take(line, commands):
+                return
+        if self.keyboard.terminal:
+            self.page.line()
+
+    def _take(self, line: str, commands: Commands) -> bool:
+        from toolwright.errors import Fenced, ToolwrightError
+
+        command = command_in(line)
+        try:
+            if command is None:
+                self._turn(self.session.run(line.strip(), on_event=self.showing.hear))
+                return True
+            return commands.carry_out(*command)
+        except Fenced:
+            raise
+        except ToolwrightError as error:
+            self._tell(error)
+        except Interrupted:
+            self.page.line("cancelled", "yellow")
+        return True
+
+    def _turn(self, work: Coroutine[Any, Any, Result[Any]]) -> None:
+        from toolwright.errors import Fenced, ToolwrightError
+
+        began = time.monotonic()
+        self.showing.next_turn()
+        self._turns += 1
+        try:
+            result = self.do(work)
+        except Fenced:
+            raise
+        except ToolwrightError as error:
+            self.showing.end()
+            self._tell(error)
+        except Interrupted:
+            self.showing.end()
+            if not self.keyboard.terminal:
+                raise
+            self._tell_lost()
+        else:
+            self.showing.end()
+            self._answer(result, time.monotonic() - began)
+
+    def _answer(self, result: Result[Any], seconds: float) -> None:
+        from toolwright.cli.answers import answer_text
+        from toolwright.cli.cells import time_words
+        from toolwright.cli.page import harmless
+
+        text = answer_text(result.value, indent=2 if self.page.live else None).strip()
+        if text and text != self.showing.said.strip():
+            self.page.line(harmless(text), "bold" if self.page.live else "")
+        if self.keyboard.terminal:
+            used = self.showing.spent.turn
+            cost = f" · ${used.cost:.4f}" if used.cost else ""
+            steps = f"{result.steps} step{'s' * (result.steps != 1)}"
+            self.page.line(f"{steps} · {used.tokens:,} tokens{cost} · {time_words(seconds)}", "dim")
+
+    def _tell(self, error: ToolwrightError) -> None:
+        self.page.line(f"toolwright: {in_options(str(error))}", "red")
+        self.code = code_of(error) if not self.keyboard.terminal else 0
+
+    def _tell_lost(self) -> None:
+        """After Ctrl-C: what is no longer there, and what stays done."""
+        if not self.showing.cell_runs:
+            self.page.line("cancelled while the model was replying; names and files are as they were", "yellow")
+            return
+        if self._wish.store:
+            self.page.line("cancelled; names are as they were before this cell, files that it wrote stay", "yellow")
+        else:
+            self.page.line("cancelled; the names of this session are gone with the cell: nothing is kept", "yellow")
+        if self.showing.calls:
+            made = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in self.showing.calls.items())
+            self.page.line(f"calls that were made stay made: {made}", "yellow")

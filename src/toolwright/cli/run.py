@@ -1,0 +1,237 @@
+"""`toolwright run`: one task for an agent. Its answer goes to stdout, what happens on the way to stderr."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from toolwright.cli import wishes
+from toolwright.cli.exec import PackagesOption, ScopeOption
+from toolwright.cli.given import CANCELLED, PIPE_CLOSED, ended, in_options
+from toolwright.cli.wishes import AGENTS_DB, NONE, ModeName, Wish, code_of, offer_to_pull
+
+if TYPE_CHECKING:
+    from toolwright.agent import Result, Session
+    from toolwright.cli.page import Outlet
+    from toolwright.cli.showing import Showing
+    from toolwright.errors import ToolwrightError
+    from toolwright.events import Event
+
+_OUT = "What is printed"
+StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help=f"Where the session is kept: a file, or sqlite:///file.db. With --session or --resume {AGENTS_DB}.",
+        rich_help_panel="Sessions",
+    ),
+]
+
+
+@dataclass(kw_only=True, slots=True)
+class _Run:
+    """One run: what is asked for, and what is known of it so far."""
+
+    wish: Wish
+    task: str | None
+    as_json: bool = False
+    trace: bool = False
+    events: bool = False
+    quiet: bool = False
+    began: float = field(default_factory=time.monotonic)
+    session: str = ""
+    showing: Showing | None = None
+
+
+def run(
+    task: Annotated[str | None, typer.Argument(help="The task; - or nothing reads it from stdin.")] = None,
+    model: wishes.ModelOption = None,
+    scope: ScopeOption = None,
+    packages: PackagesOption = None,
+    returns: wishes.ReturnsOption = None,
+    instructions: wishes.InstructionsOption = "",
+    mode: wishes.ModeOption = ModeName.auto,
+    plan: wishes.PlanOption = False,
+    steps: wishes.StepsOption = None,
+    tokens: wishes.TokensOption = None,
+    cost: wishes.CostOption = None,
+    seconds: wishes.SecondsOption = None,
+    store: StoreOption = None,
+    session: wishes.SessionOption = None,
+    resume: wishes.ResumeOption = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object in place of the bare answer.", rich_help_panel=_OUT)
+    ] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="With --json: all events.", rich_help_panel=_OUT)] = False,
+    events: Annotated[
+        bool, typer.Option("--events", help="Each event as a JSON line, as it happens.", rich_help_panel=_OUT)
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.", rich_help_panel=_OUT)
+    ] = False,
+) -> None:
+    """Set an agent to work on a task. The answer goes to stdout: text as it is, other values as JSON.
+
+    Exit codes: 0 there is an answer, 1 the turn failed, 2 wrong usage, 3 the budget was spent, 4 the model or this
+    machine did not do its part, 130 cancelled with Ctrl-C.
+    """
+    from toolwright.errors import ToolwrightError, UsageError
+
+    kept = store or (AGENTS_DB if session or resume else None)
+    wish = Wish(
+        model=model, scope=tuple(scope or ()), packages=tuple(packages or ()), returns=returns, mode=mode, plan=plan,
+        instructions=instructions, steps=steps, tokens=tokens, cost=cost, seconds=seconds,
+        store=None if kept == NONE else kept, session=session, resume=resume,
+    )  # fmt: skip
+    one = _Run(wish=wish, task=None, as_json=as_json, trace=trace, events=events, quiet=quiet)
+    try:
+        if events and (as_json or trace):
+            raise UsageError("--events, or --json with --trace: give one of them")
+        one.task = _task(task, resume)
+        offer_to_pull(model)
+        _print(one, asyncio.run(_main(one)))
+    except ToolwrightError as error:
+        raise _failed(one, error) from None
+    except KeyboardInterrupt:
+        again = f"; `{wish.again('run', one.session, resume=True)}` carries on" if wish.store and one.session else ""
+        raise ended(CANCELLED, f"cancelled{again}") from None
+    except (BrokenPipeError, asyncio.CancelledError):  # whoever read us has left
+        raise typer.Exit(PIPE_CLOSED) from None
+
+
+def _task(task: str | None, resume: str | None) -> str | None:
+    """The task; None where a turn is carried on."""
+    from toolwright.errors import UsageError
+
+    if resume is not None:
+        if task is not None:
+            raise UsageError("a TASK and --resume: --resume carries on the task that was set; --session takes another")
+        return None
+    if task is None and sys.stdin.isatty():
+        raise UsageError("give a TASK, or - to read it from stdin")
+    try:
+        text = sys.stdin.read() if task in (None, "-") else str(task)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"cannot read the task from stdin: {error}") from None
+    if not text.strip():
+        raise UsageError("the task is empty")
+    return text.strip()
+
+
+# the turn
+
+
+async def _main(one: _Run) -> Result[Any]:
+    """One turn, cancelled when nobody reads what it prints."""
+    turn = asyncio.current_task()
+    assert turn is not None
+    loop = asyncio.get_running_loop()
+    hear, say = _listeners(one, lambda: loop.call_soon_threadsafe(turn.cancel))
+    agent = one.wish.agent(say)
+    try:
+        async with one.wish.open(agent) as session:
+            one.session = session.id
+            if one.wish.session and session.runtime.cells:
+                say(f"toolwright: going on in session {session.id}")
+            one.began = time.monotonic()
+            return await _turn(one, session, hear)
+    finally:
+        if one.showing is not None:
+            one.showing.end()
+        await agent.close()
+
+
+async def _turn(one: _Run, session: Session, hear: Callable[[Event], None]) -> Result[Any]:
+    if one.task is None:
+        return await session.carry_on(on_event=hear)
+    return await session.run(one.task, on_event=hear)
+
+
+def _listeners(one: _Run, leave: Callable[[], object]) -> tuple[Callable[[Event], None], Callable[[str], None]]:
+    """Who hears events, and who hears lines for people."""
+    from toolwright.cli.answers import described
+    from toolwright.cli.page import Outlet, Page
+    from toolwright.cli.showing import Showing
+
+    page = Page(sys.stderr)
+    page.outlet.on_close = leave
+    showing = one.showing = Showing(page, text=False)
+    out = Outlet(sys.stdout, leave)
+
+    def tell(event: Event) -> None:
+        _write(out, json.dumps(described(event), ensure_ascii=False))
+
+    def say(line: str) -> None:
+        if not one.quiet:
+            page.line(line, "dim")
+
+    if one.events:
+        return tell, say
+    return (_count(showing) if one.quiet else showing.hear), say
+
+
+def _count(showing: Showing) -> Callable[[Event], None]:
+    """Hears what was used, and nothing else."""
+    from toolwright.events import Used
+
+    return lambda event: showing.spent.hear(event) if isinstance(event, Used) else None
+
+
+# what came of it
+
+
+def _print(one: _Run, result: Result[Any]) -> None:
+    from toolwright.cli.answers import answer_text
+    from toolwright.cli.page import Outlet
+
+    out = Outlet(sys.stdout)
+    if one.as_json:
+        _write(out, json.dumps(_object(one, result, None), ensure_ascii=False))
+    elif not one.events:
+        text = answer_text(result.value, indent=2 if sys.stdout.isatty() else None)
+        if text:
+            _write(out, text)
+    if one.wish.store and not one.quiet and not one.events:
+        print(f"toolwright: session {one.session} in {one.wish.store}", file=sys.stderr)
+    if out.closed_early:
+        raise BrokenPipeError
+
+
+def _write(out: Outlet, text: str) -> None:
+    out.write(text if text.endswith("\n") else f"{text}\n")
+    out.flush()
+
+
+def _failed(one: _Run, error: ToolwrightError) -> typer.Exit:
+    """The one line, and with --json the object."""
+    from toolwright.cli.page import Outlet
+    from toolwright.errors import UsageError
+
+    if one.as_json and not isinstance(error, UsageError):
+        _write(Outlet(sys.stdout), json.dumps(_object(one, getattr(error, "result", None), error), ensure_ascii=False))
+    return ended(code_of(error), in_options(str(error)))
+
+
+def _object(one: _Run, result: Result[Any] | None, error: ToolwrightError | None) -> dict[str, Any]:
+    from toolwright.cli.answers import described, told
+    from toolwright.messages import Usage
+
+    spent = one.showing.spent.turn if one.showing is not None else Usage()
+    made: dict[str, Any] = {
+        "value": told(result.value) if result is not None else None,
+        "error": None if error is None else {"type": type(error).__name__, "text": str(error)},
+        "usage": asdict(spent),
+        "steps": 0 if result is None else result.steps,
+        "session": one.session if one.wish.store else None,
+        "seconds": round(time.monotonic() - one.began, 3),
+    }
+    if one.trace:
+        made["trace"] = [] if result is None else [described(event) for event in result.trace]
+    return made

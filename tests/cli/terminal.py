@@ -1,0 +1,89 @@
+"""A terminal with a command in it: what it shows, what is typed, with every wait bounded."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+from types import TracebackType
+
+PATIENCE_S = 60.0
+_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x01|\x02")
+
+
+class Terminal:
+    """Runs `toolwright …` on a pseudo-terminal. A context manager; what still runs at its end is killed."""
+
+    def __init__(self, *args: str, cwd: Path, columns: int = 100, rows: int = 40, **environ: str) -> None:
+        self._args = [sys.executable, "-m", "toolwright", *args]
+        self._cwd = cwd
+        self._size = rows, columns
+        self._environ = {**os.environ, "TERM": "xterm-256color", **environ}
+        for name in ("NO_COLOR", "COLUMNS", "LINES"):
+            if name not in environ:
+                self._environ.pop(name, None)
+        self.raw = ""
+        self._seen = 0
+
+    def __enter__(self) -> Terminal:
+        self._ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *self._size, 0, 0))
+        # A session of its own with this as its terminal, so that a typed Ctrl-C is a signal.
+        self.running = subprocess.Popen(
+            self._args, cwd=self._cwd, env=self._environ, stdin=theirs, stdout=theirs, stderr=theirs,
+            start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )  # fmt: skip
+        os.close(theirs)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self.running.poll() is None:
+            os.killpg(self.running.pid, signal.SIGKILL)
+        self.running.wait(PATIENCE_S)
+        os.close(self._ours)
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    def interrupt(self) -> None:
+        self.type("\x03")
+
+    def until(self, text: str) -> str:
+        """What is shown from the last such wait to this text, without colours; fails when it does not come."""
+        deadline = time.monotonic() + PATIENCE_S
+        while (found := self.shown.find(text, self._seen)) < 0:
+            if not self._read(deadline):
+                raise AssertionError(f"{text!r} is not in {self.shown[self._seen :]!r}")
+        before, self._seen = self._seen, found + len(text)
+        return self.shown[before : self._seen]
+
+    def end(self) -> int:
+        """Reads to the end; gives the exit code."""
+        deadline = time.monotonic() + PATIENCE_S
+        while self._read(deadline):
+            pass
+        return self.running.wait(PATIENCE_S)
+
+    @property
+    def shown(self) -> str:
+        return _CODES.sub("", self.raw).replace("\r\n", "\n")
+
+    def _read(self, deadline: float) -> bool:
+        ready, _, _ = select.select([self._ours], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            return False
+        try:
+            part = os.read(self._ours, 65536)
+        except OSError:  # EIO: the other side has closed
+            return False
+        self.raw += part.decode(errors="replace")
+        return bool(part)
