@@ -136,6 +136,8 @@ class Timeline:
                 if error:
                     words.append(f"  {error.partition(':')[0]}", "yellow")
                 self.line(now, words)
+            case _:
+                pass  # no agent runs here
 
     def line(self, at: float, words: Text) -> None:
         row(self.console, Text(f"{at:7.3f} s", "dim"), words)

@@ -20,7 +20,6 @@ from rich.box import ROUNDED
 from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
-from rich.rule import Rule
 from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
@@ -69,7 +68,7 @@ class Screen:
 
     def code(self, line: str) -> None:
         if line.strip():
-            shown = Syntax(line, "python", theme="ansi_dark", background_color="default")
+            shown = Syntax(line, "python", theme="ansi_dark", background_color="default", word_wrap=True)
             table = Table.grid(padding=(0, 1))
             table.add_row(Text("  │", "blue"), shown)
             self.console.print(table)
@@ -87,20 +86,20 @@ class Played:
     took_s: float
 
 
-async def play(agent: Agent, mail: firm.Mail, task: firm.Task, console: Console) -> Played:
+async def play(agent: Agent, sent: list[str], task: firm.Task, console: Console) -> Played:
     console.print()
     console.print(Panel(Text(task.words), title="[bold]task", title_align="left", border_style="blue", width=WIDTH))
-    mail.sent.clear()
+    sent.clear()
     screen = Screen(console)
     began = time.perf_counter()
     try:
         result = await agent.run(task.words, returns=task.returns, on_event=screen.hear)
-        answer, wrong, steps = repr(result.value), task.check(result.value, mail), result.steps
+        answer, wrong, steps = repr(result.value), task.check(result.value, sent), result.steps
     except ToolwrightError as error:
         answer, wrong, steps = "", str(error).splitlines()[0], 0
     took = time.perf_counter() - began
     words = Text.assemble("  = ", answer) if answer else Text("  no answer")
-    console.print(words.append(f"   {'right' if not wrong else wrong}", "green" if not wrong else "red"))
+    console.print(words.append(f"   {wrong or 'right'}", "red" if wrong else "green"))
     return Played(task=task, wrong=wrong, answer=answer, steps=steps, usage=screen.usage, took_s=took)
 
 
@@ -140,10 +139,10 @@ async def main(console: Console, model: str | None) -> bool:
     console.print("[bold]Toolwright[/bold]: a model writes Python, the Python runs in a jail, and calls these objects:")
     console.print("  firm.customers(city)   firm.invoices(customer_id, paid)   mail.send(to, subject, body)\n")
     name = await ready(model, console)
-    mail = firm.Mail()
-    agent = Agent(name, scope={"firm": firm.Firm(), "mail": mail}, budget=Budget(steps=8, seconds=600))
+    sent: list[str] = []
+    agent = Agent(name, scope={"firm": firm.Firm(), "mail": firm.Mail(sent)}, budget=Budget(steps=8, seconds=600))
     try:
-        played = [await play(agent, mail, task, console) for task in firm.TASKS]
+        played = [await play(agent, sent, task, console) for task in firm.TASKS]
     finally:
         await agent.close()
     console.print()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from toolwright import operation
@@ -27,7 +27,7 @@ class Invoice:
 
 @dataclass
 class Report:
-    """Who owes most."""
+    """What a customer owes."""
 
     name: str
     city: str
@@ -64,24 +64,24 @@ class Firm:
         return [i for i in INVOICES if customer_id in (None, i.customer_id) and paid in (None, i.paid)]
 
 
-@dataclass
 class Mail:
     """Sends letters."""
 
-    sent: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
+    def __init__(self, sent: list[str]) -> None:
+        self._sent = sent
 
     def send(self, to: str, subject: str, body: str) -> None:
         """Send one email."""
-        self.sent.append((to, subject, body))
+        self._sent.append(to)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """Words for the agent, the type of the answer, and what is wrong with one ("" for nothing)."""
+    """Words for the agent, the type of the answer, and what is wrong with it or with the letters sent ("": nothing)."""
 
     words: str
     returns: Any
-    check: Callable[[Any, Mail], str]
+    check: Callable[[Any, list[str]], str]
 
 
 def _owed() -> dict[str, float]:
@@ -93,30 +93,29 @@ def _owed() -> dict[str, float]:
     return owed
 
 
-def _total(value: float, mail: Mail) -> str:
+def _total(value: float, sent: list[str]) -> str:
     right = sum(_owed().values())
     return "" if abs(value - right) < 0.005 else f"right is {right}"
 
 
-def _reminded(value: list[str], mail: Mail) -> str:
-    right = {c.email for c in CUSTOMERS if c.name in _owed()}
-    if sorted(to for to, _, _ in mail.sent) != sorted(right):
-        return f"letters went to {[to for to, _, _ in mail.sent]}"
-    return "" if sorted(value) == sorted(_owed()) else f"right is {sorted(_owed())}"
+def _told(value: list[str], sent: list[str]) -> str:
+    right = [c for c in CUSTOMERS if c.city == "Oslo"]
+    if sorted(sent) != sorted(c.email for c in right):
+        return f"letters went to {sent}"
+    return "" if sorted(value) == sorted(c.name for c in right) else f"right is {[c.name for c in right]}"
 
 
-def _most(value: Report, mail: Mail) -> str:
-    name, owed = max(_owed().items(), key=lambda pair: pair[1])
-    city = next(c.city for c in CUSTOMERS if c.name == name)
-    return "" if (value.name, value.city, value.owed) == (name, city, owed) else f"right is {name}, {city}, {owed}"
+def _reported(value: Report, sent: list[str]) -> str:
+    right = Report(name="Cleo", city="Oslo", owed=_owed()["Cleo"])
+    return "" if value == right else f"right is {right}"
 
 
 TASKS = (
     Task(words="How much is owed to us in all? Add up the invoices that are not paid.", returns=float, check=_total),
     Task(
-        words="Send one reminder by email to each customer who has an unpaid invoice. Give their names.",
+        words="Send an email to each customer in Oslo: the office moves in May. Give their names.",
         returns=list[str],
-        check=_reminded,
+        check=_told,
     ),
-    Task(words="Which customer owes us most, over all their unpaid invoices?", returns=Report, check=_most),
+    Task(words="Report on the customer Cleo: add up her invoices that are not paid.", returns=Report, check=_reported),
 )

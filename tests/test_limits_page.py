@@ -30,17 +30,25 @@ import sqlalchemy
 import sqlalchemy.exc
 from tests.cells import PATIENCE_S, PATIENT, failure, outcomes, value
 
-from toolwright import GuestValue, Limits, Outcome, Runtime, Scope, operation
+from toolwright import Agent, Budget, GuestValue, Limits, Outcome, Runtime, Scope, operation
+from toolwright.doors import Request
 from toolwright.errors import (
+    BudgetSpent,
     CodeError,
     Crashed,
     GuestGone,
     MemoryLimit,
     PlatformError,
     TimeLimit,
+    UsageError,
     WorkspaceLimit,
 )
-from toolwright.journal import Dropped, open_journal
+from toolwright.events import ModeChosen
+from toolwright.journal import Dropped, MemoryJournal, open_journal
+from toolwright.messages import Asked, Traits
+from toolwright.models import EmbeddedModel
+from toolwright.testing import ScriptedModel, fenced
+from toolwright.testing import code as cell
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "limits.md"
 SETTING: contextvars.ContextVar[str] = contextvars.ContextVar("SETTING", default="unset")
@@ -920,6 +928,105 @@ async def test_a_transaction_that_is_undone_leaves_variables_as_they_are(tmp_pat
         count, os.path.exists("made")
     """
     assert [outcome.value for outcome in await journaled(tmp_path, code)] == [(2, False)]
+
+
+# --- agents ---
+
+
+def scripted(*replies: Any, **options: Any) -> tuple[Agent, ScriptedModel]:
+    model = ScriptedModel(*replies, traits=options.pop("traits", None))
+    return Agent(model, **options), model
+
+
+class Died(BaseException):
+    """The process is gone. No layer may answer to it."""
+
+
+def dies(_: Request) -> str:
+    raise Died
+
+
+async def test_a_task_without_a_reply_is_not_in_the_journal() -> None:
+    journal = MemoryJournal()
+    with pytest.raises(Died):
+        async with scripted(dies, store=journal)[0].session("s1") as session:
+            await session.run("count")
+    agent, model = scripted(cell("done(1)"), store=journal)
+    async with agent.resume("s1") as session:
+        with pytest.raises(UsageError, match="no turn to carry on"):
+            await session.carry_on()
+        await session.run("count again")
+    assert model.requests[0].messages == (Asked(text="count again"),)
+
+
+async def test_the_type_of_an_answer_is_not_in_the_journal() -> None:
+    journal = MemoryJournal()
+    with pytest.raises(Died):
+        async with scripted(cell("x = '3'"), dies, store=journal)[0].session("s1") as session:
+            await session.run("count", returns=int)
+    for returns, answer in ((None, "3"), (int, 3)):
+        async with scripted(cell("done(x)"), store=journal)[0].resume("s1") as session:
+            assert (await session.carry_on(returns=returns)).value == answer
+
+
+async def test_outputs_of_earlier_cells_cannot_be_shown_after_a_resume() -> None:
+    journal = MemoryJournal()
+    agent, _ = scripted(cell("print('ink')"), cell("done(show('output:1'))"), store=journal)
+    async with agent.session("s1") as session:
+        assert (await session.run("look")).value == "ink"
+    agent, model = scripted(cell("show('output:1')"), cell("done(1)"), store=journal)
+    async with agent.resume("s1") as session:
+        await session.run("look again")
+    assert "`output:1` is not in scope" in str(model.requests[-1].messages[-1])
+
+
+async def test_a_turn_of_an_earlier_process_is_not_undone() -> None:
+    journal = MemoryJournal()
+    async with scripted(cell("done(1)"), store=journal)[0].session("s1") as session:
+        await session.run("one")
+    async with scripted(store=journal)[0].resume("s1") as session:
+        with pytest.raises(UsageError, match="no turn to undo since this session was opened"):
+            await session.undo()
+
+
+async def test_the_last_request_may_go_over_the_budget() -> None:
+    agent, model = scripted(cell("1"), cell("done(2)"), budget=Budget(tokens=100))
+    with pytest.raises(BudgetSpent, match="of 100 tokens"):
+        await agent.run("count")
+    assert len(model.requests) == 1  # it took more than all there was; the next one was not made
+
+
+@operation(direct=True)
+async def degrees(city: str) -> float:
+    """Degrees in a city."""
+    return 3.5
+
+
+async def test_the_mode_is_chosen_by_english_words() -> None:
+    modes: list[str] = []
+    for task in ("How warm is it in each of the cities?", "Wie warm ist es in jeder der Städte?"):
+        agent, _ = scripted("3.5", scope={"degrees": degrees})
+        modes += [event.mode for event in (await agent.run(task)).trace if isinstance(event, ModeChosen)]
+    assert modes == ["code", "direct"]
+
+
+async def test_a_function_that_takes_a_live_object_is_for_code_alone() -> None:
+    told: list[str] = []
+    agent, model = scripted("", scope={"degrees": degrees, "shop": Shop()}, mode="direct", say=told.append)
+    await agent.run("count")
+    assert [line for line in told if line.startswith("toolwright: shop.call cannot be called directly")] != []
+    assert "shop__call" not in [tool.name for tool in model.requests[0].tools]
+
+
+async def test_of_several_fenced_blocks_only_the_first_is_run() -> None:
+    two = "```python\nx = 1\n```\nand\n```python\nx = 2\n```"
+    agent, model = scripted(two, fenced("done(x)"), traits=Traits(calls=False))
+    assert (await agent.run("count")).value == 1
+    assert "Only the first block" in str(model.requests[-1].messages[-1])
+
+
+def test_the_embedded_model_writes_fences_and_has_a_small_window() -> None:
+    assert EmbeddedModel("weights.gguf").traits == Traits(calls=False, window=8192)
 
 
 # --- the platform ---

@@ -1,7 +1,8 @@
 from agent_first import Contact, Crm
-from replies import model
+from replies import model, quoted
 
 import toolwright
+from toolwright.messages import Asked
 
 REPLIES = model("done(sorted((c for c in crm.contacts() if c.deals <= most), key=lambda c: c.name))")
 agent = toolwright.Agent(REPLIES, scope={"crm": Crm()})
@@ -15,7 +16,9 @@ async def quiet(most: int) -> list[Contact]:
 
 async def main() -> None:
     print(await quiet(1))
-    print(getattr(REPLIES.requests[0].messages[0], "text", ""))
+    task = REPLIES.requests[0].messages[0]
+    assert isinstance(task, Asked)
+    print(quoted(task.text))
 
 
 toolwright.run(main())

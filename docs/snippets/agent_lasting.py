@@ -10,8 +10,6 @@ from replies import model
 import toolwright
 from toolwright.doors import Request
 
-NAMES = ["ada", "grace"]
-
 
 class Post:
     """Its letters are lines of a file, so that they are known whoever dies."""

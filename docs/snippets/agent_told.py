@@ -1,5 +1,5 @@
 from agent_first import Crm
-from replies import model
+from replies import model, quoted
 
 import toolwright
 
@@ -9,7 +9,7 @@ async def main() -> None:
     agent = toolwright.Agent(stand_in, scope={"crm": Crm()}, instructions="Letters are signed by the sales team.")
     await agent.run("How many contacts are there?", returns=int)
     (request,) = stand_in.requests
-    print(request.instructions)
+    print(quoted(request.instructions))
     print([tool.name for tool in request.tools], request.generation.temperature)
     print(*request.messages, sep="\n")
 

@@ -1,7 +1,7 @@
 from dataclasses import dataclass
 
 from agent_first import Crm
-from replies import model
+from replies import model, quoted
 
 import toolwright
 from toolwright.errors import ReturnTypeError
@@ -28,7 +28,7 @@ async def main() -> None:
     task, _, answered = stand_in.requests[-1].messages
     assert isinstance(task, Asked)
     assert isinstance(answered, Answered)
-    print("---", task.text, "---", answered.results[0].text, "---", sep="\n")
+    print(quoted(task.text), quoted(answered.results[0].text), sep="\n\n", end="\n\n")
     try:
         await toolwright.Agent(model(WRONG, WRONG, WRONG)).run("Idle contacts by city?", returns=list[Share])
     except ReturnTypeError as error:

@@ -11,3 +11,8 @@ def model(*cells: Script, window: int = 128_000) -> ScriptedModel:
     """A text is a cell; anything else is a reply as `ScriptedModel` takes it."""
     replies = [code(dedent(cell).strip()) if isinstance(cell, str) else cell for cell in cells]
     return ScriptedModel(*replies, traits=Traits(window=window))
+
+
+def quoted(text: str) -> str:
+    """What a model reads, behind a bar: it may hold fences, and so does the page that shows it."""
+    return "\n".join(f"| {line}".rstrip() for line in text.rstrip().splitlines())

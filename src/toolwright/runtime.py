@@ -13,7 +13,9 @@ from types import TracebackType
 from typing import Any, Literal, TypeVar
 
 from toolwright.catalog import Catalog, Hit, Mistake, TypeChecker, type_mistake
+from toolwright.doors import Call, Host
 from toolwright.errors import NotInScope, PlatformError, UsageError
+from toolwright.guard import Approve, Approved
 from toolwright.journal import (
     CellRow,
     Continuity,
@@ -75,6 +77,7 @@ class Runtime:
     progress   is told of long work, such as installing packages, line by line
     store      where sessions are journaled: "sqlite:///agents.db", "memory:", or a `Journal`
     session    the id of a new session in the store; `Runtime.resume` opens one that is there
+    approve    who says yes to operations that ask for it, by True; False or a reason is no. Without it none is made
     check      what the type checker's mistakes do: "strict" refuses the cell, "warn" tells them, "off" asks nobody
     """
 
@@ -91,6 +94,7 @@ class Runtime:
         store: str | Path | Journal | None = None,
         session: str | None = None,
         check: Literal["off", "warn", "strict"] = "off",
+        approve: Approve | None = None,
     ) -> None:
         if check not in ("off", "warn", "strict"):
             raise UsageError(f'check={check!r}: give "off", "warn" or "strict"')
@@ -109,6 +113,7 @@ class Runtime:
         self._required = frozenset(require)
         self._progress = progress or _say
         self._store = store
+        self._approve = approve
         self._check: Literal["off", "warn", "strict"] = check
         self._checker: TypeChecker | None = None
         self._warming: asyncio.Future[None] | None = None
@@ -164,13 +169,18 @@ class Runtime:
 
     async def _begin(self, sandbox: Sandbox, workspace: Workspace) -> None:
         if self._journal is None:
-            self._course = Passing(self._host, sandbox, workspace, self.limits)
+            self._course = Passing(Approved(self._host, self._approve), sandbox, workspace, self.limits)
             await self._course.begin()
             return
         parent = self._beginning if isinstance(self._beginning, Story) else None
         fork = Fork(parent=parent.facts.id, cell=parent.last) if parent is not None else None
         pins, key = await sandbox.pins(), await asyncio.to_thread(self._checkpoint_key)
-        journal = SessionJournal(self._journal, self.session or "", pins=pins, fork=fork, key=key)
+        session = self.session or ""
+
+        def guard(inner: Host, began: Callable[[Call], bool]) -> Host:
+            return Approved(inner, self._approve, session=session, began=began)
+
+        journal = SessionJournal(self._journal, session, pins=pins, fork=fork, key=key, guard=guard)
         self._host.secret = journal.secret
         self._course = Continuity(journal, self._host, sandbox, workspace, self.limits, self._progress)
         if parent is not None:
@@ -283,6 +293,7 @@ class Runtime:
             store=self._store if isinstance(self._store, str | Path) and self._store != "memory:" else self._journal,
             session=session,
             check=self._check,
+            approve=self._approve,
         )
         branch._beginning, branch._tree = story, tree
         await branch.__aenter__()

@@ -11,11 +11,13 @@ import pytest
 from tests.agent.worlds import last_observation
 from tests.cells import PATIENCE_S
 
+from toolwright import Limits
 from toolwright.agent import Agent, patterns
 from toolwright.agent.patterns import Improved, Tried, Verdict
 from toolwright.doors import Request
 from toolwright.errors import BudgetSpent, ChildFailed, ReturnTypeError, TurnFailed, UsageError
 from toolwright.events import CellFinished, Event
+from toolwright.journal import MemoryJournal
 from toolwright.messages import Asked
 from toolwright.models import Budget, Spending
 from toolwright.testing import ScriptedModel, code
@@ -295,6 +297,24 @@ async def test_cancelling_an_agent_ends_those_that_its_code_asked() -> None:
     cell = "import asyncio\nawait asyncio.gather(waits('a'), waits('b'))"
     await cancelled_when_full(hall, worker(code(cell), scope={"waits": waits}).run("x"))
     assert hall.left == 2
+
+
+async def test_the_time_of_a_delegate_is_not_that_of_the_cell_that_asks() -> None:
+    async def slow(request: Request) -> Any:
+        await asyncio.sleep(0.6)  # longer than the cell may take
+        return code("done(7)")
+
+    waits = patterns.as_function(worker(slow), "waits", "Takes its time.", int)
+    main = worker(code("done(await waits('x'))"), scope={"waits": waits}, limits=Limits(wall_s=0.4))
+    assert (await main.run("x")).value == 7
+
+
+async def test_a_delegate_is_asked_once_by_a_session_that_is_resumed() -> None:
+    store, scope = MemoryJournal(), {"finds": patterns.as_function(worker(code("done(1660)")), "finds", "Finds.", int)}
+    async with worker(code("year = await finds('tea')\ndone(year)"), scope=scope, store=store).session("s") as session:
+        assert (await session.run("x")).value == 1660
+    async with worker(code("done(year + 1)"), scope=scope, store=store).resume("s") as session:
+        assert (await session.run("and a year later?")).value == 1661
 
 
 # one object for several

@@ -19,7 +19,8 @@ from toolwright.agent.session import Session
 from toolwright.agent.spawn import INSTRUCTIONS, Spawning
 from toolwright.doors import Model
 from toolwright.errors import UsageError
-from toolwright.events import Event
+from toolwright.events import ApprovalWanted, Event
+from toolwright.guard import Approve
 from toolwright.journal import Journal
 from toolwright.messages import Generation
 from toolwright.models import Budget, Spending, default_model, open_model
@@ -52,6 +53,7 @@ class Agent:
     plan          observe and write a plan first
     check         the type check of cells: "auto" is "strict" where the checker is installed
     store         where sessions are kept; without one they end with their run
+    approve       who says yes to operations that ask for it, those of spawned agents too; without it they are denied
     spawn         code may set other agents to work: `await spawn("…")`; `Spawning` says how many
     say           is told what a person should know, a line each; stderr when left out
     """
@@ -72,6 +74,7 @@ class Agent:
         store: str | Path | Journal | None = None,
         sandbox: Literal["auto", "process"] | Sandbox = "auto",
         generation: Generation | None = None,
+        approve: Approve | None = None,
         spawn: bool | Spawning = False,
         say: Callable[[str], None] | None = None,
     ) -> None:
@@ -88,6 +91,7 @@ class Agent:
         self.packages = packages
         self.generation = generation or Generation()
         self.store = store
+        self.approve = approve
         self.spawning = Spawning() if spawn is True else spawn or None
         self._check: Any = ("strict" if find_spec("ty") else "off") if check == "auto" else check
         self._sandbox: Literal["auto", "process"] | Sandbox = sandbox
@@ -128,6 +132,12 @@ class Agent:
         """What a session of this agent runs its cells on."""
         options: dict[str, Any] = {"sandbox": self._sandbox, "packages": self.packages, "limits": self.limits}
         options |= {"check": self._check, "scope": self.scope.extended(names), "progress": self._say}
+        if (approve := self.approve) is not None:
+
+            def asked(wanted: ApprovalWanted) -> Any:
+                return approve(replace(wanted, session=wanted.session or session))
+
+            options["approve"] = asked
         if self.store is None:
             return Runtime(**options)
         if resume:

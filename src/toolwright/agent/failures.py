@@ -30,11 +30,13 @@ class Failures:
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self._last_cell = ("", "")
+        self._again = False  # the last cell is the one before it, letter by letter
 
     def same_cell(self, code: str, observation: Observation) -> Observation:
         """A cell that was just run, and gave the same, has failed too: nothing will come of running it again."""
-        this, self._last_cell = self._last_cell, (code.strip(), observation.text)
-        if this != self._last_cell or not observation.ok:
+        before, self._last_cell = self._last_cell, (code.strip(), observation.text)
+        self._again = before[0] == self._last_cell[0]
+        if before != self._last_cell or not observation.ok:
             return observation
         told = "This same cell was run just before, with the same result. If that is the answer, call done(value)."
         return replace(observation, text=f"{observation.text}\n{told}", failure="the same cell again")
@@ -52,4 +54,7 @@ class Failures:
         if count >= ANOTHER_WAY:
             checker = observation.failure.startswith("TypeMistake")
             return Advice(words=f"\nThis has failed {count} times. {_ANOTHER}", warmer=True, unchecked=checker)
-        return Advice(words="\nThis is the same failure as before: look for its cause." if count == 2 else "")
+        if count == 2:
+            same = " of the same code" if self._again else ""
+            return Advice(words=f"\nThis is the same failure{same} as before: look for its cause.", warmer=self._again)
+        return Advice(warmer=self._again)

@@ -19,16 +19,21 @@ if TYPE_CHECKING:
 _DEEPEST = 100
 
 
-def answer_text(value: object, *, indent: int | None = None) -> str:
-    """For stdout: text as it is, data as JSON, anything else as its repr; nothing for None."""
+def answer_text(value: object, *, width: int | None = None) -> str:
+    """For stdout: text as it is, data as JSON, anything else as its repr; nothing for None.
+
+    JSON is one line; but where it is for a person (`width` is given) and does not fit, it is spread over several.
+    """
     if value is None:
         return ""
     if isinstance(value, str):
         return str(value)
     try:
-        return json.dumps(plain(value), ensure_ascii=False, indent=indent)
+        made = plain(value)
     except TypeError:
         return repr(value)
+    line = json.dumps(made, ensure_ascii=False)
+    return line if width is None or len(line) <= width else json.dumps(made, ensure_ascii=False, indent=2)
 
 
 def told(value: object) -> Any:

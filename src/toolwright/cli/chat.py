@@ -166,7 +166,7 @@ class Chat:
             self.do(self._session.__aexit__(None, None, None))
             if self._turns and self._wish.store and self.keyboard.terminal:
                 again = self._wish.again("chat", self._session.id, store=not default_store)
-                self.page.line(f"{again}  goes on with this session", "dim")
+                self.page.line(f"to go on: {again}", "dim")
         self.do(self._agent.close())
 
     # turn after turn
@@ -236,7 +236,7 @@ class Chat:
         from toolwright.cli.cells import time_words
         from toolwright.cli.page import harmless
 
-        text = answer_text(result.value, indent=2 if self.page.live else None).strip()
+        text = answer_text(result.value, width=self.page.console.width if self.page.live else None).strip()
         if text and text != self.showing.said.strip():
             self.page.line(harmless(text), "bold" if self.page.live else "")
         if self.keyboard.terminal:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from toolwright.cli.asking import Person, YesOption
 from toolwright.cli.given import (
     CANCELLED,
     FAILED,
@@ -88,6 +89,7 @@ def execute(
     session: SessionOption = None,
     store: StoreOption = "sqlite:///agents.db",
     check: CheckOption = Check.off,
+    yes: YesOption = False,
     wall_s: Annotated[float, typer.Option(help="Seconds on the clock.", rich_help_panel=_LIMITS)] = 30.0,
     cpu_s: Annotated[float, typer.Option(help="Seconds of processor time.", rich_help_panel=_LIMITS)] = 30.0,
     memory_mb: Annotated[int, typer.Option(help="Memory.", rich_help_panel=_LIMITS)] = 256,
@@ -109,6 +111,7 @@ def execute(
     from toolwright.sandboxes import Limits
 
     asked = {name: value for name, value in locals().items() if name in Limits.__dataclass_fields__}
+    person = Person(yes=yes)
     try:
         text = _code(file, code)
         runtime = _runtime(
@@ -119,8 +122,9 @@ def execute(
             limits=limited(Limits, asked),
             workspace=workspace,
             check=check.value,
+            approve=person.approve,
         )
-        outcome = _run(runtime, text, None if as_json else _Out())
+        outcome = _run(runtime, text, None if as_json else _Out(person))
     except UsageError as error:
         raise ended(USAGE, str(error)) from None
     except PlatformError as error:
@@ -166,17 +170,27 @@ def _runtime(session: str | None, store: str, **options: Any) -> Runtime:
 
 
 class _Out:
-    """Prints of the cell, passed on as they come."""
+    """Prints of the cell, passed on as they come; after the answer where the person is asked something."""
 
-    def __init__(self) -> None:
+    def __init__(self, person: Person) -> None:
         self.last = "\n"
         self.closed = False
+        self._person = person
+        self._held: list[str] = []
+        person.answered = self._pass_on
 
     def hear(self, event: Event) -> None:
         from toolwright.events import Printed
 
-        if isinstance(event, Printed) and not self.closed:
-            self.write(event.text)
+        if isinstance(event, Printed):
+            self._held.append(event.text)
+            if not self._person.asked:
+                self._pass_on()
+
+    def _pass_on(self) -> None:
+        held, self._held = self._held, []
+        for text in held if not self.closed else ():
+            self.write(text)
 
     def write(self, text: str) -> None:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -195,7 +196,7 @@ def _print(one: _Run, result: Result[Any]) -> None:
     if one.as_json:
         _write(out, json.dumps(_object(one, result, None), ensure_ascii=False))
     elif not one.events:
-        text = answer_text(result.value, indent=2 if sys.stdout.isatty() else None)
+        text = answer_text(result.value, width=shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
         if text:
             _write(out, text)
     if one.wish.store and not one.quiet and not one.events:

@@ -237,7 +237,7 @@ class Showing:
                 self._model = model
                 self._page.note(f"{model} is thinking …")
             case ModeChosen(mode=mode, why=why) if mode != "code":
-                self._page.line(f"{mode}: {harmless(why)}", "dim")
+                self._page.line(harmless(why), "dim")
             case Planned(lines=lines, revision=revision):
                 self._planned(lines, revision)
             case Retried(why=why, delay_s=delay_s):

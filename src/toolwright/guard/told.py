@@ -1,12 +1,12 @@
 """The arguments of a call as the person reads them who is asked for it: all of them, plain, up to a bound.
 
-What is shown is read from the same tree as what will be called. Nothing is built of it but plain data, and no code of
-a host object runs: those are told by name.
+What is shown is read from the tree that will be called with. Nothing is built of it but plain data, and no code of a
+host object runs: those are told by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from toolwright.journal import printable
@@ -16,7 +16,13 @@ from toolwright_guest.wire import Bounds, Packed, WireError, type_of
 LONGEST = 20_000  # characters
 CUT = "… [cut: there is more than is shown here]"
 _DEPTH = 250  # beyond what crosses: only a list that holds itself is deeper
-_BRACKETS: dict[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}")}
+_LARGE_BITS = 4000
+_BRACKETS: dict[type, tuple[str, str]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    set: ("{", "}"),
+    frozenset: ("frozenset({", "})"),
+}
 
 Name = Callable[[int], str]
 """What a host object (a number above zero) or a class (below) is called."""
@@ -24,11 +30,16 @@ Name = Callable[[int], str]
 
 def told(arguments: Packed, name: Name) -> str:
     """`(7, to='ann')`. Raises `WireError` for what no honest guest sends."""
-    given = Unpacker(arguments.blobs, _Words(name).read, Bounds()).unpack(arguments.tree)
-    parts = _given(given) if type_of(given) is tuple else _value(given, 0)
+
+    def other(tag: str, body: Any, unpacker: Unpacker) -> Any:
+        return _stand_in(tag, body, unpacker, name)
+
+    given = Unpacker(arguments.blobs, other, Bounds()).unpack(arguments.tree)
+    if type_of(given) is not tuple:
+        raise WireError("arguments that are none")
     text: list[str] = []
     room = LONGEST
-    for part in parts:
+    for part in _given(given):
         text.append(part[:room])
         room -= len(part)
         if room < 0:
@@ -37,7 +48,8 @@ def told(arguments: Packed, name: Name) -> str:
 
 
 def _given(given: tuple[Any, ...]) -> Iterator[str]:
-    args, kwargs = given, {}
+    args: tuple[Any, ...] = given
+    kwargs: dict[Any, Any] = {}
     if len(given) == 2 and type_of(given[0]) is tuple and type_of(given[1]) is dict:
         args, kwargs = given
     yield "("
@@ -46,7 +58,7 @@ def _given(given: tuple[Any, ...]) -> Iterator[str]:
         yield from _value(value, 1)
     for place, (key, value) in enumerate(kwargs.items()):
         yield ", " if place or args else ""
-        yield f"{str(key)[:LONGEST]}="
+        yield f"{_word(key)}="
         yield from _value(value, 1)
     yield ")"
 
@@ -56,73 +68,75 @@ def _value(value: Any, depth: int) -> Iterator[str]:
     if depth > _DEPTH:
         yield "…"
     elif kind is dict:
-        yield from _items("{", value.items(), "}", depth)
-    elif kind is _Record:
-        yield from _items(f"{value.name}(", value.values, ")", depth)
-    elif kind is frozenset:
-        yield from _items("frozenset({", value, "})", depth)
-    elif kind is set and not value:
-        yield "set()"
-    elif kind in _BRACKETS:
+        yield from _pairs(value, depth + 1)
+    elif kind is _StandIn:
+        yield value.word
+        if value.fields is not None:
+            yield from _items("(", value.fields, ")", depth + 1)
+    elif kind is slice:
+        yield from _items("slice(", (value.start, value.stop, value.step), ")", depth + 1)
+    elif kind in _BRACKETS and (value or kind in (list, tuple)):
         first, last = _BRACKETS[kind]
-        yield from _items(first, value, "," + last if kind is tuple and len(value) == 1 else last, depth)
+        yield from _items(first, value, f",{last}" if kind is tuple and len(value) == 1 else last, depth + 1)
     elif kind in (str, bytes, bytearray):
-        yield repr(value[: LONGEST + 1])  # what is cut off here is over the bound, and marked there
-    elif kind is int and value.bit_length() > 4000:
-        yield hex(value)  # which Python writes at any length
+        yield repr(value[: LONGEST + 1])  # what is left out here is over the bound, and marked there
+    elif kind is int and value.bit_length() > _LARGE_BITS:
+        yield hex(value)  # Python refuses to write so many decimal digits
     else:
         yield repr(value)
 
 
-def _items(first: str, values: Any, last: str, depth: int) -> Iterator[str]:
-    pairs = type_of(values) is type_of({}.items())
+def _items(first: str, values: Iterable[Any], last: str, depth: int) -> Iterator[str]:
     yield first
     for place, value in enumerate(values):
         yield ", " if place else ""
-        if pairs:
-            yield from _value(value[0], depth + 1)
-            yield ": "
-            value = value[1]
-        yield from _value(value, depth + 1)
+        yield from _value(value, depth)
     yield last
 
 
-class _Word(str):
-    def __repr__(self) -> str:
-        return str(self)
+def _pairs(values: dict[Any, Any], depth: int) -> Iterator[str]:
+    yield "{"
+    for place, (key, value) in enumerate(values.items()):
+        yield ", " if place else ""
+        yield from _value(key, depth)
+        yield ": "
+        yield from _value(value, depth)
+    yield "}"
 
 
-class _Record:
-    """An object of a data class, as its fields came."""
+class _StandIn:
+    """In the place of what is no plain data. Equal to itself alone: as a key it takes no other key's place."""
 
-    def __init__(self, name: str, values: list[Any]) -> None:
-        self.name = name
-        self.values = values
+    __slots__ = ("fields", "word")
 
-    __hash__ = object.__hash__  # as a key it is told like any other
+    def __init__(self, word: str, fields: list[Any] | None = None) -> None:
+        self.word = word
+        self.fields = fields
 
 
-class _Words:
-    """Reads what is no plain data. What stands for it is a word, and no object."""
+def _stand_in(tag: str, body: Any, unpacker: Unpacker, name: Name) -> _StandIn:
+    """Unpacks the parts that the one who builds the value unpacks: what comes later refers to them by number."""
+    match tag, body:
+        case (("h" | "c"), int(number)):
+            return _StandIn(f"<{name(number)}>")
+        case "o", [int(number), fields]:
+            return _StandIn(name(number), unpacker.values(fields))
+        case "e", [int(number), (str() | int()) as member]:
+            return _StandIn(f"{name(number)}.{_word(member)}")
+        case "g", [int(), str(), str(function)]:
+            return _StandIn(f"<function {_word(function)}>")
+        case "E", [_, arguments, str(kind), text]:
+            return _StandIn(f"<exception {_word(kind)}>", [unpacker.unpack(arguments), unpacker.unpack(text)])
+        case "a", [str(kind), *_]:
+            return _StandIn(f"<a {_word(kind)}>")
+        case "T" | "G", _:
+            return _StandIn("<a type>")
+        case _:
+            raise WireError(f"a value of the kind {tag!r:.20}")
 
-    def __init__(self, name: Name) -> None:
-        self._name = name
 
-    def read(self, tag: str, body: Any, unpacker: Unpacker) -> Any:
-        match tag, body:
-            case ("h" | "c"), int(number):
-                return _Word(f"<{self._name(number)}>")
-            case "o", [int(number), list(values)]:
-                return _Record(self._name(number), unpacker.values(values))
-            case "e", [int(number), str() | int() as member]:
-                return _Word(f"{self._name(number)}.{member}"[: LONGEST + 1])
-            case "g", [_, _, str(name)]:
-                return _Word(f"<function {name}>"[: LONGEST + 1])
-            case "T" | "G", _:
-                return _Word("<a type>")
-            case "E", [_, _, _, str(text)]:
-                return _Word(f"<an exception: {text!r}>"[: LONGEST + 1])
-            case "E" | "a", _:
-                return _Word("<an exception>" if tag == "E" else "<a table or an array>")
-            case _:
-                raise WireError(f"a value of the kind {tag!r:.20}")
+def _word(text: Any) -> str:
+    """A name that the guest chose, so that it can be taken for nothing else."""
+    if type_of(text) is str and all(part.isidentifier() for part in text.split(".")):
+        return text[: LONGEST + 1]
+    return repr(text[: LONGEST + 1] if type_of(text) is str else text) if type_of(text) in (str, int) else "?"

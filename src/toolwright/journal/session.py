@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from toolwright.doors import Beginning, Host, Made, Undo
+from toolwright.doors import Beginning, Call, Host, Made, Undo
 from toolwright.errors import CodeError, GuestError, NoSession, UsageError
 from toolwright.journal.checkpoints import Checkpoints
 from toolwright.journal.effects import Undoer
+from toolwright.journal.keys import key_of
 from toolwright.journal.life import Clock, Life
 from toolwright.journal.outcomes import packed_value, told_error
 from toolwright.journal.recorded import Recorded
@@ -25,6 +26,9 @@ from toolwright.journal.story import NAMES, Story, names_of
 from toolwright.journal.writer import Writer
 from toolwright.sandboxes import Outcome
 from toolwright_guest.wire import Packed
+
+Guard = Callable[[Host, Callable[[Call], bool]], Host]
+"""What stands between the record and the effects. It can ask whether the same call began in an earlier life."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
@@ -48,6 +52,7 @@ class SessionJournal:
         pins: dict[str, str],
         fork: Fork | None = None,
         key: bytes | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self.journal = journal
         self.id = check_id(session)
@@ -60,6 +65,7 @@ class SessionJournal:
         self.changed: tuple[str, ...] = ()  # what the session was recorded with and does not find here
         self._pins = pins
         self._fork = fork
+        self._guard = guard
         self._clock = Clock()
         self._first_seed = os.urandom(32)
         self.seed = b""  # of new cells: see `Story.seed_of`
@@ -144,6 +150,14 @@ class SessionJournal:
         return Replayed(self.guarded(inner, life), life, lambda now: self._begin_again(now, story), story)
 
     def guarded(self, inner: Host, life: Life) -> Host:
+        def began(call: Call) -> bool:
+            row = life.host_rows.get(call.path)
+            return row is not None and row.status == "started" and key_of(row) == key_of(call)
+
+        host = self._reversed(inner, life)
+        return host if self._guard is None else self._guard(host, began)
+
+    def _reversed(self, inner: Host, life: Life) -> Host:
         if self.snapshots is None:
             return Recorded(inner, life)
         life.restore = self.snapshots.restore

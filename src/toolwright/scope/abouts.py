@@ -5,6 +5,7 @@ Asked for every call, and of objects that must not notice: no code of theirs run
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable
@@ -95,7 +96,7 @@ class Abouts:
         return About(title=title, operation=replace(_by_nature(call), ask=True) if asks else _by_nature(call))
 
     def _of_object(self, held: Held, call: Call) -> About:
-        owner = held.shown if held.bound or _names_itself(held) else f"{held.place.kind.__name__}#{held.handle}"
+        owner = held.shown if held.bound or _names_itself(held) else f"{_kind(held)}#{held.handle}"
         title = ".".join(filter(None, (owner, "next" if call.verb == "items" else _shown(call.name))))[:TITLE]
         if call.verb == "call":
             return About(title=title, operation=self._called(held, call.name))
@@ -126,6 +127,18 @@ class Abouts:
 def _names_itself(held: Held) -> bool:
     """Whether it is a function that was read off an object: its path says more than its number."""
     return issubclass(type_of(held.value), FUNCTIONS) and held.place.path.endswith(f".{held.value.__name__}")
+
+
+def _kind(held: Held) -> str:
+    """What kind of thing it is. Of a function that has no place of its own, which one it is: a person may be asked."""
+    function = held.value
+    while type_of(function) is functools.partial:
+        function = function.func
+    if type_of(function) is types.MethodType:
+        function = function.__func__
+    if type_of(function) not in (types.FunctionType, types.BuiltinFunctionType):
+        return held.place.kind.__name__
+    return function.__qualname__.rpartition("<locals>.")[2]
 
 
 def _static(held: Held, name: str) -> Any:

@@ -69,7 +69,7 @@ class Asks:
         return facts_of(inspect.getattr_static(held.place.kind, name, None)).ask
 
     def _attribute(self, held: Held, call: Call, member: Any) -> bool:
-        if call.verb == "get" and (member is None or hasattr(type_of(member), "__call__")):  # noqa: B004  of the type
+        if call.verb == "get" and (member is None or any("__call__" in vars(base) for base in type_of(member).__mro__)):
             return False  # a function that is read is not called yet
         verdict = self._rules.verdict(held.place, call.name, data=True)
         if not verdict.visible or (verdict.read_only and call.verb != "get"):

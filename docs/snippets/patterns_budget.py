@@ -1,0 +1,18 @@
+from replies import model
+
+import toolwright
+from toolwright.agent import Agent
+from toolwright.agent.patterns import fan_out
+from toolwright.models import Budget, Spending
+
+
+async def main() -> None:
+    spending = Spending(Budget(requests=3))
+    cheap = Agent(model(*["done('a word')"] * 6), within=spending)
+    dear = Agent(model(*["done('a page')"] * 6), within=spending)
+    tried = await fan_out([cheap, dear, cheap, dear, cheap], lambda agent: agent.run("Write."), at_once=1)
+    print([each.value.value if each.value else str(each.error) for each in tried])
+    print(spending.usage.requests, "requests by both")
+
+
+toolwright.run(main())

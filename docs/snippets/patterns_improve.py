@@ -1,0 +1,17 @@
+from replies import model
+
+import toolwright
+from toolwright.agent import Agent
+from toolwright.agent.patterns import improve
+
+writer = Agent(model("done('Tea is served.')", "done(given[:-1] + ' at five.')"))
+JUDGE = "done(Verdict(good='five' in given, advice='' if 'five' in given else 'Say when.'))"
+judge = Agent(model(JUDGE, JUDGE), instructions="A notice says what, and when.")
+
+
+async def main() -> None:
+    improved = await improve("Write a notice that tea is served at five.", writer, judge, rounds=3)
+    print(improved.value, improved.verdict, improved.rounds, sep="\n")
+
+
+toolwright.run(main())

@@ -1,0 +1,95 @@
+"""Asks the person at the terminal for operations that wait for a yes. Knows the terminal, and no command.
+
+Guest code may print, and what it prints may move cursors and change colours: while a question stands, nothing else may
+be written, and what was typed before it is no answer to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from toolwright.events import ApprovalWanted
+
+NOBODY = "nobody can be asked here; run it in a terminal, or say yes to everything with --yes"
+_AS_IT_WAS = "\x1b[!p\x1b[0m"  # soft reset: margins, character sets, a hidden cursor; then colours
+
+YesOption = Annotated[bool, typer.Option("--yes", help="Say yes to every call that waits for a person's yes.")]
+
+
+class Person:
+    """Who says yes: a person, one question at a time; with `yes` nobody is asked, and without a terminal it is a no.
+
+    `asked` says that a question stands: whoever writes to the terminal waits until `answered` is called.
+    """
+
+    def __init__(self, *, yes: bool = False) -> None:
+        self.asked = False
+        self.answered: Callable[[], None] = lambda: None
+        self._yes = yes
+        self._turn = asyncio.Lock()
+
+    async def approve(self, wanted: ApprovalWanted) -> bool | str:
+        """For `Runtime(approve=…)` and `Agent(approve=…)`."""
+        if self._yes:
+            return True
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return NOBODY
+        async with self._turn:
+            self.asked = True
+            try:
+                return _meant(await _answer(wanted))
+            finally:
+                self.asked = False
+                self.answered()
+
+
+async def _answer(wanted: ApprovalWanted) -> str:
+    import termios
+
+    from rich.console import Console
+
+    where = Console(stderr=True)
+    sys.stdout.flush()
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    again = "" if where.is_dumb_terminal else _AS_IT_WAS
+    words = f"toolwright: a call waits for your yes:\n    {wanted.name}{wanted.arguments}\nMake it? [y/N, or why not] "
+    sys.stderr.write(f"{again}\r\n{words}")
+    sys.stderr.flush()
+    return await _line(sys.stdin.fileno())
+
+
+async def _line(source: int) -> str:
+    """What is typed next, up to its Enter. Read by the event loop, so that Ctrl-C and the end of the cell end it."""
+    loop = asyncio.get_running_loop()
+    typed: asyncio.Future[bytes] = loop.create_future()
+    so_far = bytearray()
+
+    def read() -> None:
+        try:
+            part = os.read(source, 4096)
+        except OSError:  # the terminal is gone
+            part = b""
+        so_far.extend(part)
+        if (not part or b"\n" in part) and not typed.done():
+            typed.set_result(bytes(so_far))
+
+    loop.add_reader(source, read)
+    try:
+        return (await typed).decode("utf-8", "replace")
+    finally:
+        loop.remove_reader(source)
+
+
+def _meant(line: str) -> bool | str:
+    """A yes is `y` or `yes` and nothing else; any other text is the reason for the no."""
+    text = line.strip()
+    if not line.endswith("\n") or text.lower() in ("", "n", "no"):
+        return False
+    return True if text.lower() in ("y", "yes") else text

@@ -1,0 +1,147 @@
+"""Guest code that would rather not ask: calls of its own making, and other ways to the same function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.cells import PATIENT
+from tests.guard.people import Mail, Person
+
+from toolwright import Runtime, Scope, operation
+from toolwright.doors import Call
+from toolwright.errors import ProtocolError
+from toolwright.scope import ScopeHost
+from toolwright_guest.wire import Packed
+
+pytestmark = pytest.mark.usefixtures("warm")
+
+# what any guest could write: the socket to the host, and the code that speaks on it, are its own
+RAW = """
+from toolwright_guest.door import Mailbox
+
+world = type(mail)._toolwright_world
+door = world.door
+MAIL = mail._grip.handle
+kept = []
+
+def ask(verb, target, name="", tree=None):
+    mailbox = Mailbox()
+    door.start(mailbox, verb, target, name, {"t": []} if tree is None else tree, [])
+    while True:
+        message, _ = door.receive(mailbox)
+        if message[0] == "a":
+            return bool(message[2]), message[3]
+        world.serve(message, _, None)
+
+def held(answer):
+    fine, tree = answer
+    return tree.get("h", tree.get("f"))[0] if fine and type(tree) is dict else None
+
+TO = {"t": ["eve"]}
+"""
+
+WAYS = {
+    "by name": "ask('call', MAIL, 'send', TO)",
+    "as a function that was read": "ask('call', held(ask('get', MAIL, 'send')), '', TO)",
+    "with a call of that function": "ask('call', held(ask('get', MAIL, 'send')), '__call__', TO)",
+    "as an operator": "ask('op', MAIL, 'send', TO)",
+    "as an operator that calls": "ask('op', held(ask('get', MAIL, 'send')), '__call__', TO)",
+    "as a new object": "ask('new', held(ask('get', MAIL, 'send')), '', TO)",
+    "on the class": "ask('call', type(mail)._toolwright_class, 'send', {'t': [{'h': MAIL}, 'eve']})",
+    "through what hands it out": "ask('call', held(ask('call', desk._grip.handle, 'sender')), '', TO)",
+    "through what makes it up": "ask('call', desk._grip.handle, 'send', TO)",
+    "through what it is an attribute of": "ask('call', desk._grip.handle, 'deliver', TO)",
+    "through a partial": "ask('call', held(ask('call', desk._grip.handle, 'ready')), '', {'t': []})",
+    "as a verb of its own": "ask('approve', MAIL, 'send', TO)",
+    "under a name with a space": "ask('call', MAIL, 'send ', TO)",
+}
+
+
+class Desk:
+    """Other ways to the same function."""
+
+    def __init__(self, mail: Mail) -> None:
+        self._mail = mail
+        self.deliver = mail.post
+
+    def sender(self) -> Any:
+        return self._mail.post
+
+    def ready(self) -> Any:
+        import functools
+
+        return functools.partial(self._mail.post, "eve")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._mail.send  # marked, whatever it is asked for as
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("journaled", [False, True])
+async def test_no_way_to_the_function_goes_round_the_person(how: str, journaled: bool) -> None:
+    mail, person = Mail(), Person(lambda wanted: False)
+    scope = Scope({"mail": mail, "desk": Desk(mail)})
+    scope.declare("Mail.post", ask=True)  # by its type: it holds whatever way leads there
+    store: Any = "memory:" if journaled else None
+    async with Runtime(scope, limits=PATIENT, approve=person.approve, store=store) as rt:
+        for method in ("send", "post"):
+            way = WAYS[how].replace("'send'", f"'{method}'")
+            outcome = await rt.execute(f"{RAW}\nprint({way})")
+            assert "(True," not in outcome.stdout or outcome.error is not None, outcome
+    assert mail.sent == []
+
+
+async def test_arguments_that_are_none_are_not_shown_to_anybody() -> None:
+    mail, person = Mail(), Person()
+    async with Runtime({"mail": mail}, limits=PATIENT, approve=person.approve) as rt:
+        outcome = await rt.execute(f"{RAW}\nask('call', MAIL, 'send', ['eve'])")
+    assert isinstance(outcome.error, ProtocolError)
+    assert (person.asked, mail.sent) == ([], [])
+
+
+async def test_a_guest_cannot_say_that_it_was_approved() -> None:
+    mail, person = Mail(), Person(lambda wanted: False)
+    async with Runtime({"mail": mail}, limits=PATIENT, approve=person.approve) as rt:
+        code = "door.send(['c', 99, door.cell, 'call', MAIL, 'send', [], TO, '', 1, True], [])\nmail.sent"
+        outcome = await rt.execute(f"{RAW}\n{code}")
+    assert isinstance(outcome.error, ProtocolError)
+    assert mail.sent == []
+
+
+async def test_a_host_without_anybody_to_ask_round_it_carries_out_nothing() -> None:
+    mail = Mail()
+
+    class NoGuest:
+        def invoke(self, *args: Any, **kwargs: Any) -> Any:
+            raise AssertionError
+
+        def give_back(self, lent: int, count: int) -> None: ...
+
+    host = ScopeHost(Scope({"mail": mail}))
+    host.open(NoGuest(), frozenset())
+    call = Call(id=1, cell=1, verb="call", target=1, name="send", arguments=Packed({"t": ["eve"]}, []))
+    assert (await host.call(call)).failed
+    host.close()
+    assert mail.sent == []
+
+
+async def test_a_method_handed_to_host_code_is_asked_for_at_each_call() -> None:
+    mail, person = Mail(), Person(lambda wanted: "'b'" not in wanted.arguments)
+    scope = Scope({"mail": mail, "each": lambda f, items: [f(item) for item in items]})
+    scope.declare("mail.post", ask=True)
+    async with Runtime(scope, limits=PATIENT, approve=person.approve) as rt:
+        outcome = await rt.execute("each(mail.post, 'abc')")
+    assert "Denied" in str(outcome.error)
+    assert (person.calls, mail.sent) == (["mail.post('a')", "mail.post('b')"], ["a"])
+
+
+async def test_a_callback_that_calls_what_is_asked_for_waits_while_host_code_waits_for_it() -> None:
+    mail, person = Mail(), Person()
+    scope = Scope({"mail": mail, "twice": operation(idempotent=True)(lambda f: (f(), f()))})
+    scope.declare("mail.post", ask=True)
+    async with Runtime(scope, limits=PATIENT, approve=person.approve) as rt:
+        assert (await rt.execute("twice(lambda: mail.post('x'))")).unwrap() == (1, 2)
+    assert person.calls == ["mail.post('x')", "mail.post('x')"]
