@@ -31,13 +31,16 @@ endif
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo test check lint types tests format bench docs fuzz crash clean
+.PHONY: help demo cells test check lint types tests format bench eval-local docs fuzz crash clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
-demo: $(RUN) ## run cells against live objects and show what happens
-	@$(BIN)/python examples/demo.py
+demo: $(RUN) ## an agent with a real model does three small jobs on live objects
+	@$(BIN)/python examples/demo.py $(ARGS)
+
+cells: $(RUN) ## cells against live objects, attacks among them, and what happens
+	@$(BIN)/python examples/cells.py $(ARGS)
 
 test: check tests ## lint, types and tests: what CI runs
 
@@ -62,6 +65,10 @@ format: $(DEV) ## rewrite the code as lint wants it
 bench: $(DEV) ## measure; prints the table of docs/benchmarks.md
 	@$(BIN)/python -m benchmarks $(ARGS)
 
+eval-local: $(DEV) ## the small tasks on the embedded model, in code and in direct mode; about half an hour
+	@$(BIN)/python -m toolwright models pull
+	@$(BIN)/python -m evals.run --model local $(ARGS)
+
 docs: $(DEV) ## check the documents: their links, and that their snippets run
 	@$(BIN)/python -m pytest -n $(JOBS) tests/docs $(ARGS)
 
@@ -85,9 +92,9 @@ $(RUN): pyproject.toml $(LOCK)
 	elif "$(BASE)" -m pip --version >/dev/null 2>&1; then \
 		"$(BASE)" -m venv --without-pip .venv && "$(BASE)" -m pip --python $(BIN)/python install --quiet pip; \
 	else echo "this Python has neither ensurepip nor pip: install the package python3-venv, or uv"; exit 1; fi
-	@echo "· installing toolwright"
+	@echo "· installing toolwright (once, about half a minute)"
 	@$(INSTALL) hatchling
-	@$(INSTALL) --no-build-isolation --editable .
+	@$(INSTALL) --no-build-isolation --editable '.[check,local,models]'
 	@touch $@
 
 $(DEV): $(RUN)

@@ -37,9 +37,9 @@ async def attempt(task: Task, mode: Mode, model: Model, budget: Budget, traces: 
     """Give a task once. What goes wrong, whatever it is, is a task that failed."""
     began = time.perf_counter()
     events: list[Event] = []
-    trial = task.prepare()
-    agent = Agent(model, scope=trial.scope, mode=mode, budget=budget)
     try:
+        trial = task.prepare()
+        agent = Agent(model, scope=trial.scope, mode=mode, budget=budget)
         async with asyncio.timeout((budget.seconds or SECONDS) + GRACE_S):
             why = await _why_not(agent, task, trial, events.append)
     except Exception as error:  # an outer edge: a model, a sandbox or a check that breaks is this task's failure

@@ -59,6 +59,14 @@ class Firm:
         return [c for c in CUSTOMERS if city in (None, c.city)]
 
     @operation(reads=True)
+    def find(self, name: str) -> Customer:
+        """The customer of that name; LookupError where there is none."""
+        found = [c for c in CUSTOMERS if c.name == name]
+        if not found:
+            raise LookupError(f"no customer is called {name!r}")
+        return found[0]
+
+    @operation(reads=True)
     def invoices(self, customer_id: int | None = None, paid: bool | None = None) -> list[Invoice]:
         """Invoices: all, or those of one customer, or those that are (not) paid."""
         return [i for i in INVOICES if customer_id in (None, i.customer_id) and paid in (None, i.paid)]

@@ -1,20 +1,21 @@
-import sqlite3
+from dataclasses import dataclass
 
 import toolwright
 
-db = sqlite3.connect(":memory:", check_same_thread=False)
-db.executescript("create table sales (item, price); insert into sales values ('tea', 3), ('scones', 4)")
+
+@dataclass
+class Invoice:
+    customer: str
+    amount: float
+    paid: bool
 
 
-async def main() -> None:
-    async with toolwright.Runtime(scope={"db": db}) as rt:
-        for code in (
-            "rows = db.execute('select item, price from sales').fetchall()",
-            "max(rows, key=lambda row: row[1])",
-            "open('/etc/shadow')",
-        ):
-            outcome = await rt.execute(code)
-            print(outcome.value if outcome.ok else str(outcome.error).splitlines()[-1])
+class Ledger:
+    def invoices(self) -> list[Invoice]:
+        """All invoices."""
+        return [Invoice("Ada", 80.0, False), Invoice("Bo", 310.5, True), Invoice("Ada", 99.5, False)]
 
 
-toolwright.run(main())
+agent = toolwright.Agent("local", scope={"ledger": Ledger()})  # or "anthropic:…", "openai:…"
+result = toolwright.run(agent.run("How much does Ada owe us? Add up what she has not paid.", returns=float))
+print(result.value)

@@ -307,6 +307,22 @@ async def test_a_method_handed_back_to_the_host_is_a_guest_function() -> None:
     )
 
 
+async def test_a_function_handed_to_host_code_is_called_there_without_asking() -> None:
+    sent: list[str] = []
+
+    @operation(ask=True)
+    def send(to: str) -> None:
+        sent.append(to)
+
+    def each(function: Callable[[str], None], items: str) -> None:
+        for item in items:
+            function(item)
+
+    assert (await failure("send('a')", send=send)).type == "Denied"
+    await value("each(send, 'ab')", send=send, each=each)
+    assert sent == ["a", "b"]
+
+
 async def test_a_proxy_as_a_dictionary_key_asks_the_host_for_its_hash() -> None:
     class Key:
         def __init__(self) -> None:

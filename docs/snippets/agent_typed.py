@@ -28,7 +28,8 @@ async def main() -> None:
     task, _, answered = stand_in.requests[-1].messages
     assert isinstance(task, Asked)
     assert isinstance(answered, Answered)
-    print(quoted(task.text), quoted(answered.results[0].text), sep="\n\n", end="\n\n")
+    print(quoted(task.text))
+    print("observed:", answered.results[0].text.splitlines()[-1])
     try:
         await toolwright.Agent(model(WRONG, WRONG, WRONG)).run("Idle contacts by city?", returns=list[Share])
     except ReturnTypeError as error:

@@ -13,8 +13,11 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
+
+from tests.cli.firm import environment
 
 PATIENCE_S = 60.0
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x01|\x02")
@@ -23,14 +26,16 @@ _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x01|\x02")
 class Terminal:
     """Runs `toolwright …` on a pseudo-terminal. A context manager; what still runs at its end is killed."""
 
-    def __init__(self, *args: str, cwd: Path, columns: int = 100, rows: int = 40, **environ: str) -> None:
+    def __init__(
+        self, *args: str, cwd: Path, columns: int = 100, rows: int = 40, environ: Mapping[str, str] | None = None
+    ) -> None:
         self._args = [sys.executable, "-m", "toolwright", *args]
         self._cwd = cwd
         self._size = rows, columns
-        self._environ = {**os.environ, "TERM": "xterm-256color", **environ}
-        for name in ("NO_COLOR", "COLUMNS", "LINES"):
-            if name not in environ:
-                self._environ.pop(name, None)
+        settled = {
+            name: value for name, value in environment(cwd).items() if name not in ("NO_COLOR", "COLUMNS", "LINES")
+        }
+        self._environ = {**settled, "TERM": "xterm-256color", **(environ or {})}
         self.raw = ""
         self._seen = 0
 
@@ -75,7 +80,7 @@ class Terminal:
 
     @property
     def shown(self) -> str:
-        return _CODES.sub("", self.raw).replace("\r\n", "\n")
+        return _CODES.sub("", self.raw.replace("\r\x1b[2K", "\n")).replace("\r\n", "\n")
 
     def _read(self, deadline: float) -> bool:
         ready, _, _ = select.select([self._ours], [], [], max(0.0, deadline - time.monotonic()))
@@ -87,3 +92,22 @@ class Terminal:
             return False
         self.raw += part.decode(errors="replace")
         return bool(part)
+
+
+def screen(raw: str) -> list[str]:
+    """The lines that are to be seen after all of this was written. As much of a terminal as a page needs."""
+    lines, row, column = [""], 0, 0
+    for part in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|.", raw, re.DOTALL):
+        if part == "\n":
+            row += 1
+            lines += [""] * (row + 1 - len(lines))
+        elif part == "\r":
+            column = 0
+        elif part == "\x1b[2K":
+            lines[row] = ""
+        elif part == "\x1b[1A":
+            row -= 1
+        elif not part.startswith("\x1b"):
+            lines[row] = lines[row][:column].ljust(column) + part + lines[row][column + 1 :]
+            column += 1
+    return [line.rstrip() for line in lines]

@@ -164,7 +164,7 @@ BAD: list[tuple[list[str], int, str]] = [
     ([], 2, "the task is empty"),
     (["x", "--session", "a", "--resume", "b"], 2, "a TASK and --resume"),
     (["x", "--session", "a b!"], 2, "a b!"),
-    (["x", "--session", "a", "--store", "none"], 2, "a session needs a store"),
+    (["x", "--session", "a", "--store", "none"], 2, "session a needs a store"),
     (["x", "--session", "a", "--store", "shop.py"], 4, "shop.py"),
     (["x", "--session", "a", "--store", "ftp://x"], 2, "no journal can be opened at 'ftp://x'"),
     (["x", "--tokens", "0"], 2, "--tokens 0: give a number above zero"),
@@ -196,7 +196,9 @@ def test_without_a_key_the_embedded_model_is_chosen_and_its_absence_is_told(here
 
 def test_in_a_terminal_the_embedded_model_is_offered(here: Path) -> None:
     pytest.importorskip("xllamacpp")
-    with Terminal("run", "x", "--model", "local", cwd=here, TOOLWRIGHT_CACHE=str(here / "cache")) as terminal:
+    with Terminal(
+        "run", "x", "--model", "local", cwd=here, environ={"TOOLWRIGHT_CACHE": str(here / "cache")}
+    ) as terminal:
         terminal.until("Fetch it now (1.1 GB, once)? [y/N] ")
         terminal.type("n\n")
         assert terminal.end() == 4
@@ -249,7 +251,7 @@ def test_a_terminal_gets_colours_unless_no_color_is_set(here: Path) -> None:
     shown: list[str] = []
     for environ in ({}, {"NO_COLOR": "1"}):
         args = ("--model", "models:oslo", "--scope", "shop:crm")
-        with Terminal("run", "Write to Oslo", *args, cwd=here, **environ) as terminal:
+        with Terminal("run", "Write to Oslo", *args, cwd=here, environ=environ) as terminal:
             assert terminal.end() == 0
         shown.append(terminal.raw)
         assert "people = crm.contacts(city='Oslo')" in terminal.shown

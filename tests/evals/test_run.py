@@ -12,7 +12,7 @@ import pytest
 from evals import page, run, terminal
 from evals.results import Attempt, Report
 from evals.run import attempt, attempt_all
-from evals.small import TASKS, Task
+from evals.small import TASKS, Task, Trial
 from rich.console import Console
 
 from toolwright.doors import Request
@@ -64,6 +64,14 @@ async def test_a_model_that_breaks_fails_its_own_task_and_the_next_one_is_given(
     assert [each.passed for each in made] == [False, True]
     assert "the model broke" in made[0].why
     assert told == made
+
+
+async def test_a_task_that_cannot_be_prepared_is_a_failed_attempt() -> None:
+    def prepare() -> Trial:
+        raise OSError("no room")
+
+    made = await attempt(replace(BY_ID["crm-email"], prepare=prepare), "code", ScriptedModel(), BUDGET)
+    assert (made.why, made.steps) == ("OSError: no room", 0)
 
 
 async def test_in_direct_mode_the_same_functions_are_called_one_by_one() -> None:

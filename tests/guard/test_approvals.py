@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.cells import PATIENCE_S, PATIENT
-from tests.guard.people import Busy, Mail, Person
+from tests.guard.people import Busy, Mail, Person, yes
 
 from toolwright import Limits, Outcome, Runtime, Scope, operation
 from toolwright.errors import CodeError, TimeLimit
@@ -27,7 +27,8 @@ said
 
 
 async def run(code: str, scope: Scope | dict[str, Any], approve: Any = None, **options: Any) -> Outcome:
-    async with asyncio.timeout(2 * PATIENCE_S), Runtime(scope, **{"limits": PATIENT, **options}, approve=approve) as rt:
+    settings: dict[str, Any] = {"limits": PATIENT, "approve": approve, **options}
+    async with asyncio.timeout(2 * PATIENCE_S), Runtime(scope, **settings) as rt:
         return await rt.execute(dedent(code))
 
 
@@ -62,7 +63,7 @@ async def test_several_calls_of_a_gather_wait_at_once_and_are_answered_in_any_or
 
 
 async def test_a_plain_function_may_say_yes() -> None:
-    assert (await run("await mail.send('ann')", {"mail": Mail()}, lambda wanted: True)).unwrap() == 1
+    assert (await run("await mail.send('ann')", {"mail": Mail()}, yes)).unwrap() == 1
 
 
 async def test_a_function_and_a_class_in_scope_are_asked_for_by_their_marks_and_by_rules() -> None:
@@ -73,7 +74,11 @@ async def test_a_function_and_a_class_in_scope_are_asked_for_by_their_marks_and_
         def started(self) -> bool:
             return True
 
-    marked, person = operation(ask=True)(lambda x: x), Person(lambda wanted: wanted.name != "declared")
+    @operation(ask=True)
+    def marked(x: int) -> int:
+        return x
+
+    person = Person(lambda wanted: wanted.name != "declared")
     scope = Scope({"marked": marked, "declared": abs, "Engine": Engine})
     scope.declare("declared", ask=True)
     scope.declare("Engine", ask=True)

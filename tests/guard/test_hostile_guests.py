@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from tests.cells import PATIENT
 from tests.guard.people import Mail, Person
 
-from toolwright import Runtime, Scope, operation
+from toolwright import Runtime, Scope
 from toolwright.doors import Call
 from toolwright.errors import ProtocolError
 from toolwright.scope import ScopeHost
@@ -130,7 +131,11 @@ async def test_a_host_without_anybody_to_ask_round_it_carries_out_nothing() -> N
 
 async def test_a_method_handed_to_host_code_is_asked_for_at_each_call() -> None:
     mail, person = Mail(), Person(lambda wanted: "'b'" not in wanted.arguments)
-    scope = Scope({"mail": mail, "each": lambda f, items: [f(item) for item in items]})
+
+    def each(f: Callable[[str], int], items: str) -> list[int]:
+        return [f(item) for item in items]
+
+    scope = Scope({"mail": mail, "each": each})
     scope.declare("mail.post", ask=True)
     async with Runtime(scope, limits=PATIENT, approve=person.approve) as rt:
         outcome = await rt.execute("each(mail.post, 'abc')")
@@ -140,7 +145,11 @@ async def test_a_method_handed_to_host_code_is_asked_for_at_each_call() -> None:
 
 async def test_a_callback_that_calls_what_is_asked_for_waits_while_host_code_waits_for_it() -> None:
     mail, person = Mail(), Person()
-    scope = Scope({"mail": mail, "twice": operation(idempotent=True)(lambda f: (f(), f()))})
+
+    def twice(f: Callable[[], int]) -> tuple[int, int]:
+        return f(), f()
+
+    scope = Scope({"mail": mail, "twice": twice})
     scope.declare("mail.post", ask=True)
     async with Runtime(scope, limits=PATIENT, approve=person.approve) as rt:
         assert (await rt.execute("twice(lambda: mail.post('x'))")).unwrap() == (1, 2)

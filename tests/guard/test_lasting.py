@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.cells import PATIENCE_S
-from tests.guard.people import Busy, Mail, Person
+from tests.guard.people import Busy, Mail, Person, yes
 from tests.journal.lasting import Sessions, failure, run, value
 
 from toolwright import Runtime, Scope, operation
@@ -76,7 +76,7 @@ async def test_what_was_approved_and_done_is_not_asked_for_again(sessions: Sessi
 async def test_a_denial_stays_one_and_nobody_is_asked_again(sessions: Sessions) -> None:
     mail, person = Mail(), Person()
     code = "try:\n    await mail.send('ann')\nexcept PermissionError as error:\n    why = str(error)"
-    async with sessions.life(scope={"mail": mail}, approve=lambda wanted: "not now") as rt:
+    async with sessions.life(scope={"mail": mail}, approve=Person(lambda wanted: "not now").approve) as rt:
         await run(rt, code)
     async with sessions.life(scope={"mail": mail}, approve=person.approve) as rt:
         assert await value(rt, "why") == "mail.send was denied: not now"
@@ -89,7 +89,7 @@ async def test_a_call_that_had_its_yes_and_is_in_doubt_is_not_asked_for_again(
 ) -> None:
     mail, person = Mail(), Person()
     mail.gate.clear()
-    async with sessions.life(scope={"mail": mail}, approve=lambda wanted: True) as rt:
+    async with sessions.life(scope={"mail": mail}, approve=yes) as rt:
         cell = asyncio.create_task(run(rt, f"await mail.{method}('ann')"))
         await asyncio.wait_for(mail.at_gate.wait(), PATIENCE_S)
         await die(sessions, cell)

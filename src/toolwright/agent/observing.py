@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from toolwright.errors import CodeError, GuestError, TypeMistake
 from toolwright.sandboxes import Outcome
+from toolwright.scope import parse
 
 NOTHING = "It ran, and there is no output and no value. If the task is done, call done(value)."
 COMMENTS = "There is nothing to run in that cell but comments. Write the next statement, or call done(value)."
@@ -88,7 +89,7 @@ def observe(code: str, outcome: Outcome, outputs: Outputs, *, ended: bool = Fals
 
 def _nothing(code: str) -> Observation:
     """A cell that shows nothing: a small model often writes a function and forgets to call it."""
-    body = ast.parse(code).body
+    body = parse(code).body
     if not body:
         return failed(COMMENTS)
     made = [s.name for s in body if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)]

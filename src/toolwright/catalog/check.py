@@ -25,7 +25,7 @@ from toolwright.catalog.server import Server, borrow, give_back
 from toolwright.catalog.signatures import Signatures
 from toolwright.catalog.telling import diagnostic, mistake, syntax
 from toolwright.errors import PlatformError, UsageError
-from toolwright.scope import Scope, scope_stubs
+from toolwright.scope import Scope, parse, scope_stubs
 
 LONGEST = 200_000  # characters of a cell
 _UNREADABLE = (RecursionError, MemoryError, ValueError, UnicodeError)
@@ -87,7 +87,7 @@ class TypeChecker:
         if len(code) > LONGEST:
             return ()
         try:
-            tree = ast.parse(code)
+            tree = parse(code)
         except SyntaxError as error:
             return (syntax(error, code),)
         except _UNREADABLE:
@@ -206,7 +206,7 @@ class TypeChecker:
         if code.lstrip("\n")[:1].isspace():
             code = textwrap.dedent(code)
         try:
-            tree = ast.parse(code)
+            tree = parse(code)
             header = earlier.known.header(tree, self._package)
             kept = _Earlier(
                 known=earlier.known.after(tree, key),

@@ -30,6 +30,7 @@ from toolwright.scope import (
     kind_of,
     module_members,
     names_of,
+    parse,
     public_members,
     signature_text,
 )
@@ -94,7 +95,7 @@ class _Reading:
     def offer(self, leave_out: Collection[str]) -> Offer:
         text = self._module.text()
         self._texts = text.splitlines()
-        tree = ast.parse(text)
+        tree = parse(text)
         nodes: dict[str, list[Any]] = {}
         for node in tree.body:
             nodes.setdefault(_named(node), []).append(node)

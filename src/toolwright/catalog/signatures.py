@@ -7,6 +7,8 @@ import difflib
 import re
 from collections.abc import Iterator
 
+from toolwright.scope import parse
+
 _ALIASES = re.compile(r"\b_as_|\b_(?:builtins|typing|abc|[a-z_]+)\.(?=\w)")
 _CONTAINERS = re.compile(r"\b_(list|dict|set)\[")
 _METHOD = re.compile(r"Method `(\w+)` of type `[^`]+` cannot")
@@ -31,7 +33,7 @@ class Signatures:
         self._named: dict[str, str] = {}
         self._members: dict[str, dict[str, str]] = {}
         self._exported: dict[str, str] = {}
-        tree = ast.parse(stub)
+        tree = parse(stub)
         exported: set[str] = set()
         for node in tree.body:
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.List):

@@ -152,8 +152,11 @@ class Chat:
     def _greet(self) -> None:
         kept = f"session {self.session.id}" if self._wish.store else "a session that is not kept"
         self.page.line(f"{kept}; /help lists what can be typed", "dim")
-        if self._wish.session and (restored := self.session.runtime.restored) is not None:
-            self.page.line(f"gone on with: {restored}", "dim")
+        restored = self.session.runtime.restored
+        if restored is not None and restored.diverged is not None:
+            self.page.line(str(restored), "yellow")
+        elif restored is not None:
+            self.page.line("its names and files are as they were", "dim")
 
     def go_on_in(self, session: Session) -> None:
         """Leave the session for another that comes of it."""

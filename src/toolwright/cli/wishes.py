@@ -134,7 +134,7 @@ class Wish:
             raise UsageError("--session and --resume: give one of them")
         named = self.resume or self.session
         if named is not None and self.store is None:
-            raise UsageError(f"{named}: a session needs a store to be kept in")
+            raise UsageError(f"session {named} needs a store to be kept in, and --store none keeps nothing")
         if self.resume is not None or (named and self.store and has_session(self.store, named)):
             return agent.resume(str(named), returns=returns)
         return agent.session(named, returns=returns)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from toolwright.journal.life import Divergence
 from toolwright.journal.rows import CellRow
 from toolwright.journal.words import counted
+from toolwright.scope import parse
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,7 +36,7 @@ def names_in(cells: Sequence[CellRow]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for cell in cells:
         try:
-            found |= dict.fromkeys(_stored(ast.parse(textwrap.dedent(cell.code))))
+            found |= dict.fromkeys(_stored(parse(textwrap.dedent(cell.code))))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue  # it gave nothing a name, or is too deep to tell
     return tuple(found)

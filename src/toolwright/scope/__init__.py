@@ -8,6 +8,7 @@ from toolwright.scope.lent import GuestFunction, GuestIterator, given_type
 from toolwright.scope.members import FUNCTIONS, module_members
 from toolwright.scope.members import members as public_members
 from toolwright.scope.operations import Operation, operation
+from toolwright.scope.parsing import parse
 from toolwright.scope.placing import Placed
 from toolwright.scope.reachable import Reachable, callables, class_names
 from toolwright.scope.recorded import handles_in
@@ -52,6 +53,7 @@ __all__ = [
     "module_members",
     "names_of",
     "operation",
+    "parse",
     "public_members",
     "scope_stubs",
     "signature_text",

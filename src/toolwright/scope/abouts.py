@@ -131,14 +131,14 @@ def _names_itself(held: Held) -> bool:
 
 def _kind(held: Held) -> str:
     """What kind of thing it is. Of a function that has no place of its own, which one it is: a person may be asked."""
-    function = held.value
-    while type_of(function) is functools.partial:
-        function = function.func
+    partly = type_of(held.value) is functools.partial
+    function = held.value.func if partly else held.value
     if type_of(function) is types.MethodType:
         function = function.__func__
     if type_of(function) not in (types.FunctionType, types.BuiltinFunctionType):
         return held.place.kind.__name__
-    return function.__qualname__.rpartition("<locals>.")[2]
+    named = function.__qualname__.rpartition("<locals>.")[2]
+    return f"partial({named})" if partly else named
 
 
 def _static(held: Held, name: str) -> Any:
