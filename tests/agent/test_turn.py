@@ -182,7 +182,7 @@ async def test_the_second_time_the_same_failure_is_named_and_the_third_time_the_
     agent, model = agent_with(*[code(f"crm.fail({n})") for n in range(3)], code("done(1)"))
     await agent.run("…")
     assert "same failure" not in last_observation(model, 1)
-    assert "same failure as before" in last_observation(model, 2)
+    assert "same failure as before. Do not repeat it" in last_observation(model, 2)
     assert "failed 3 times" in last_observation(model, 3)
     assert [r.generation.temperature for r in model.requests] == [0.0, 0.0, 0.0, 0.7]
 
@@ -273,3 +273,18 @@ async def test_a_scripted_model_that_runs_out_says_so() -> None:
     with pytest.raises(AssertionError, match="1 requests were expected"):
         await agent.run("…")
     assert isinstance(model, ScriptedModel)
+
+
+class NoSuchLetter(LookupError):
+    pass
+
+
+async def test_an_exception_of_the_developers_is_named_each_time_it_is_told() -> None:
+    def letter() -> None:
+        raise NoSuchLetter("7")
+
+    agent, model = agent_with(code("letter()"), code("letter()\n1"), code("done(1)"), scope={"letter": letter})
+    result = await agent.run("…")
+    told = [e.error for e in result.trace if isinstance(e, CallFinished) and e.error]
+    assert told == ["NoSuchLetter: 7", "NoSuchLetter: 7"]
+    assert last_observation(model, 1).splitlines()[-1] == "NoSuchLetter: 7"

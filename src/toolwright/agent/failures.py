@@ -1,4 +1,4 @@
-"""The same failure again: at the second time a word, at the third another way, and then the end."""
+"""The same failure again: at the second time a word, at the third another way to be asked, and then the end."""
 
 from __future__ import annotations
 
@@ -55,6 +55,5 @@ class Failures:
             checker = observation.failure.startswith("TypeMistake")
             return Advice(words=f"\nThis has failed {count} times. {_ANOTHER}", warmer=True, unchecked=checker)
         if count == 2:
-            same = " of the same code" if self._again else ""
-            return Advice(words=f"\nThis is the same failure{same} as before: look for its cause.", warmer=self._again)
+            return Advice(words=f"\nThis is the same failure as before. {_ANOTHER}", warmer=self._again)
         return Advice(warmer=self._again)

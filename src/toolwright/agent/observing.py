@@ -104,7 +104,8 @@ def _told(error: GuestError) -> str:
     if isinstance(error, TypeMistake):
         return f"Not run. {error}"
     if isinstance(error, CodeError):
-        return str(error).removeprefix("Traceback (most recent call last):\n")
+        text = str(error).removeprefix("Traceback (most recent call last):\n")
+        return re.sub(rf"^[\w.]+\.(?={re.escape(error.type)}\b)", "", text, flags=re.MULTILINE)  # where it is defined
     return f"{type(error).__name__}: {error}"
 
 

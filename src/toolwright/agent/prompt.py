@@ -39,12 +39,13 @@ Names stay from one cell to the next. The value of the last expression and what 
 _FENCED = "Reply with one fenced block of Python and nothing else."
 _CALLED = "Run it with the tool `execute`."
 _EXAMPLE = """
-Example. Task: How many orders of Ada are open?
+An example from somewhere else, where `house` was in scope. Task: How many rooms have no window?
 ```python
-orders = shop.orders(customer="Ada")
-done(len([o for o in orders if o.status == "open"]))
+rooms = house.rooms(floor=None)
+done(len([room for room in rooms if room.windows == 0]))
 ```
 """
+_END = "End with `done(answer)`; with `done(None)` where something was to be done and there is nothing to tell."
 _DIRECT = """\
 You solve tasks by calling the functions you are given. Call several at once where none needs the answer of another.
 """
@@ -56,7 +57,7 @@ def code_instructions(outline: str, *, calls: bool, packages: str = "", own: str
     text = _CODE.format(how=_CALLED if calls else _FENCED, packages=also)
     text += "" if calls else _EXAMPLE
     if outline:
-        text += f"\nIn scope, there already:\n```python\n{outline.rstrip()}\n```\n"
+        text += f"\nThese names are there already, and no others are:\n```python\n{outline.rstrip()}\n```\n"
     return text + (f"\n{own.strip()}\n" if own.strip() else "")
 
 
@@ -65,13 +66,13 @@ def direct_instructions(own: str = "") -> str:
     return _DIRECT + (f"\n{own.strip()}\n" if own.strip() else "")
 
 
-def task_text(task: str, returns: Any, *, code: bool) -> str:
+def task_text(task: str, returns: Any, *, code: bool, calls: bool) -> str:
     """The task as the model reads it, with the type of its answer. Its classes are shown here, after all that stays."""
     if returns is None:
-        return task
+        return task if calls else f"{task}\n\n{_END}"
     how = f"`done(value)` with a value of type `{type_name(returns)}`"
     if not code:
-        return f"{task}\n\nEnd by calling {how}."
+        return f"{task}\n\nEnd by calling {how}: the value only, no sentence."
     classes = {cls.__name__: cls for cls in classes_in(returns)}
     shown = f"\n```python\n{outline(Scope(classes), CLASSES_CHARS).rstrip()}\n```" if classes else ""
     return f"{task}\n\nEnd with {how}.{shown}"

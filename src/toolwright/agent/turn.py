@@ -24,6 +24,7 @@ from toolwright.sandboxes import Outcome
 Run = Callable[[str, bool], Awaitable[Outcome]]  # runs a cell; the flag says whether the type checker is asked first
 CUT_OFF = "Your reply was cut off because it was too long; nothing of it was run. Write a shorter cell."
 NO_CODE = "There is no code in that reply to run, and as the answer it will not do: "
+NO_CALL = 'As the answer that will not do; call the function `done` with {"value": …}: '
 
 
 class Turn:
@@ -42,7 +43,7 @@ class Turn:
 
     async def run(self, task: str) -> Any:
         """Set the task, plan if that was asked for, and work on it."""
-        self._talk.ask(task_text(task, self._finish.returns, code=self._offer.code))
+        self._talk.ask(task_text(task, self._finish.returns, code=self._offer.code, calls=self._offer.calls))
         if self._plan is not None:
             await self._plan.make(self._asking)
         return await self.work()
@@ -104,7 +105,7 @@ class Turn:
         value = self._last.value if self._last is not None and self._last.ok else None
         if why and value is not None and self._finish.fits(value):
             why = self._finish.accept(value)
-        return [failed(NO_CODE + why)] if why else []
+        return [failed((NO_CODE if self._offer.code else NO_CALL) + why)] if why else []
 
     def _reflect(self, said: Said, observed: Sequence[Observation]) -> None:
         """Tell the model what came of its reply; and, where the same thing fails again and again, to change its way."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+import sys
 from collections.abc import Iterator
 
 from toolwright.scope import parse
@@ -17,6 +18,18 @@ _MISSING = re.compile(r"(?:Object of type|Class|Attribute `\w+` is not defined o
 _ATTRIBUTE = re.compile(r"has no attribute `(\w+)`")
 LONGEST = 500
 MEMBERS = 20
+NEAR = 0.7  # of 1: a hint that is far off leads astray
+STANDARD = {
+    **dict.fromkeys(("date", "datetime", "time", "timedelta", "timezone"), "datetime"),
+    **dict.fromkeys(("Counter", "OrderedDict", "defaultdict", "deque"), "collections"),
+    **dict.fromkeys(("Any", "Literal", "NamedTuple", "Optional", "TypedDict"), "typing"),
+    **dict.fromkeys(("dataclass", "field"), "dataclasses"),
+    "Decimal": "decimal",
+    "Enum": "enum",
+    "Path": "pathlib",
+    "UUID": "uuid",
+    "ZoneInfo": "zoneinfo",
+}
 _NAME = re.compile(r"Name `(\w+)` used when not defined")
 
 
@@ -86,13 +99,25 @@ class Signatures:
             return next((members[name] for name in _near(attribute[1], members)), _all_of(owner[1], members))
         name = _NAME.search(message)
         if name:
-            return next((_there(near, self._exported[near]) for near in _near(name[1], self._exported)), "")
+            near = next(_near(name[1], self._exported), "")
+            return _there(near, self._exported[near]) if near else _elsewhere(name[1], self._exported)
         return ""
 
 
 def _there(name: str, text: str) -> str:
     """How a name in scope is to be used. An object is there already: nobody has to build it."""
     return text if "(" in text else f"{name} (it is there already: use it as it is)"
+
+
+def _elsewhere(name: str, known: dict[str, str]) -> str:
+    """Where a name that is not in scope comes from; or what there is."""
+    if name in STANDARD:
+        return f"from {STANDARD[name]} import {name}"
+    if name in sys.stdlib_module_names:
+        return f"import {name}"
+    names = [other for other in known if not other.startswith("_")]
+    more = ", …" if len(names) > MEMBERS else ""
+    return f"one of {', '.join(names[:MEMBERS])}{more}" if names else ""
 
 
 def _all_of(owner: str, members: dict[str, str]) -> str:
@@ -104,7 +129,7 @@ def _all_of(owner: str, members: dict[str, str]) -> str:
 
 def _near(name: str, known: dict[str, str]) -> Iterator[str]:
     lowered = {other.lower(): other for other in known if not other.startswith("_")}
-    for close in difflib.get_close_matches(name.lower(), lowered, 1, 0.6):
+    for close in difflib.get_close_matches(name.lower(), lowered, 1, NEAR):
         yield lowered[close]
 
 

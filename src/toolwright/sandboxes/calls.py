@@ -76,6 +76,7 @@ class Calls:
     def __init__(self, host: Host, limits: Limits, send: Send, drain: Callable[[], None], kill: Kill) -> None:
         self.cell: Cell | None = None
         self._host = host
+        self._kinds: dict[int, str] = {}  # classes of exceptions by number, for their names
         self._limits = limits
         self._send = send
         self._drain = drain
@@ -186,16 +187,17 @@ class Calls:
             self._record(cell, call, title, time.monotonic() - began, answer)
 
     def _record(self, cell: Cell, call: Call, title: str, duration_s: float, answer: Answer) -> None:
-        error = _error_text(answer)
+        error = self._error_text(answer)
         cell.calls.append(CallRecord(name=title, duration_s=duration_s, error=error))
         if cell.on_event is not None:
             cell.tell(CallFinished(cell=cell.number, call=call.id, name=title, duration_s=duration_s, error=error))
 
-
-def _error_text(answer: Answer) -> str | None:
-    if not answer.failed:
-        return None
-    about, _, _, text = answer.value.tree["E"]
-    described: dict[str, Any] = {} if type(about) is str else about[1] or {}
-    name = about if type(about) is str else described.get("name", "error")
-    return f"{name}: {text}"[:500]
+    def _error_text(self, answer: Answer) -> str | None:
+        if not answer.failed:
+            return None
+        about, _, _, text = answer.value.tree["E"]
+        if type(about) is not str:  # a class of the developer's, which the guest is told of once
+            number, described = about
+            self._kinds.setdefault(number, (described or {}).get("name", "error"))
+            about = self._kinds[number]
+        return f"{about}: {text}"[:500]
