@@ -209,6 +209,19 @@ async def test_an_exception_that_work_gives_is_its_value() -> None:
     assert isinstance(tried.value, ValueError)
 
 
+async def test_an_item_that_cannot_be_shown_is_worked_on_all_the_same() -> None:
+    class Shy:
+        def __repr__(self) -> str:
+            raise LookupError("no words")
+
+    async def fails(item: Shy) -> None:
+        raise ValueError("it failed")
+
+    (tried,) = await patterns.fan_out([Shy()], fails)
+    assert isinstance(tried.error, ValueError)
+    assert tried.error.__notes__[0].startswith("at item 1 of 1: <Shy instance")
+
+
 async def test_items_may_be_none_at_all() -> None:
     assert await patterns.fan_out([], worker()) == []
 

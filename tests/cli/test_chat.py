@@ -151,7 +151,7 @@ def test_ctrl_c_twice_at_the_prompt_leaves_and_tells_how_to_go_on(here: Path) ->
         again.until("its names and files are as they were")
         again.until(PROMPT)
         again.type("\x1b[A\n")  # the line before, from the history that is kept
-        again.until("> Write to Oslo")
+        again.until("Write to Oslo\n")
 
 
 # commands

@@ -77,7 +77,7 @@ def truth(block: Block) -> str:
 def printed(file: str) -> str:
     """What a snippet prints; it must end well."""
     done = subprocess.run(
-        [sys.executable, ROOT / file], cwd=SNIPPETS, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, ROOT / file], cwd=SNIPPETS, capture_output=True, text=True, timeout=280, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.rstrip("\n") + "\n"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tests.docs.pages import ROOT, SNIPPETS, Block, anchors, blocks, links, pages, truth
+from tests.models.conftest import pulled
+
+WITH_A_MODEL = "examples/readme.py"
 
 BLOCKS = [block for page in pages() for block in blocks(page)]
 MARKED = [block for block in BLOCKS if block.kind in ("snippet", "output", "console")]
@@ -16,6 +20,8 @@ INDEX = ROOT / "docs" / "index.md"
 
 @pytest.mark.parametrize("block", MARKED, ids=lambda block: block.title)
 def test_a_marked_block_is_what_the_file_is_and_prints(block: Block) -> None:
+    if block.file == WITH_A_MODEL:
+        pulled()
     assert block.text == truth(block), "run `python tests/docs/pages.py`, and look at what changed"
 
 
@@ -53,9 +59,26 @@ def test_every_page_is_reachable_from_the_index() -> None:
     assert set((ROOT / "docs").rglob("*.md")) - seen == set()
 
 
-def test_the_demo_runs_in_a_pipe_without_colour_and_nothing_escapes() -> None:
+def test_the_demo_runs_on_a_real_model_in_a_pipe_without_colour() -> None:
+    pulled()
     done = subprocess.run(
-        [sys.executable, ROOT / "examples" / "demo.py"], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, ROOT / "examples" / "demo.py", "--model", "local"],
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert "\x1b" not in done.stdout
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    right = re.findall(r"(right|wrong) │$", done.stdout, re.MULTILINE)
+    assert len(right) == 3
+    assert right.count("right") >= 2, done.stdout  # another processor rounds otherwise, and the model is small
+    assert (done.returncode == 0) == ("wrong" not in right)
+
+
+def test_the_cells_run_in_a_pipe_without_colour_and_nothing_escapes() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "cells.py"], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "\x1b" not in done.stdout

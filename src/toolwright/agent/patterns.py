@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import reprlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -26,7 +27,8 @@ D = TypeVar("D")
 T = TypeVar("T")
 Work = Agent | Callable[[A], Awaitable[B]]
 
-SHOWN = 80  # characters of an item, in the note that names it
+_SHORT = reprlib.Repr()  # for items in notes: short, and whatever their own `__repr__` does
+_SHORT.maxstring = _SHORT.maxother = 80
 WORDS = 500  # of a failure, for the code that is told of it
 GIVEN = "Do with `given`, which is in scope, what your instructions say."
 CHOOSE = """\
@@ -70,6 +72,10 @@ class Tried(Generic[A, B]):
         if self.error is not None:
             raise self.error
         return cast(B, self.value)
+
+
+Planning = Agent | Callable[[str], Awaitable[Sequence[A]]]
+Summing = Callable[[list[Tried[A, B]]], Awaitable[T]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,7 +130,7 @@ async def fan_out(items: Iterable[Any], work: Work[Any, Any], *, at_once: int = 
 
     async def one(number: int, item: Any) -> tuple[Any]:
         async with places:
-            with _Noted(f"at item {number} of {len(known)}: {item!r:.{SHOWN}}"):
+            with _Noted(f"at item {number} of {len(known)}: ", item):
                 return (await _done(work, item),)  # in a tuple: work may give an exception as its value
 
     # gather, because it ends only when all of them have, also when it is cancelled
@@ -187,7 +193,7 @@ async def choose(task: str, choices: Mapping[str, str], router: Work[str, str]) 
     names = cast(Any, Literal)[tuple(choices)]
     chosen = await _done(router, task, CHOOSE.format(listed=listed, task=task), returns=names)
     if chosen not in choices:
-        raise UsageError(f"the router chose {chosen!r:.{SHOWN}}, which is none of {', '.join(choices)}")
+        raise UsageError(f"the router chose {chosen!r:.80}, which is none of {', '.join(choices)}")
     return chosen
 
 
@@ -199,25 +205,13 @@ async def route(task: str, routes: Mapping[str, tuple[str, Work[str, Any]]], rou
 
 
 @overload
-async def orchestrate(
-    task: str, plan: Work[str, Sequence[A]], work: Work[A, B], sum_up: Agent, *, at_once: int = 8
-) -> Any: ...
+async def orchestrate(task: str, plan: Planning[A], work: Work[A, B], sum_up: Agent, *, at_once: int = 8) -> Any: ...
 @overload
 async def orchestrate(
-    task: str,
-    plan: Work[str, Sequence[A]],
-    work: Work[A, B],
-    sum_up: Callable[[list[Tried[A, B]]], Awaitable[T]],
-    *,
-    at_once: int = 8,
+    task: str, plan: Planning[A], work: Work[A, B], sum_up: Summing[A, B, T], *, at_once: int = 8
 ) -> T: ...
 async def orchestrate(
-    task: str,
-    plan: Work[str, Sequence[A]],
-    work: Work[A, B],
-    sum_up: Work[list[Tried[A, B]], Any],
-    *,
-    at_once: int = 8,
+    task: str, plan: Planning[A], work: Work[A, B], sum_up: Agent | Summing[A, B, Any], *, at_once: int = 8
 ) -> Any:
     """One plans the jobs, workers do them side by side, one sums up. What failed does not stop the rest.
 
@@ -290,11 +284,12 @@ def _words(error: BaseException | None) -> str:
 class _Noted(contextlib.AbstractContextManager[None]):
     """An error that passes is of the same kind as before, and carries where it happened as a note."""
 
-    def __init__(self, note: str) -> None:
+    def __init__(self, note: str, *items: Any) -> None:
         self._note = note
+        self._items = items
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            error.add_note(self._note)
+            error.add_note(self._note + "".join(map(_SHORT.repr, self._items)))

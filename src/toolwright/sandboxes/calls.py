@@ -197,7 +197,7 @@ class Calls:
             return None
         about, _, _, text = answer.value.tree["E"]
         if type(about) is not str:  # a class of the developer's, which the guest is told of once
-            number, described = about
-            self._kinds.setdefault(number, (described or {}).get("name", "error"))
-            about = self._kinds[number]
+            number: int = about[0]
+            described: dict[str, str] = about[1] or {}
+            about = self._kinds.setdefault(number, described.get("name", "error"))
         return f"{about}: {text}"[:500]
