@@ -16,10 +16,13 @@ import pytest
 
 HEAVY = (
     "pydantic pydantic_ai pandas polars numpy pyarrow httpx mcp dbos starlette uvicorn sqlalchemy duckdb opentelemetry "
-    "networkx"
+    "networkx xllamacpp anthropic openai"
 ).split()
 # Of these, what the dev extra installs: with them absent the test would prove nothing.
-HERE = "pydantic pandas polars numpy pyarrow httpx starlette uvicorn sqlalchemy networkx".split()
+HERE = (
+    "pydantic pydantic_ai pandas polars numpy pyarrow httpx starlette uvicorn sqlalchemy networkx xllamacpp anthropic "
+    "openai"
+).split()
 
 IMPORT = "import toolwright"
 HELP = """

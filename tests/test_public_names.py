@@ -13,6 +13,8 @@ import pytest
 import toolwright
 
 PUBLIC = {
+    "Agent",
+    "Budget",
     "CallFinished",
     "CallRecord",
     "CallStarted",
@@ -28,10 +30,12 @@ PUBLIC = {
     "Printed",
     "Repeated",
     "Restored",
+    "Result",
     "Revivable",
     "RolledBack",
     "Runtime",
     "Scope",
+    "Session",
     "Undoing",
     "current_call",
     "operation",

@@ -246,7 +246,7 @@ class Chat:
             used = self.showing.spent.turn
             cost = f" · ${used.cost:.4f}" if used.cost else ""
             steps = f"{result.steps} step{'s' * (result.steps != 1)}"
-            self.page.line(f"{steps} · {used.tokens:,} tokens{cost} · {time_words(seconds)}", "dim")
+            self.page.line(f"{steps} · {used.tokens:,} tokens{cost} · {time_words(seconds)}\n", "dim")
 
     def _tell(self, error: ToolwrightError) -> None:
         self.page.line(f"toolwright: {in_options(str(error))}", "red")

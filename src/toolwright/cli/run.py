@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
+import stat
 import sys
 import time
 from collections.abc import Callable
@@ -52,7 +54,7 @@ class _Run:
 
 
 def run(
-    task: Annotated[str | None, typer.Argument(help="The task; - or nothing reads it from stdin.")] = None,
+    task: Annotated[str | None, typer.Argument(help="The task; - or nothing reads it from stdin. What is piped in besides stands below it.")] = None,
     model: wishes.ModelOption = None,
     scope: ScopeOption = None,
     packages: PackagesOption = None,
@@ -117,13 +119,24 @@ def _task(task: str | None, resume: str | None) -> str | None:
         return None
     if task is None and sys.stdin.isatty():
         raise UsageError("give a TASK, or - to read it from stdin")
+    given = "" if task in (None, "-") else str(task)
     try:
-        text = sys.stdin.read() if task in (None, "-") else str(task)
+        text = sys.stdin.read() if not given or _is_piped() else ""
     except UnicodeDecodeError as error:
-        raise UsageError(f"cannot read the task from stdin: {error}") from None
-    if not text.strip():
+        raise UsageError(f"cannot read stdin: {error}") from None
+    whole = "\n\n".join(part.strip() for part in (given, text) if part.strip())
+    if not whole:
         raise UsageError("the task is empty")
-    return text.strip()
+    return whole
+
+
+def _is_piped() -> bool:
+    """Whether stdin is a file or a pipe: whatever else it is may never come to its end."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISFIFO(mode)
 
 
 # the turn

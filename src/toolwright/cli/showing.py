@@ -71,7 +71,7 @@ def usage_words(usage: Usage) -> str:
     """`2 requests, 1,234 tokens in (1,000 cached), 56 out, $0.0012`."""
     cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
     requests = f"{usage.requests:,} request{'s' * (usage.requests != 1)}"
-    cost = "price not known" if usage.cost is None else f"${usage.cost:.4f}"
+    cost = "price not known" if usage.cost is None else f"${usage.cost:.4f}" if usage.cost else "$0"
     return f"{requests}, {usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out, {cost}"
 
 
