@@ -137,7 +137,9 @@ async def ready(name: str | None, console: Console) -> str:
 
 async def main(console: Console, model: str | None) -> bool:
     console.print("[bold]Toolwright[/bold]: a model writes Python, the Python runs in a jail, and calls these objects:")
-    console.print("  firm.customers(city)   firm.find(name)   firm.invoices(customer_id, paid)   mail.send(to, subject, body)\n")
+    console.print(
+        "  firm.customers(city)   firm.find(name)   firm.invoices(customer_id, paid)   mail.send(to, subject, body)\n"
+    )
     name = await ready(model, console)
     sent: list[str] = []
     agent = Agent(name, scope={"firm": firm.Firm(), "mail": firm.Mail(sent)}, budget=Budget(steps=8, seconds=600))

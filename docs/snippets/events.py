@@ -17,6 +17,8 @@ def show(event: toolwright.Event) -> None:
             print("started ", name)
         case toolwright.CallFinished(name=name, error=error):
             print("finished", name, error or "well")
+        case _:
+            pass  # what an agent does
 
 
 async def main() -> None:

@@ -48,6 +48,8 @@ ToolwrightError
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class ToolwrightError(Exception):
     """The root. Catch it to catch everything of ours and nothing else."""
@@ -137,17 +139,17 @@ class ModelMissing(ModelError):
 class TurnFailed(ToolwrightError):
     """A turn did not come to an answer. `result` is what there was by then: usage, trace, session."""
 
-    def __init__(self, text: str, *, result: object = None) -> None:
+    def __init__(self, text: str, *, result: Any = None) -> None:
         super().__init__(text)
-        self.result = result
+        self.result: Any = result
 
 
 class ReturnTypeError(TurnFailed):
     """What was returned is not of the type that was asked for. `returned` is the last of it."""
 
-    def __init__(self, text: str, *, returned: object = None, result: object = None) -> None:
+    def __init__(self, text: str, *, returned: Any = None, result: Any = None) -> None:
         super().__init__(text, result=result)
-        self.returned = returned
+        self.returned: Any = returned
 
 
 class Stuck(TurnFailed):
@@ -157,7 +159,7 @@ class Stuck(TurnFailed):
 class BudgetSpent(TurnFailed):
     """Tokens, money, steps or time are used up. `what` names which."""
 
-    def __init__(self, text: str, *, what: str = "", result: object = None) -> None:
+    def __init__(self, text: str, *, what: str = "", result: Any = None) -> None:
         super().__init__(text, result=result)
         self.what = what
 
@@ -269,7 +271,7 @@ class NotReversible(GuestError):
 
 
 class Denied(GuestError, PermissionError):
-    """A call that waits for a person's yes did not get it, and was not made. The message has the reason, if one was given."""
+    """A call that waits for a person's yes did not get it, and was not made. The message has the reason, if any."""
 
 
 class ChildFailed(GuestError):

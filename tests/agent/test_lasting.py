@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from toolwright import Undoing, operation
 from toolwright.agent import Agent
 from toolwright.doors import Request
 from toolwright.errors import Fenced, NoSession, RollbackRefused, UsageError
+from toolwright.events import TurnStarted
 from toolwright.journal import MemoryJournal
 from toolwright.messages import Answered, Asked
 from toolwright.testing import call, code
@@ -199,3 +201,51 @@ async def test_a_session_that_is_not_there_is_told() -> None:
             pass
     with pytest.raises(UsageError, match="needs the store"):
         agent_with()[0].resume("s1")
+
+
+async def test_a_turn_that_ended_is_not_unfinished_and_one_that_was_cut_off_is() -> None:
+    for replies, unfinished in (((code("x = 1"), code("done(x)")), False), ((code("x = 1"), dies), True)):
+        journal = MemoryJournal()
+        agent, _ = agent_with(*replies, store=journal)
+        with contextlib.suppress(Died):
+            async with agent.session("s1") as session:
+                await session.run("…")
+        async with agent_with(store=journal)[0].resume("s1") as session:
+            assert session.is_unfinished == unfinished
+            assert session.has_turn
+
+
+async def test_what_is_carried_on_is_the_last_task_and_undo_takes_all_of_it_back() -> None:
+    box, journal = Box(), MemoryJournal()
+    agent, _ = agent_with(code("box.put('a')\ndone(1)"), code("box.put('b')"), dies, scope={"box": box}, store=journal)
+    with pytest.raises(Died):
+        async with agent.session("s1") as session:
+            await session.run("one")
+            await session.run("two")
+    again, _ = agent_with(code("box.put('c')\ndone(2)"), scope={"box": box}, store=journal)
+    async with again.resume("s1") as session:
+        result = await session.carry_on()
+        assert [e.task for e in result.trace if isinstance(e, TurnStarted)] == ["two"]
+        assert box.things == ["a", "b", "c"]
+        await session.undo()
+    assert box.things == ["a"]
+
+
+async def test_show_reopens_an_output_of_an_earlier_process() -> None:
+    journal = MemoryJournal()
+    first, _ = agent_with(code("print('row ' * 5)"), code("done(1)"), store=journal)
+    async with first.session("s1") as session:
+        await session.run("…")
+    again, _ = agent_with(code("done(show('output:1'))"), store=journal)
+    async with again.resume("s1") as session:
+        assert (await session.run("again")).value.split() == ["row"] * 5
+
+
+async def test_without_a_store_fork_and_undo_say_what_they_need() -> None:
+    agent, _ = agent_with("hi")
+    async with agent.session() as session:
+        await session.run("…")
+        with pytest.raises(UsageError, match=r"undo needs the session to be kept: Agent\(store="):
+            await session.undo()
+        with pytest.raises(UsageError, match="fork needs"):
+            session.fork()

@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel, Field
 from tests.agent.worlds import FENCED, Contact, Crm, agent_with, last_observation
 
+from toolwright.agent.finish import type_name
 from toolwright.errors import ReturnTypeError, UsageError
 from toolwright.messages import Asked
 from toolwright.testing import code, fenced
@@ -138,3 +139,30 @@ async def test_a_type_that_cannot_be_checked_is_told_before_anything_runs() -> N
         with pytest.raises(UsageError, match="pydantic cannot check it"):
             await agent.run("…", returns=wrong)
     assert model.requests == []
+
+
+async def test_a_turn_of_a_session_has_its_own_type() -> None:
+    agent, model = agent_with(
+        code("done('x')"), code("done(3)"), code("done({'lines': [{'item': 'tea', 'amount': 1}]})"), check="strict"
+    )
+    async with agent.session(returns=str) as session:
+        assert (await session.run("a")).value == "x"
+        assert (await session.run("b", returns=int)).value == 3
+        assert (await session.run("c", returns=Order)).value == Order(lines=[Line(item="tea", amount=1)])
+    told = model.requests[-1].messages[-1]
+    assert isinstance(told, Asked)
+    assert "Write a dict with these keys in the place of Order, Line, Priority" in told.text
+
+
+@pytest.mark.parametrize(
+    ("hint", "name"),
+    [
+        (list[Contact], "list[Contact]"),
+        (dict[str, Line | None], "dict[str, Line | None]"),
+        (Literal["a.b", 1], "Literal['a.b', 1]"),
+        (tuple[int, ...], "tuple[int, ...]"),
+        (int, "int"),
+    ],
+)
+def test_a_type_is_told_without_the_modules_of_its_classes(hint: Any, name: str) -> None:
+    assert type_name(hint) == name

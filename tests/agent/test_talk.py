@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from tests.agent.worlds import agent_with, last_observation
 
 from toolwright.agent.observing import Outputs
@@ -121,3 +123,42 @@ def calls_and_answers(talk: Talk) -> bool:
     answered = all(isinstance(after, Answered) for m, after in pairs[:-1] if isinstance(m, Said) and m.calls)
     asked = all(isinstance(m, Said) for m, after in pairs if isinstance(after, Answered))
     return answered and asked
+
+
+async def test_the_task_of_this_turn_stays_and_those_before_it_are_told_in_short() -> None:
+    talk = long_talk(8, size=1200)
+    talk.begin("the second task")
+    for n in range(100, 104):
+        talk.say(Said(text="", calls=(ToolCall(id=f"c{n}", name="execute", arguments="{}"),)), Usage())
+        talk.answer(ToolResult(id=f"c{n}", name="execute", text="o" * 3000), f"output:{n}")
+
+    async def summary(_: object) -> str:
+        return "much"
+
+    await talk.compact(summary)
+    first = talk.messages[0]
+    assert isinstance(first, Asked)
+    assert first.text == "the second task\n\nWhat was done so far, in short:\nmuch"
+    assert calls_and_answers(talk)
+    await talk.compact(summary)
+    assert isinstance(talk.messages[0], Asked)
+    assert talk.messages[0].text.startswith("the second task")
+
+
+async def test_after_a_cancelled_turn_the_model_is_told_what_is_gone() -> None:
+    began = asyncio.Event()
+
+    async def wait() -> None:
+        began.set()
+        await asyncio.Event().wait()
+
+    agent, model = agent_with(code("await wait()"), code("done(1)"), scope={"wait": wait})
+    async with agent.session() as session:
+        turn = asyncio.ensure_future(session.run("…"))
+        await asyncio.wait_for(began.wait(), 10)
+        turn.cancel()
+        await asyncio.wait([turn])
+        await session.run("again")
+    answered = model.requests[-1].messages[-2]
+    assert isinstance(answered, Answered)
+    assert answered.results[0].text.startswith("the turn was cancelled here; the interpreter was ended")

@@ -115,6 +115,7 @@ async def test_a_limit_is_an_observation() -> None:
         ("import json\ndef main():\n    return 1", "defined `main` and did not call it"),
         ("async def main():\n    return 1", "call it: `await main(…)`"),
         ("# No output", "nothing to run in that cell but comments"),
+        ("    x = 5\n    if x: pass", "no output and no value"),
     ],
 )
 async def test_a_cell_that_shows_nothing_is_told_why(written: str, said: str) -> None:

@@ -90,6 +90,7 @@ busy = ScriptedModel(
 half_text = Half(Piece(text="The first words are here "))
 half_code = Half(Piece(text=\'{"code": "x = 1\\\\nfor i\', kind="call", name="execute"))
 loops = ScriptedModel(otherwise=code("for n in range(31):\\n    crm.write(str(n))\\ndone(n)"))
+two_cells = ScriptedModel(Said(text="", calls=(call("execute", code="x = 1"), call("execute", code="done(x)"))))
 not_a_model = 7
 '''
 

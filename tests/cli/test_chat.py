@@ -78,6 +78,14 @@ def test_the_same_call_again_and_again_is_one_line(here: Path) -> None:
     assert not any("…" in line for line in screen(terminal.raw))
 
 
+def test_two_cells_of_one_reply_are_shown_once_each(here: Path) -> None:
+    with chat("two_cells", cwd=here) as terminal:
+        terminal.until(PROMPT)
+        terminal.type("Go\n")
+        terminal.until(PROMPT)
+    assert [line for line in screen(terminal.raw) if line.startswith("│")] == ["│ x = 1", "│ done(x)"]
+
+
 def test_a_narrow_terminal_breaks_lines_between_words(here: Path) -> None:
     with chat("oslo", cwd=here, columns=20) as terminal:
         terminal.until("typed")

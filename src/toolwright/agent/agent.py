@@ -100,11 +100,18 @@ class Agent:
         self._told: set[str] = set()
         self._opened: list[tuple[asyncio.AbstractEventLoop, Model]] = []  # shared with copies of this agent
 
-    def wanted(self, outline: str) -> Wanted:
-        """What a turn is to offer the model. `outline` is the scope, as a session tells it."""
+    def wanted(self, outline: str, classes: frozenset[type]) -> Wanted:
+        """What a turn is to offer the model. `outline` is the scope, as a session tells it, `classes` what it binds."""
         packages = ", ".join(self.packages) if isinstance(self.packages, list | tuple) else ""
         own = self.instructions if self.spawning is None else f"{INSTRUCTIONS}\n{self.instructions}"
-        return Wanted(scope=self.scope, mode=self.mode, instructions=own, packages=packages, outline=outline)
+        return Wanted(
+            scope=self.scope,
+            mode=self.mode,
+            instructions=own,
+            packages=packages,
+            outline=outline,
+            classes=classes,
+        )
 
     async def model(self) -> Model:
         """The model, opened if it was given by name. One is kept for each event loop: connections belong to theirs."""

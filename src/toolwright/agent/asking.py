@@ -35,9 +35,9 @@ class Asking:
         self._step()
         self.trace.step += 1
         if self.talk.full:
-            before = self.talk.tokens
-            if await self.talk.compact(self._summary):
-                self.trace.tell(Compacted(before_tokens=before, after_tokens=self.talk.tokens))
+            before, after = await self.talk.compact(self._summary)
+            if after < before:
+                self.trace.tell(Compacted(before_tokens=before, after_tokens=after))
         reply = await self._ask(tuple(self.talk.messages), self.offer.tools if tools else (), warmer)
         self.talk.say(reply.message, reply.usage)
         if reply.message.text:
@@ -45,7 +45,10 @@ class Asking:
         return reply
 
     async def _summary(self, messages: tuple[Message, ...]) -> str:
-        return (await self._ask((*messages, Asked(text=SUMMARY)), (), False)).message.text
+        *earlier, last = messages
+        wish = Asked(text=f"{last.text}\n\n{SUMMARY}") if isinstance(last, Asked) else Asked(text=SUMMARY)
+        asked = (*earlier, wish) if isinstance(last, Asked) else (*messages, wish)
+        return (await self._ask(asked, (), False)).message.text
 
     async def _ask(self, messages: tuple[Message, ...], tools: tuple[Tool, ...], warmer: bool) -> Reply:
         generation = replace(self._generation, temperature=WARMER) if warmer else self._generation

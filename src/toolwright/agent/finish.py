@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import types
 import typing
 import warnings
 from collections.abc import Callable, Iterator
@@ -79,13 +80,23 @@ class Finish:
 def done_function(current: Callable[[], Finish], returns: Any) -> Any:
     """`done` for guest code, annotated with the type; `current` is the end of the turn under way."""
 
-    def done(value: Any = None) -> None:
-        """End the task: `value` is the answer."""
+    def end(value: Any) -> None:
         if why := current().accept(value):
             raise Rejected(why)
         raise Finished("done")
 
-    done.__annotations__["value"] = Any if returns is None else returns
+    if returns is None:
+
+        def done(value: Any = None) -> None:
+            """End the task: `value` is the answer."""
+            end(value)
+    else:
+
+        def done(value: Any) -> None:
+            """End the task: `value` is the answer."""
+            end(value)
+
+        done.__annotations__["value"] = returns
     return operation(thread="loop", idempotent=True)(done)
 
 
@@ -98,8 +109,9 @@ def classes_in(hint: Any, seen: set[Any] | None = None) -> Iterator[type]:
     fields: dict[str, Any] = getattr(hint, "model_fields", {}) if isinstance(hint, type) else {}
     if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or fields or issubclass(hint, enum.Enum)):
         yield hint
-        inner = [f.annotation for f in fields.values()] or list(typing.get_type_hints(hint).values())
-        for each in inner if not issubclass(hint, enum.Enum) else ():
+        cls = cast("type[Any]", hint)
+        inner = [f.annotation for f in fields.values()] or list(typing.get_type_hints(cls).values())
+        for each in inner if not issubclass(cls, enum.Enum) else ():
             yield from classes_in(each, seen)
     for each in typing.get_args(hint):
         if isinstance(each, type) or typing.get_origin(each) is not None:
@@ -107,9 +119,22 @@ def classes_in(hint: Any, seen: set[Any] | None = None) -> Iterator[type]:
 
 
 def type_name(hint: Any) -> str:
-    if hint is None:
-        return "anything"
-    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint).replace("typing.", "")
+    """A type as code writes it: without the modules that its classes are from."""
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if hint is None or hint is type(None):
+        return "None"
+    if hint is Ellipsis:
+        return "..."
+    if origin is typing.Annotated:
+        return type_name(args[0])
+    if origin is typing.Literal:
+        return f"Literal[{', '.join(map(repr, args))}]"
+    if origin in (typing.Union, types.UnionType):
+        return " | ".join(map(type_name, args))
+    if isinstance(hint, list):  # of the parameters of a callable
+        return f"[{', '.join(map(type_name, cast('list[Any]', hint)))}]"
+    name = getattr(origin or hint, "__name__", None) or str(hint).replace("typing.", "")
+    return f"{name}[{', '.join(map(type_name, args))}]" if args else name
 
 
 def _adapter(returns: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from toolwright.errors import CodeError, GuestError, TypeMistake
@@ -37,8 +39,9 @@ def failed(text: str, *, call: str = "") -> Observation:
 class Outputs:
     """What cells gave, whole, by the name under which the model was told of it. Long ones are told in part."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, recall: Callable[[int], Outcome | None] = lambda cell: None) -> None:
         self.limit = limit
+        self._recall = recall  # what a cell of an earlier process came to
         self._whole: dict[str, str] = {}
         self._size = 0
 
@@ -58,9 +61,14 @@ class Outputs:
         mark = f"… [{cut:,} characters cut; `print(show({name!r}, start={head}))` goes on from here] …"
         return f"{text[:head]}\n{mark}\n{text[-tail:]}"
 
+    def _recalled(self, name: str) -> str | None:
+        kind, _, number = name.partition(":")
+        outcome = self._recall(int(number)) if kind == "output" and number.isdecimal() else None
+        return None if outcome is None else whole_text(outcome)
+
     def page(self, name: str, start: int) -> str | None:
         """Part of a kept output, None where there is none of that name."""
-        text = self._whole.get(name)
+        text = self._whole.get(name) or self._recalled(name)
         if text is None:
             return None
         end = start + self.limit * 3 // 4
@@ -68,28 +76,33 @@ class Outputs:
         return text[start:end] + more
 
 
-def observe(code: str, outcome: Outcome, outputs: Outputs, *, ended: bool = False) -> Observation:
-    """What came of a cell, in the words for the model; for people alone where the turn has `ended` with it."""
+def whole_text(outcome: Outcome) -> str:
+    """What a cell printed, and its value or its error."""
     printed = outcome.stdout.rstrip("\n")
     parts = [printed] if printed else []
     if outcome.error is not None:
-        failure = failure_of(outcome.error)
-        told = "\n".join((*parts, _told(outcome.error)))
-        shown = outputs.keep(outcome.cell, told)
-        return Observation(text=shown, ok=False, failure=failure, name=f"output:{outcome.cell}")
-    if outcome.value is not None:
+        parts.append(_told(outcome.error))
+    elif outcome.value is not None:
         parts.append(f"Value: {outcome.value!r}" if printed else repr(outcome.value))
-    if not parts and not ended:
+    return "\n".join(parts)
+
+
+def observe(code: str, outcome: Outcome, outputs: Outputs, *, ended: bool = False) -> Observation:
+    """What came of a cell, in the words for the model; for people alone where the turn has `ended` with it."""
+    whole, name = whole_text(outcome), f"output:{outcome.cell}"
+    if not whole and not ended:
         return _nothing(code)
-    text = outputs.keep(outcome.cell, "\n".join(parts))
+    text = outputs.keep(outcome.cell, whole)
+    if outcome.error is not None:
+        return Observation(text=text, ok=False, failure=failure_of(outcome.error), name=name)
     if outcome.mistakes:
         text += "\nThe type checker says: " + "; ".join(outcome.mistakes[:3])
-    return Observation(text=text, name=f"output:{outcome.cell}")
+    return Observation(text=text, name=name)
 
 
 def _nothing(code: str) -> Observation:
     """A cell that shows nothing: a small model often writes a function and forgets to call it."""
-    body = parse(code).body
+    body = parse(textwrap.dedent(code)).body  # it has run: the guest read it the same way
     if not body:
         return failed(COMMENTS)
     made = [s.name for s in body if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)]

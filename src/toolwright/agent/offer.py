@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ from toolwright.agent.direct import DirectTool, Run, observe_calls, survey
 from toolwright.agent.finish import Finish
 from toolwright.agent.mode import Choice, Measured, decide
 from toolwright.agent.observing import Observation, Outputs, failed
-from toolwright.agent.prompt import TOOL, code_instructions, direct_instructions, done_tool
+from toolwright.agent.prompt import TOOL, code_instructions, direct_instructions, done_tool, task_text
 from toolwright.errors import UsageError
 from toolwright.messages import Tool, ToolCall, Traits
 from toolwright.scope import Scope
@@ -26,6 +26,7 @@ class Wanted:
     instructions: str
     packages: str
     outline: str  # of the scope, as the model reads it
+    classes: frozenset[type]  # that code can build by name
 
 
 class Offer:
@@ -38,7 +39,8 @@ class Offer:
         self.measured = measured
         self.called = 0  # direct calls in this turn
         found = survey(wanted.scope, everything=wanted.mode == "direct") if choice.mode != "code" else None
-        self.left_out = found.left_out if found is not None else {}
+        self._classes = wanted.classes
+        self.left_out: Mapping[str, str] = found.left_out if found is not None else {}
         self._direct: dict[str, DirectTool] = {tool.name: tool for tool in found.tools} if found is not None else {}
         self.tools = self._tools(traits, finish)
         self.instructions = direct_instructions(wanted.instructions)
@@ -53,6 +55,10 @@ class Offer:
         if self.code:
             return (TOOL, *given) if traits.calls else ()
         return (*given, done_tool(finish.schema())) if finish.returns is not None else tuple(given)
+
+    def task(self, task: str, returns: Any) -> str:
+        """The task as the model reads it."""
+        return task_text(task, returns, code=self.code, calls=self.calls, bound=self._classes)
 
     def reads_fences(self, acted: bool) -> bool:
         """Whether fenced code in a reply is to be run: also of a model that could have made a call and never did."""

@@ -31,6 +31,8 @@ class Pieces:
             self._tell(TextPiece(text="", restart=True))
         if piece.kind == "call":
             if piece.name == EXECUTE and piece.call not in self._calls:
+                if self._calls:
+                    self._tell(CodePiece(text="\n"))  # the next cell begins on a line of its own
                 self._calls[piece.call] = _Call()
             known = self._calls.get(piece.call)
             if known is not None and (code := known.more(piece.text)):

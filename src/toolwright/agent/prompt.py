@@ -1,10 +1,11 @@
-"""What the model is told before the task. It is the same, byte for byte, in every request of a session.
+"""What the model is told before the task. It is the same, byte for byte, in every request of a turn.
 
 What is learned later is appended to the conversation, never put in here: a provider's cache then serves the beginning.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from toolwright.agent.finish import classes_in, type_name
@@ -57,7 +58,8 @@ def code_instructions(outline: str, *, calls: bool, packages: str = "", own: str
     text = _CODE.format(how=_CALLED if calls else _FENCED, packages=also)
     text += "" if calls else _EXAMPLE
     if outline:
-        text += f"\nThese names are there already, and no others are:\n```python\n{outline.rstrip()}\n```\n"
+        others = "search() finds more" if outline.startswith("# An outline") else "and no others are"
+        text += f"\nThese names are there already, {others}:\n```python\n{outline.rstrip()}\n```\n"
     return text + (f"\n{own.strip()}\n" if own.strip() else "")
 
 
@@ -66,7 +68,7 @@ def direct_instructions(own: str = "") -> str:
     return _DIRECT + (f"\n{own.strip()}\n" if own.strip() else "")
 
 
-def task_text(task: str, returns: Any, *, code: bool, calls: bool) -> str:
+def task_text(task: str, returns: Any, *, code: bool, calls: bool, bound: Collection[type] | None = None) -> str:
     """The task as the model reads it, with the type of its answer. Its classes are shown here, after all that stays."""
     if returns is None:
         return task if calls else f"{task}\n\n{_END}"
@@ -75,6 +77,9 @@ def task_text(task: str, returns: Any, *, code: bool, calls: bool) -> str:
         return f"{task}\n\nEnd by calling {how}: the value only, no sentence."
     classes = {cls.__name__: cls for cls in classes_in(returns)}
     shown = f"\n```python\n{outline(Scope(classes), CLASSES_CHARS).rstrip()}\n```" if classes else ""
+    absent = [name for name, cls in classes.items() if bound is not None and cls not in bound]
+    if absent:
+        shown = f" Write a dict with these keys in the place of {', '.join(absent)}, which cannot be built here.{shown}"
     return f"{task}\n\nEnd with {how}.{shown}"
 
 

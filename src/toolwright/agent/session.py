@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from toolwright.agent.asking import Asking
-from toolwright.agent.finish import Finish
+from toolwright.agent.finish import Finish, classes_in, done_function
 from toolwright.agent.mode import Measured
 from toolwright.agent.names import own_names
 from toolwright.agent.observing import Outputs
@@ -63,7 +63,7 @@ class Session:
         self.within = within  # the spending of the agent that spawned this one
         self.shared = within  # what this session's turn and its children spend from
         self._family = family  # and which generation this session is of
-        self._returns = returns
+        self._returns = self._annotated = returns
         self._resume = resume
         self._finish = Finish(returns)
         self._turn = asyncio.Lock()
@@ -84,7 +84,7 @@ class Session:
     async def __aenter__(self) -> Session:
         model = await self.agent.model()
         self._talk = Talk(model.traits.window)
-        self._outputs = Outputs(limit=int(model.traits.window * CHARS_A_TOKEN * OUTPUT_SHARE))
+        self._outputs = Outputs(limit=int(model.traits.window * CHARS_A_TOKEN * OUTPUT_SHARE), recall=self._recall)
         catalog = Catalog(self.agent.scope)
         room = int(model.traits.window * CHARS_A_TOKEN * OUTLINE_SHARE)
         self._outline = await asyncio.to_thread(outline, catalog, room)  # once: the instructions stay as they are
@@ -126,7 +126,7 @@ class Session:
             unfinished = self._unfinished
             if unfinished is None or unfinished.reply is None:
                 raise UsageError(f"session {self.id!r} has no turn to carry on; set a task with `run`")
-            self._began.append((self.runtime.cells, self._talk.copy()))
+            self._began.append((unfinished.began, Talk(self._talk.window, unfinished.before)))
             return await self._work(unfinished.task, returns, on_event, lambda turn: turn.work(unfinished.reply))
 
     async def _work(
@@ -141,6 +141,10 @@ class Session:
             if isinstance(error, TurnFailed):
                 error.result = trace.result(None, asking.usage)
             raise
+        except asyncio.CancelledError:
+            gone = "" if self.agent.store is not None else "; the interpreter was ended, and its names are gone"
+            self._talk.settle(f"the turn was cancelled here{gone}")
+            raise
         finally:
             self._talk.settle()
         trace.tell(Done(value=value))
@@ -150,11 +154,13 @@ class Session:
         runtime, agent, model = self.runtime, self.agent, self._model
         assert model is not None
         finish = self._finish = Finish(self._returns if returns is None else returns)
+        self._annotate(finish.returns)
         # steps are each turn's own, the rest is shared with the children
         self.shared = Spending(replace(agent.budget, steps=None), within=self.within)
         spending = Spending(Budget(steps=agent.budget.steps), within=self.shared)
         trace.tell(TurnStarted(task=task, model=model.name))
-        offer = self._offer = make_offer(agent.wanted(self._outline), model.traits, task, finish, self._measured())
+        wanted = agent.wanted(self._outline, self._classes())
+        offer = self._offer = make_offer(wanted, model.traits, task, finish, self._measured())
         trace.tell(ModeChosen(mode=offer.choice.mode, why=offer.choice.why))
         agent.tell_left_out(offer.left_out)
         asking = Asking(Budgeted(model, spending), offer, self._talk, trace, agent.generation, spending.step)
@@ -190,6 +196,7 @@ class Session:
         What cannot be undone is told by a `RollbackRefused` before anything is done; `yes=True` leaves that done.
         """
         async with self._turn:
+            self._require_store("undo")
             if not self._began:
                 raise UsageError("there is no turn to undo since this session was opened")
             cell, talk = self._began[-1]
@@ -199,9 +206,14 @@ class Session:
             return undone
 
     @property
-    def is_unfinished(self) -> bool:
-        """Whether there is a turn to carry on."""
+    def has_turn(self) -> bool:
+        """Whether there is a turn of an earlier process, ended or not: `carry_on` gives its answer."""
         return self._unfinished is not None and self._unfinished.reply is not None
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether an earlier process left a turn without its answer."""
+        return self._unfinished is not None and not self._unfinished.ended
 
     def child(self, agent: Agent, id: str, returns: Any, family: Family, generation: int) -> Session:
         """A session below this one; the one of that id where the store has it, because its process died."""
@@ -210,9 +222,30 @@ class Session:
 
     def fork(self, id: str | None = None) -> Session:
         """A session that begins as this one is now: `async with session.fork() as branch:`."""
+        self._require_store("fork")
         branch = Session(self.agent, id=id, returns=self._returns, within=self.within)
         branch._parent = self
         return branch
+
+    def _require_store(self, what: str) -> None:
+        if self.agent.store is None:
+            raise UsageError(f'{what} needs the session to be kept: Agent(store="sqlite:///agents.db")')
+
+    def _annotate(self, returns: Any) -> None:
+        """The type checker knows the type of this turn's answer, where code can write it."""
+        bound = self._classes()
+        known = returns if all(cls in bound for cls in classes_in(returns)) else None
+        if known != self._annotated:
+            self._annotated = known
+            self.runtime.scope.bind("done", done_function(lambda: self._finish, known))
+
+    def _classes(self) -> frozenset[type]:
+        """What code of this session can build by name."""
+        return frozenset(value for _, value in self.runtime.scope.names() if isinstance(value, type))
+
+    def _recall(self, cell: int) -> Outcome | None:
+        turns = self.runtime.turns
+        return None if turns is None else turns.outcome(cell)
 
     def _measured(self) -> Measured:
         """What direct calls of earlier turns gave, for the choice of the next mode."""

@@ -135,7 +135,7 @@ class Children:
     async def _worked(self, task: str, session: Session) -> Any:
         tell = self._parent.trace.tell
         async with session:
-            if session.is_unfinished:  # its process died: what was paid for is not asked again
+            if session.has_turn:  # the process died: what was paid for is not asked again
                 result = await session.carry_on(on_event=tell)
             else:
                 result = await session.run(task, on_event=tell)

@@ -15,6 +15,7 @@ FULL = 0.7  # of the window
 RECENT = 4  # messages that stay as they are
 STUB = 160  # characters of an old output that stay
 
+DONE_SO_FAR = "\n\nWhat was done so far, in short:\n"
 SUMMARY = (
     "Tell in short what was done and found so far, for somebody who goes on from here and has not seen it: facts and "
     "values that matter, names that are defined in the interpreter, what failed and why, what is left to do. No code."
@@ -26,10 +27,17 @@ class Talk:
 
     def __init__(self, window: int, messages: Sequence[Message] = ()) -> None:
         self.messages: list[Message] = list(messages)
-        self._window = window
+        self.window = window
         self._counted = 0  # tokens of the first `_seen` messages and the instructions, as the provider counted them
         self._seen = 0
+        self._task = 0  # the number of the message that set it
         self._names: dict[str, str] = {}  # by an observation's call, or its text: what `show` knows the output by
+
+    def begin(self, task: str) -> None:
+        """A new task. It stays as it is, however much of the rest is told in short."""
+        self.settle()
+        self.messages.append(Asked(text=task))
+        self._task = len(self.messages) - 1
 
     def ask(self, text: str, name: str = "") -> None:
         if self.messages and isinstance(self.messages[-1], Asked):  # not every provider takes two in a row
@@ -54,16 +62,21 @@ class Talk:
         self._names[result.id] = name
 
     def copy(self) -> Talk:
-        made = Talk(self._window, self.messages)
-        made._names = dict(self._names)
+        made = Talk(self.window, self.messages)
+        made._names, made._task = dict(self._names), self._task
         return made
 
-    def settle(self) -> None:
-        """After a turn: calls that nobody answered, because it ended with them, are answered."""
+    def settle(self, words: str = "the turn ended here") -> None:
+        """After a turn: a call that nobody answered is answered, and after an observation that nobody read it goes on.
+
+        No provider takes a call without its result, and not every one two messages of the same voice in a row.
+        """
         last = self.messages[-1] if self.messages else None
         if isinstance(last, Said) and last.calls:
             for call in last.calls:
-                self.answer(ToolResult(id=call.id, name=call.name, text="the turn ended here"))
+                self.answer(ToolResult(id=call.id, name=call.name, text=words))
+        elif isinstance(last, Asked):
+            self.messages.append(Said(text=f"({words})"))
 
     @property
     def tokens(self) -> int:
@@ -71,31 +84,34 @@ class Talk:
 
     @property
     def full(self) -> bool:
-        return self.tokens > FULL * self._window
+        return self.tokens > FULL * self.window
 
-    async def compact(self, summarize: Callable[[tuple[Message, ...]], Awaitable[str]]) -> bool:
-        """Make room: cut old outputs; if that is not enough, put a summary in the place of the middle."""
+    async def compact(self, summarize: Callable[[tuple[Message, ...]], Awaitable[str]]) -> tuple[int, int]:
+        """Make room: cut old outputs; if that is not enough, tell the beginning in short.
+
+        The task of the turn stays as it was set; what was said in turns before it goes into the summary. Gives the
+        tokens before and after, both estimated.
+        """
         self._forget_count()
         before = self.tokens
         old = len(self.messages) - RECENT
-        self.messages = [self._shortened(i) if 0 < i < old else m for i, m in enumerate(self.messages)]
-        if self.tokens > FULL * self._window / 2:
+        self.messages = [self._shortened(m) if i < old and i != self._task else m for i, m in enumerate(self.messages)]
+        if self.tokens > FULL * self.window / 2:
             # It goes on with a reply: no result may lose its call.
             start = next((i for i in range(max(2, old), len(self.messages)) if isinstance(self.messages[i], Said)), 0)
             if start:
-                told = await summarize(tuple(self.messages[:start]))
-                self.messages[:start] = [Asked(text=f"{self._task()}\n\nWhat was done so far, in short:\n{told}")]
-        return self.tokens < before
-
-    def _task(self) -> str:
-        first = self.messages[0]
-        return first.text.partition("\n\nWhat was done so far")[0] if isinstance(first, Asked) else ""
+                told = f"{DONE_SO_FAR}{await summarize(tuple(self.messages[:start]))}"
+                if self._task < start:
+                    task = self.messages[self._task]
+                    told = f"{task.text.partition(DONE_SO_FAR)[0]}{told}" if isinstance(task, Asked) else told
+                self.messages[:start] = [Asked(text=told)]
+                self._task = max(0, self._task - start + 1)
+        return before, self.tokens
 
     def _forget_count(self) -> None:
         self._counted = self._seen = 0
 
-    def _shortened(self, i: int) -> Message:
-        message = self.messages[i]
+    def _shortened(self, message: Message) -> Message:
         if isinstance(message, Asked):
             return Asked(text=_cut(message.text, self._names.get(message.text, "")))
         if isinstance(message, Answered):

@@ -14,7 +14,6 @@ from toolwright.agent.failures import Advice, Failures
 from toolwright.agent.finish import Finish
 from toolwright.agent.observing import Observation, Outputs, failed, observe
 from toolwright.agent.plan import Plan
-from toolwright.agent.prompt import task_text
 from toolwright.agent.reading import Cell, Step, Unreadable, steps_of
 from toolwright.doors import Reply
 from toolwright.events import CellFinished, CodeReady
@@ -43,7 +42,7 @@ class Turn:
 
     async def run(self, task: str) -> Any:
         """Set the task, plan if that was asked for, and work on it."""
-        self._talk.ask(task_text(task, self._finish.returns, code=self._offer.code, calls=self._offer.calls))
+        self._talk.begin(self._offer.task(task, self._finish.returns))
         if self._plan is not None:
             await self._plan.make(self._asking)
         return await self.work()

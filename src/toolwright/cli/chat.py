@@ -119,7 +119,7 @@ class Chat:
         self.code = 0
         self._wish = wish
         self._background = background
-        self._agent = wish.agent(lambda line: page.line(line, "dim"))
+        self._agent = wish.agent(self._say)
         self._session: Session | None = None
         self._turns = 0
 
@@ -127,6 +127,12 @@ class Chat:
     def session(self) -> Session:
         assert self._session is not None, "open() comes first"
         return self._session
+
+    def _say(self, line: str) -> None:
+        if self.keyboard.terminal:
+            self.page.line(line, "dim")
+        else:
+            print(line, file=sys.stderr, flush=True)
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         return self._background.do(work)

@@ -54,7 +54,10 @@ class _Run:
 
 
 def run(
-    task: Annotated[str | None, typer.Argument(help="The task; - or nothing reads it from stdin. What is piped in besides stands below it.")] = None,
+    task: Annotated[
+        str | None,
+        typer.Argument(help="The task; - or nothing reads it from stdin. What is piped in besides stands below it."),
+    ] = None,
     model: wishes.ModelOption = None,
     scope: ScopeOption = None,
     packages: PackagesOption = None,

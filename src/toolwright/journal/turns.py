@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolwright.doors import Host, Model
-from toolwright.journal.conversations import Conversation, conversation
+from toolwright.journal.conversations import Conversation, conversation, requests_in
 from toolwright.journal.models import ReplayedModel
 from toolwright.journal.outcomes import outcome_of
 from toolwright.journal.rows import Row
@@ -48,6 +48,16 @@ class Turns:
         asked = max((row.cell for row in self._rows() if row.door == "model"), default=0)
         story = self._session.story()
         return [(row.code, outcome_of(row, self._host)) for row in story.cells if row.number > asked and not row.undone]
+
+    def cell_before(self, requests: int) -> int:
+        """The last cell before the last so many requests."""
+        asked = sorted(requests_in(self._rows()).items())[-requests:]
+        return asked[0][1].cell if asked else 0
+
+    def outcome(self, cell: int) -> Outcome | None:
+        """What came of a cell; None where there is none of that number."""
+        found = [row for row in self._session.story().cells if row.number == cell and row.status != "running"]
+        return outcome_of(found[0], self._host) if found else None
 
     def first_argument(self, cell: int, name: str) -> Any:
         """What a call of `name` in that cell was given first: the last such call; None where there is none."""
