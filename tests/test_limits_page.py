@@ -985,17 +985,6 @@ async def test_the_type_of_an_answer_is_not_in_the_journal() -> None:
             assert (await session.carry_on(returns=returns)).value == answer
 
 
-async def test_outputs_of_earlier_cells_cannot_be_shown_after_a_resume() -> None:
-    journal = MemoryJournal()
-    agent, _ = scripted(cell("print('ink')"), cell("done(show('output:1'))"), store=journal)
-    async with agent.session("s1") as session:
-        assert (await session.run("look")).value == "ink"
-    agent, model = scripted(cell("show('output:1')"), cell("done(1)"), store=journal)
-    async with agent.resume("s1") as session:
-        await session.run("look again")
-    assert "`output:1` is not in scope" in str(model.requests[-1].messages[-1])
-
-
 async def test_a_turn_of_an_earlier_process_is_not_undone() -> None:
     journal = MemoryJournal()
     async with scripted(cell("done(1)"), store=journal)[0].session("s1") as session:

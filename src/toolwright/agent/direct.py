@@ -21,7 +21,7 @@ from toolwright.agent.reading import EXECUTE
 from toolwright.agent.telling import FUNCTION, MODULES, TELLING
 from toolwright.messages import Tool, ToolCall, ToolResult
 from toolwright.sandboxes import Outcome
-from toolwright.scope import Reachable, Scope, callables, class_names, signature_text
+from toolwright.scope import Reachable, Scope, callables, class_names, shown, signature_text
 from toolwright_guest.wire import type_of
 
 LONGEST_NAME = 64
@@ -170,13 +170,13 @@ def _told(outcome: Outcome | None, count: int) -> list[tuple[bool, str]]:
     found: Any = outcome.value
     entries: list[Any] = found if type_of(found) is list else []
     if len(entries) != count:  # the guest's own code may have put something else in the place of asyncio
-        return [(True, f"no result could be read: {str(found)[:200]}")] * count
+        return [(True, f"no result could be read: {shown(found, 200)}")] * count
     return [_entry(entry) for entry in entries]
 
 
 def _entry(entry: Any) -> tuple[bool, str]:
     match entry:
-        case (bool(fine), str(text), bool(live), int(left)):
+        case (bool(fine), str(text), bool(live), int(left)) if left < 1 << 63:
             more = f"… [{left:,} more characters]" if left > 0 else ""
             return not fine, text + more + (LIVE if live else "")
         case _:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from toolwright.errors import CodeError, GuestError, TypeMistake
 from toolwright.sandboxes import Outcome
-from toolwright.scope import parse
+from toolwright.scope import parse, shown
 
 NOTHING = "It ran, and there is no output and no value. If the task is done, call done(value)."
 COMMENTS = "There is nothing to run in that cell but comments. Write the next statement, or call done(value)."
+MISTAKE = 1_000  # characters of one that the type checker found
 KEPT_CHARS = 32_000_000  # of all outputs; the oldest goes first
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
@@ -83,8 +84,13 @@ def whole_text(outcome: Outcome) -> str:
     if outcome.error is not None:
         parts.append(_told(outcome.error))
     elif outcome.value is not None:
-        parts.append(f"Value: {outcome.value!r}" if printed else repr(outcome.value))
+        parts.append(f"Value: {_value(outcome.value)}" if printed else _value(outcome.value))
     return "\n".join(parts)
+
+
+def _value(value: object) -> str:
+    """A value that stayed in the guest is told in the guest's own words; every other is not asked without a bound."""
+    return value.text if isinstance(value, GuestValue) else shown(value)
 
 
 def observe(code: str, outcome: Outcome, outputs: Outputs, *, ended: bool = False) -> Observation:
@@ -96,7 +102,7 @@ def observe(code: str, outcome: Outcome, outputs: Outputs, *, ended: bool = Fals
     if outcome.error is not None:
         return Observation(text=text, ok=False, failure=failure_of(outcome.error), name=name)
     if outcome.mistakes:
-        text += "\nThe type checker says: " + "; ".join(outcome.mistakes[:3])
+        text += "\nThe type checker says: " + "; ".join(mistake[:MISTAKE] for mistake in outcome.mistakes[:3])
     return Observation(text=text, name=name)
 
 
