@@ -279,4 +279,8 @@ class ChildFailed(GuestError):
 
 
 class TypeMistake(GuestError):
-    """The type checker refused the cell. Nothing of it ran."""
+    """The type checker refused the cell. Nothing of it ran. `mistakes` are what it found, one by one."""
+
+    def __init__(self, text: str, *, mistakes: tuple[Any, ...] = ()) -> None:
+        super().__init__(text)
+        self.mistakes = mistakes

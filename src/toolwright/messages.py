@@ -140,15 +140,33 @@ def to_plain(message: Message) -> dict[str, Any]:
 def from_plain(plain: Mapping[str, Any]) -> Message:
     match plain["kind"]:
         case "asked":
-            return Asked(text=plain["text"])
+            return Asked(text=_a_text(plain["text"]))
         case "said":
-            calls = tuple(ToolCall(id=i, name=n, arguments=a) for i, n, a in plain["calls"])
-            return Said(text=plain["text"], calls=calls, own=plain["own"])
+            calls = (ToolCall(id=_a_text(i), name=_a_text(n), arguments=_a_text(a)) for i, n, a in plain["calls"])
+            return Said(text=_a_text(plain["text"]), calls=tuple(calls), own=plain["own"])
         case "answered":
-            results = tuple(ToolResult(id=i, name=n, text=t, failed=f) for i, n, t, f in plain["results"])
-            return Answered(results=results)
+            results = (
+                ToolResult(id=_a_text(i), name=_a_text(n), text=_a_text(t), failed=bool(f))
+                for i, n, t, f in plain["results"]
+            )
+            return Answered(results=tuple(results))
         case other:
-            raise ValueError(f"a message of kind {other!r} is not known")
+            raise ValueError(f"a message of kind {other!r:.100} is not known")
+
+
+def usage_from_plain(plain: Mapping[str, Any]) -> Usage:
+    """What a journal or a cache kept of a request's usage; ValueError or TypeError for what is none."""
+    usage = Usage(**plain)
+    counts = (usage.requests, usage.input_tokens, usage.output_tokens, usage.cached_tokens)
+    if any(type(count) is not int for count in counts) or type(usage.cost) not in (int, float, type(None)):
+        raise ValueError("a usage that is none")
+    return usage
+
+
+def _a_text(value: Any) -> str:
+    if type(value) is not str:  # found here, not by whoever reads the message much later
+        raise ValueError(f"a {type(value).__name__} in the place of a text")
+    return value
 
 
 def pieces_of(said: Said) -> tuple[Piece, ...]:

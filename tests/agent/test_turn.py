@@ -11,7 +11,7 @@ from toolwright import Limits
 from toolwright.doors import Reply, Request
 from toolwright.errors import BudgetSpent, Stuck, UsageError
 from toolwright.events import CallFinished, CellFinished, CodePiece, Event, TextPiece
-from toolwright.messages import Answered, Said, ToolCall
+from toolwright.messages import Answered, Said, ToolCall, Traits
 from toolwright.models import Budget
 from toolwright.testing import ScriptedModel, call, code, fenced
 
@@ -249,7 +249,7 @@ async def test_events_come_in_order_with_ids_and_times() -> None:
 
 
 async def test_the_beginning_of_a_request_is_that_of_the_one_before() -> None:
-    agent, model = agent_with(*[code(f"print({n}); crm.fail({n})") for n in range(5)], code("done(1)"))
+    agent, model = agent_with(*[code(f"print({n}); crm.{'abcde'[n]}x") for n in range(5)], code("done(1)"), check="off")
     await agent.run("…")
     for earlier, later in zip(model.requests, model.requests[1:], strict=False):
         assert later.messages[: len(earlier.messages)] == earlier.messages
@@ -289,3 +289,23 @@ async def test_an_exception_of_the_developers_is_named_each_time_it_is_told() ->
     told = [e.error for e in result.trace if isinstance(e, CallFinished) and e.error]
     assert told == ["NoSuchLetter: 7", "NoSuchLetter: 7"]
     assert last_observation(model, 1).splitlines()[-1] == "NoSuchLetter: 7"
+
+
+async def test_an_await_too_many_is_mended_and_that_is_said() -> None:
+    agent, model = agent_with(
+        code("people = await crm.contacts()\nlen(people)"), code("done(len(people))"), check="strict"
+    )
+    result = await agent.run("…")
+    assert (result.value, result.steps) == (3, 2)
+    assert last_observation(model).startswith("3\nMended: line 1: `await` was left out")
+
+
+async def test_when_the_way_changes_earlier_attempts_that_failed_alike_are_not_shown_again() -> None:
+    agent, model = agent_with(
+        code("x = 1\nx"), *[code(f"crm.fail({n})") for n in range(4)], code("done(x)"), traits=Traits(window=100_000)
+    )
+    assert (await agent.run("…")).value == 1
+    said = [m for m in model.requests[-1].messages if isinstance(m, Said)]
+    assert ["fail" in m.calls[0].arguments for m in said] == [False, True]
+    answered = [m for m in model.requests[-1].messages if isinstance(m, Answered)]
+    assert [r.id for m in answered for r in m.results] == [m.calls[0].id for m in said]

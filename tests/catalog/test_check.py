@@ -65,7 +65,7 @@ async def test_a_mistake_shows_its_line_with_a_caret_and_the_right_signature(che
         "    book.find(name, limits=3)\n"
         "                    ^^^^^^^^\n"
         "Argument `limits` does not match any known parameter of bound method `Book.find`\n"
-        "right is: find(name: str, *, limit: int = 10) -> list[Person]"
+        "signature: find(name: str, *, limit: int = 10) -> list[Person]"
     )
 
 

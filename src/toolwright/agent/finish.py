@@ -13,8 +13,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
+from toolwright.agent.fitting import classes_named, unfit, words_of
 from toolwright.errors import ReturnTypeError, UsageError
-from toolwright.scope import operation
+from toolwright.scope import operation, shown
 
 
 class Finished(SystemExit):
@@ -36,6 +37,7 @@ class Finish:
         self.rejections = 0
         self._tries = tries
         self._adapter = _adapter(returns) if returns not in (None, Any) else None
+        self._named = tuple(set(classes_named(returns)))
 
     def accept(self, value: Any, *, text: bool = False) -> str:
         """End with this value; or say, in pydantic's own words, why not. `text`: JSON in it is read."""
@@ -44,7 +46,7 @@ class Finish:
         except ValueError as error:
             self.returned = value
             self.rejections += 1
-            return _words(error)
+            return words_of(error, self._adapter, value)
         self.ended = True
         return ""
 
@@ -60,7 +62,7 @@ class Finish:
         """After the limit the turn fails with what was returned."""
         if self.rejections >= self._tries:
             wrong = f"{self.rejections} answers are not of type {type_name(self.returns)}"
-            raise ReturnTypeError(f"{wrong}; the last one: {self.returned!r:.200}", returned=self.returned)
+            raise ReturnTypeError(f"{wrong}; the last one: {shown(self.returned, 200)}", returned=self.returned)
 
     def _checked(self, value: Any, text: bool) -> Any:
         if self._adapter is None:
@@ -70,7 +72,14 @@ class Finish:
                 return self._adapter.validate_json(value)
             except ValueError:
                 pass  # as plain text it may be right all the same
-        return self._adapter.validate_python(value)
+        if why := unfit(value, self._named):
+            raise ValueError(why)
+        try:
+            return self._adapter.validate_python(value)
+        except ValueError:
+            raise
+        except Exception as error:  # an outer edge: validators are the developer's, and what they meet is a guest's
+            raise ValueError(f"{type(error).__name__}: {error}") from None
 
     def schema(self) -> dict[str, Any]:
         """The type as JSON Schema, for models that call `done` as a function."""
@@ -154,15 +163,3 @@ def _adapter(returns: Any) -> Any:
         except (PydanticUserError, UserWarning, TypeError, NameError, SyntaxError) as error:
             words = str(error).partition("\n")[0]
             raise UsageError(f"returns={type_name(returns)}: pydantic cannot check it ({words}); give a type") from None
-
-
-def _words(error: ValueError) -> str:
-    """pydantic's words, without the links."""
-    told: Any = getattr(error, "errors", None)
-    if told is None:
-        return str(error)
-    lines: list[str] = []
-    for one in told(include_url=False, include_context=False)[:5]:
-        where = ".".join(map(str, one["loc"]))
-        lines.append(f"{where + ': ' if where else ''}{one['msg']} (got {one['input']!r:.80})")
-    return "; ".join(lines)

@@ -88,7 +88,7 @@ class Writer:
         parts = [self.write(value, depth + 1) for value in args]
         odd: dict[str, Any] = {}
         for name, value in kwargs.items():
-            if name.isidentifier() and name.isascii() and not keyword.iskeyword(name):
+            if name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and name != "__debug__":
                 parts.append(f"{name}={self.write(value, depth + 1)}")
             else:
                 odd[name] = value

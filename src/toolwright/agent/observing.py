@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from toolwright.errors import CodeError, GuestError, TypeMistake
-from toolwright.sandboxes import Outcome
+from toolwright.sandboxes import GuestValue, Outcome
 from toolwright.scope import parse, shown
 
 NOTHING = "It ran, and there is no output and no value. If the task is done, call done(value)."
@@ -51,8 +51,8 @@ class Outputs:
         return self.keep_as(f"output:{cell}", text)
 
     def keep_as(self, name: str, text: str) -> str:
+        self._size += len(text) - len(self._whole.pop(name, ""))
         self._whole[name] = text
-        self._size += len(text)
         while self._size > KEPT_CHARS and len(self._whole) > 1:
             self._size -= len(self._whole.pop(next(iter(self._whole))))
         if len(text) <= self.limit:

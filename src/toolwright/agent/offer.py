@@ -99,7 +99,7 @@ def make_offer(wanted: Wanted, traits: Traits, task: str, finish: Finish, measur
 def _end(call: ToolCall, finish: Finish) -> str:
     try:
         arguments: Any = json.loads(call.arguments or "{}", strict=False)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return f'the arguments are not JSON ({error}); send {{"value": …}}'
     if not isinstance(arguments, dict) or "value" not in arguments:
         return '`done` takes one argument, "value"; it is not there'

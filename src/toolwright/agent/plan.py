@@ -9,6 +9,7 @@ from toolwright.agent.result import Trace
 from toolwright.events import Planned
 from toolwright.runtime import Runtime
 
+FILE = 100  # characters of a file's path that are told
 _WISH = (
     "Do not write code yet. First plan: a line `Plan:`, then at most seven numbered lines, each with a sub-goal and, "
     "after `--`, the name in scope that serves it (or `python`). For example:\n"
@@ -61,7 +62,7 @@ class Plan:
 async def observed(runtime: Runtime) -> str:
     """What can be seen before the first step: the names in scope, and the files in the workspace."""
     names = ", ".join(name for name, _ in runtime.scope.names())
-    files = [entry.path for entry in await runtime.files.list()]
+    files = [" ".join(entry.path.split())[:FILE] for entry in await runtime.files.list()]  # the guest named them
     more = f" and {len(files) - 20} more" if len(files) > 20 else ""
     return f"In scope: {names}.\nFiles: {', '.join(files[:20]) or 'none'}{more}."
 

@@ -61,7 +61,7 @@ def _read(call: ToolCall) -> Step:
         return call
     try:
         arguments: Any = json.loads(call.arguments, strict=False)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return Unreadable(call=call, why=f'the arguments are not JSON ({error}); send {{"code": "…"}}')
     code = cast("dict[str, Any]", arguments).get("code") if isinstance(arguments, dict) else None
     if not isinstance(code, str) or not code.strip():

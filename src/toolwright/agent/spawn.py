@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolwright.agent.finish import classes_in
 from toolwright.agent.names import RESERVED
+from toolwright.agent.talk import sendable
 from toolwright.errors import ChildFailed, ToolwrightError, UsageError, WrongArguments
 from toolwright.events import ChildFinished, ChildStarted
 from toolwright.scope import GuestFunction, current_call, given_type, is_type_expression, operation
@@ -109,9 +110,9 @@ class Children:
         narrowed = runtime.scope.narrowed(scope, host=runtime.host, classes=wanted)
         self._family.add()
         id = child_id(self._parent.id, current_call().idempotency_key)
-        spawns = self._generation < self._family.limits.depth
+        spawns, said = self._generation < self._family.limits.depth, sendable(instructions)
         async with self._family.places(self._generation):
-            agent = await self._parent.agent.for_child(narrowed, instructions, store=runtime.journal, spawns=spawns)
+            agent = await self._parent.agent.for_child(narrowed, said, store=runtime.journal, spawns=spawns)
             return await self._told(id, task, self._parent.child(agent, id, returns, self._family, self._generation))
 
     async def _told(self, id: str, task: str, session: Session) -> Any:

@@ -36,10 +36,11 @@ class Talk:
     def begin(self, task: str) -> None:
         """A new task. It stays as it is, however much of the rest is told in short."""
         self.settle()
-        self.messages.append(Asked(text=task))
+        self.messages.append(Asked(text=sendable(task)))
         self._task = len(self.messages) - 1
 
     def ask(self, text: str, name: str = "") -> None:
+        text = sendable(text)
         if self.messages and isinstance(self.messages[-1], Asked):  # not every provider takes two in a row
             last = self.messages.pop()
             assert isinstance(last, Asked)
@@ -54,6 +55,7 @@ class Talk:
 
     def answer(self, result: ToolResult, name: str = "") -> None:
         """The answer to one call of the last reply. Those of one reply stand together."""
+        result = replace(result, text=sendable(result.text))
         last = self.messages[-1] if self.messages else None
         if isinstance(last, Answered):
             self.messages[-1] = Answered(results=(*last.results, result))
@@ -77,6 +79,14 @@ class Talk:
                 self.answer(ToolResult(id=call.id, name=call.name, text=words))
         elif isinstance(last, Asked):
             self.messages.append(Said(text=f"({words})"))
+
+    def forget(self, replies: Sequence[Said]) -> None:
+        """Take replies out, each with what came of it: a model repeats what it reads, its own mistakes too."""
+        for said in replies:
+            place = next((i for i, message in enumerate(self.messages) if message is said), 0)
+            if self._task < place < len(self.messages) - 1:
+                del self.messages[place : place + 2]
+                self._forget_count()
 
     @property
     def tokens(self) -> int:
@@ -118,6 +128,11 @@ class Talk:
             cut = (replace(r, text=_cut(r.text, self._names.get(r.id, ""))) for r in message.results)
             return Answered(results=tuple(cut))
         return message
+
+
+def sendable(text: str) -> str:
+    """Text that can be sent: half of a character, which guest code can make, would fail every request from then on."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _cut(text: str, name: str) -> str:

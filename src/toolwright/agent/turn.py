@@ -15,7 +15,9 @@ from toolwright.agent.finish import Finish
 from toolwright.agent.observing import Observation, Outputs, failed, observe
 from toolwright.agent.plan import Plan
 from toolwright.agent.reading import Cell, Step, Unreadable, steps_of
+from toolwright.catalog import mended
 from toolwright.doors import Reply
+from toolwright.errors import TypeMistake
 from toolwright.events import CellFinished, CodeReady
 from toolwright.messages import Said, ToolCall, ToolResult
 from toolwright.sandboxes import Outcome
@@ -23,6 +25,7 @@ from toolwright.sandboxes import Outcome
 Run = Callable[[str, bool], Awaitable[Outcome]]  # runs a cell; the flag says whether the type checker is asked first
 CUT_OFF = "Your reply was cut off because it was too long; nothing of it was run. Write a shorter cell."
 NO_CODE = "There is no code in that reply to run, and as the answer it will not do: "
+ONLY_FIRST = "(Only the first block of the reply was run.)"
 NO_CALL = 'As the answer that will not do; call the function `done` with {"value": …}: '
 
 
@@ -38,6 +41,7 @@ class Turn:
         self._plan = plan
         self._failures = Failures()
         self._advice = Advice()
+        self._failed: list[Said] = []  # replies of which nothing came
         self._last: Outcome | None = None
 
     async def run(self, task: str) -> Any:
@@ -90,11 +94,17 @@ class Turn:
     async def _cell(self, step: Cell) -> Observation:
         """Check a cell, run it, and put into words what came of it."""
         self._trace.tell(CodeReady(code=step.code))
-        outcome = self._last = await self._run(step.code, not self._advice.unchecked)
+        outcome = await self._run(step.code, not self._advice.unchecked)
+        change = ""
+        if isinstance(outcome.error, TypeMistake):
+            code, change = mended(step.code, outcome.error.mistakes)
+            outcome = await self._run(code, True) if change else outcome
+        self._last = outcome
         if self._finish.ended:
             outcome = replace(outcome, error=None)  # `done` leaves the cell by an exception
         seen = self._failures.same_cell(step.code, observe(step.code, outcome, self._outputs, ended=self._finish.ended))
-        text = seen.text + ("\n(Only the first block of the reply was run.)" if step.left_out else "")
+        notes = [f"Mended: {change}."] * bool(change) + [ONLY_FIRST] * bool(step.left_out)
+        text = "\n".join((seen.text, *notes))
         self._trace.tell(CellFinished(cell=outcome.cell, ok=seen.ok, observation=text, duration_s=outcome.duration_s))
         return replace(seen, text=text, call=step.call)
 
@@ -113,6 +123,11 @@ class Turn:
         told = [o.text + a.words for o, a in zip(observed, advice, strict=True)]
         if self._plan is not None and not all(o.ok for o in observed):
             told[-1] += self._plan.after_failure()
+        if self._advice.warmer:
+            self._talk.forget(self._failed)
+            self._failed = []
+        if not all(o.ok for o in observed):
+            self._failed.append(said)
         if not said.calls:
             self._talk.ask("\n".join(told), observed[-1].name)
             return

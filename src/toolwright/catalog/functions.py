@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from toolwright.catalog.index import BUDGET, LIMIT, Catalog
+from toolwright.errors import WrongArguments
 from toolwright.scope import operation
 
 NAMES = 20
+ASKED = 1_000  # characters of a query or a name: the event loop reads them
 
 
 class HasCatalog(Protocol):
@@ -25,14 +27,23 @@ def catalog_functions(of: Catalog | HasCatalog, *, budget: int = BUDGET) -> dict
     @operation(reads=True, thread="loop")
     def search(query: str, limit: int = 8) -> str:
         """Find functions by what they do: `print(search("send an email"))`."""
-        return found_text(catalog, query, limit)
+        return found_text(catalog, _text(query), limit)
 
     @operation(reads=True, thread="loop")
     def show(name: str) -> str:
         """The full signature, docs and types of a name: `print(show("crm.contacts.create"))`."""
-        return catalog.show(name, budget)
+        return catalog.show(_text(name), budget)
 
     return {"search": search, "show": show}
+
+
+def _text(given: object) -> str:
+    """What guest code asks for."""
+    if type(given) is not str:
+        raise WrongArguments("it takes a text")
+    if len(given) > ASKED:
+        raise WrongArguments(f"a text of {len(given):,} characters; {ASKED:,} are enough")
+    return given
 
 
 def found_text(catalog: Catalog, query: str, limit: int = LIMIT) -> str:

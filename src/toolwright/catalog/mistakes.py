@@ -30,7 +30,7 @@ class Mistake:
         marks = "^" * max(1, min(self.width, len(shown) - indent))
         parts = [f"line {self.line}:", f"    {shown}", f"    {' ' * indent}{marks}", self.message]
         if self.signature:
-            parts.append(f"right is: {self.signature}")
+            parts.append(f"{'signature' if '(' in self.signature else 'right is'}: {self.signature}")
         return "\n".join(parts)
 
     def __str__(self) -> str:
@@ -43,4 +43,4 @@ def type_mistake(mistakes: Sequence[Mistake]) -> TypeMistake:
     told = [mistake.text for mistake in mistakes[:TOLD]]
     if len(mistakes) > TOLD:
         told.append(f"and {len(mistakes) - TOLD} more")
-    return TypeMistake("\n\n".join((f"nothing of this cell ran: it has {count}", *told)))
+    return TypeMistake("\n\n".join((f"nothing of this cell ran: it has {count}", *told)), mistakes=tuple(mistakes))

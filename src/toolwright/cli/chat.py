@@ -215,6 +215,8 @@ class Chat:
         except ToolwrightError as error:
             self._tell(error)
         except Interrupted:
+            if not self.keyboard.terminal:
+                raise
             self.page.line("cancelled", "yellow")
         return True
 

@@ -19,7 +19,7 @@ from toolwright.doors import Reply, Request
 from toolwright.errors import JournalFailed, UsageError
 from toolwright.journal.keys import key_of_value
 from toolwright.journal.rows import Row
-from toolwright.messages import Generation, Message, Said, Tool, Traits, Usage, from_plain, to_plain
+from toolwright.messages import Generation, Message, Said, Tool, Traits, Usage, from_plain, to_plain, usage_from_plain
 from toolwright_guest.packing import Packer, plain
 from toolwright_guest.unpacking import Unpacker
 from toolwright_guest.wire import Bounds, Packed, WireError
@@ -186,7 +186,8 @@ def reply_in(row: Row) -> Reply:
         message = from_plain(kept["message"])
         if not isinstance(message, Said):
             raise ValueError("no reply")
-        return Reply(message=message, usage=Usage(**kept["usage"]), model=kept["model"], cut=kept["cut"])
+        usage = usage_from_plain(kept["usage"])
+        return Reply(message=message, usage=usage, model=str(kept["model"]), cut=bool(kept["cut"]))
     except (ValueError, TypeError, LookupError) as error:
         raise _damaged(row, error) from None
 
@@ -220,7 +221,7 @@ def _built(base: Request, said: Said, kept: dict[str, Any]) -> Request:
     how = kept["generation"]
     return Request(
         messages=(*base.messages[: kept["kept"]], *new),
-        instructions=kept.get("instructions", base.instructions),
+        instructions=str(kept.get("instructions", base.instructions)),
         tools=base.tools if tools is None else tuple(Tool(name=n, description=d, parameters=p) for n, d, p in tools),
         generation=Generation(
             temperature=how["temperature"], max_tokens=how["max_tokens"], stop=tuple(how["stop"]), extra=how["extra"]
@@ -230,6 +231,8 @@ def _built(base: Request, said: Said, kept: dict[str, Any]) -> Request:
 
 def _traits(kept: dict[str, Any], base: Traits) -> Traits:
     calls, window = kept.get("traits", (base.calls, base.window))
+    if type(calls) is not bool or type(window) is not int:
+        raise ValueError("traits that are none")
     return Traits(calls=calls, window=window)
 
 

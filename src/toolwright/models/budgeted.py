@@ -7,10 +7,11 @@ not safe between threads, and between tasks it is.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from toolwright.doors import Model, ModelWrapper, Reply, Request
 from toolwright.errors import BudgetSpent, UsageError
@@ -70,6 +71,7 @@ class Spending:
 
     def add(self, usage: Usage, *, model: str = "the model") -> None:
         """Charge what a request took. A limit on cost and a price that nobody knows is a `UsageError`."""
+        usage = _believed(usage)
         for spending in self._all():
             spending.usage += usage
             spending._priced += usage.tokens
@@ -246,6 +248,19 @@ class Budgeted(ModelWrapper):
         except BaseException:
             charge()
             raise
+
+
+def _believed(usage: Usage) -> Usage:
+    """What a provider says it took: never less than nothing, and a price that is no number is not known."""
+    cost = usage.cost if usage.cost is None or math.isfinite(usage.cost) else None
+    return replace(
+        usage,
+        requests=max(usage.requests, 0),
+        input_tokens=max(usage.input_tokens, 0),
+        output_tokens=max(usage.output_tokens, 0),
+        cached_tokens=max(usage.cached_tokens, 0),
+        cost=None if cost is None else max(cost, 0.0),
+    )
 
 
 def _asked(request: Request) -> int:

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from toolwright.doors import Model, ModelWrapper, Reply, Request
 from toolwright.errors import UsageError
-from toolwright.messages import OnPiece, Said, Usage, from_plain, pieces_of, to_plain
+from toolwright.messages import OnPiece, Said, Usage, from_plain, pieces_of, to_plain, usage_from_plain
 
 FORMAT = 1
 OLD_S = 3600.0  # a file that is still half written then is nobody's
@@ -184,9 +184,9 @@ def _decoded(text: str | None) -> tuple[Reply, Usage] | None:
     """The reply as it costs now, and what it took once; None for what is none."""
     try:
         kept: dict[str, Any] = json.loads(text or "null")
-        message, usage = from_plain(kept["message"]), Usage(**kept["usage"])
-        if kept["format"] != FORMAT or not isinstance(message, Said) or type(message.text) is not str:
+        message, usage = from_plain(kept["message"]), usage_from_plain(kept["usage"])
+        if kept["format"] != FORMAT or not isinstance(message, Said):
             return None
-        return Reply(message=message, model=kept["model"], cut=kept["cut"]), usage
+        return Reply(message=message, model=str(kept["model"]), cut=bool(kept["cut"])), usage
     except (ValueError, TypeError, LookupError):
         return None

@@ -38,6 +38,7 @@ DEFAULTS: Mapping[str, str] = {
 
 EARLIER = {"google-gla": "google", "google-vertex": "google-cloud"}  # what pydantic-ai called them before
 OLLAMA = "http://localhost:11434/v1"  # where it listens unless OLLAMA_BASE_URL says otherwise
+LOGIN = re.compile(r"(?i)https?:(?:/*[^/?#]*@|.*[?&][\w.-]*(?:key|token|secret|password)[\w.-]*=)")
 INSTALL = "pip install 'toolwright[models]'"
 
 
@@ -67,6 +68,8 @@ def open_model(name: str | None = None, *, settings: Settings | None = None) -> 
     """
     if name is None:
         name = default_model(settings or Settings.from_environment()).name
+    if LOGIN.match(name):  # looked for first: whatever else is wrong is told with the name
+        raise UsageError("a model's URL holds no password and no key: set OPENAI_API_KEY instead")
     if name == "local":
         from toolwright.models.embedded import EmbeddedModel
 
@@ -178,8 +181,6 @@ def _at(name: str) -> ProviderLayer:
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
     url = _url(name)
-    if url.username is not None or url.password is not None:
-        raise UsageError("a model's URL holds no password: set OPENAI_API_KEY instead")
     if not url.hostname or not url.fragment:
         raise UsageError(f'model "{name}": name the model after a #, as in "http://localhost:8000/v1#model-name"')
     here = _loopback(url.hostname)

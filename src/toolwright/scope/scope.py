@@ -13,6 +13,7 @@ from toolwright.scope.classes import kind_of
 from toolwright.scope.members import FUNCTIONS, members
 from toolwright.scope.placing import HANDED, Holder, places_in
 from toolwright.scope.rules import Place, Rules
+from toolwright.scope.shown import shown
 from toolwright_guest import hints, packing
 from toolwright_guest.wire import type_of
 
@@ -194,9 +195,12 @@ class Scope:
             raise WrongArguments(f"scope={names!r:.100}: give a list of names, or a dict")
         there = [name for name, bound in self._names.items() if not bound.own]
         wanted = there if names is None else list(names)
+        if names is not None and len(wanted) > NAMES:
+            raise WrongArguments(f"{len(wanted)} names are more than {NAMES}")
         for name in wanted:
             if type_of(name) is not str or name not in there:
-                raise NotInScope(f"`{name!s:.100}` is not in scope; in scope: {', '.join(there) or 'nothing'}")
+                told = name[:100] if type_of(name) is str else shown(name, 100)
+                raise NotInScope(f"`{told}` is not in scope; in scope: {', '.join(there) or 'nothing'}")
         return {name: self._names[name].value for name in wanted}
 
     def _handed(self, path: str, value: Any, host: Holder | None) -> Bound:
@@ -254,7 +258,7 @@ def _wrong_name(name: Any) -> str:
     """Why something cannot be a name in scope; "" where it can."""
     if type(name) is str and name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_"):
         return ""
-    return f"{name!r:.100} cannot be a name in scope: give a Python identifier without a leading underscore"
+    return f"{shown(name, 100)} cannot be a name in scope: give a Python identifier without a leading underscore"
 
 
 def _records_in(function: Callable[..., Any]) -> Iterator[type]:
