@@ -80,7 +80,9 @@ async def test_a_cell_under_way_is_cancelled_with_its_turn() -> None:
         with pytest.raises(asyncio.CancelledError):
             await turn
         assert (await session.run("again")).value == 1
-    assert isinstance(model.requests[-1].messages[-2], Answered)
+    answered = model.requests[-1].messages[-2]
+    assert isinstance(answered, Answered)
+    assert answered.results[0].text.startswith("the turn was cancelled here; the interpreter was ended")
 
 
 async def test_a_busy_model_is_asked_again_and_that_is_told() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from tests.agent.worlds import agent_with, last_observation
 
 from toolwright.agent.observing import Outputs
@@ -143,22 +141,3 @@ async def test_the_task_of_this_turn_stays_and_those_before_it_are_told_in_short
     await talk.compact(summary)
     assert isinstance(talk.messages[0], Asked)
     assert talk.messages[0].text.startswith("the second task")
-
-
-async def test_after_a_cancelled_turn_the_model_is_told_what_is_gone() -> None:
-    began = asyncio.Event()
-
-    async def wait() -> None:
-        began.set()
-        await asyncio.Event().wait()
-
-    agent, model = agent_with(code("await wait()"), code("done(1)"), scope={"wait": wait})
-    async with agent.session() as session:
-        turn = asyncio.ensure_future(session.run("…"))
-        await asyncio.wait_for(began.wait(), 10)
-        turn.cancel()
-        await asyncio.wait([turn])
-        await session.run("again")
-    answered = model.requests[-1].messages[-2]
-    assert isinstance(answered, Answered)
-    assert answered.results[0].text.startswith("the turn was cancelled here; the interpreter was ended")

@@ -121,12 +121,12 @@ def toolwright(*args: str, cwd: Path, stdin: str = "", **environ: str) -> subpro
     )
 
 
-def started(*args: str, cwd: Path) -> subprocess.Popen[str]:
+def started(*args: str, cwd: Path, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "toolwright", *args],
         cwd=cwd,
         env=environment(cwd),
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

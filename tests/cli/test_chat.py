@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cli.firm import fill, one_after_another, toolwright
+from tests.cli.firm import fill, one_after_another, started, toolwright
 from tests.cli.terminal import Terminal, screen
 
 SCOPE = ("--scope", "shop:crm", "--scope", "shop:forever")
@@ -227,6 +229,32 @@ def test_the_cost_of_a_session_counts_what_earlier_processes_spent(here: Path) -
 def test_a_failed_turn_is_one_line_and_the_chat_goes_on(here: Path) -> None:
     done = toolwright("chat", "--model", "models:refused", cwd=here, stdin="One\n\nTwo\n")
     assert (done.returncode, done.stdout) == (4, "toolwright: 401: wrong key\n" * 2)
+
+
+def test_ctrl_c_ends_a_chat_that_nobody_sits_at(here: Path) -> None:
+    with started("chat", "--model", "models:waits", cwd=here, stdin=subprocess.PIPE) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        running.stdin.write("Go\n")
+        running.stdin.flush()
+        while "✓" not in running.stdout.readline():
+            pass
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=60)
+    assert (running.returncode, err) == (130, "toolwright: cancelled\n")
+
+
+def test_a_reader_that_leaves_ends_the_chat_quietly(here: Path) -> None:
+    with started("chat", "--model", "models:waits", cwd=here, stdin=subprocess.PIPE) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        running.stdin.write("/help\n")
+        running.stdin.flush()
+        running.stdout.readline()
+        running.stdout.close()
+        running.stdin.write("/help\n/help\n")
+        running.stdin.flush()
+        assert running.wait(timeout=60) == 141
 
 
 def test_a_turn_that_was_cut_off_is_carried_on(here: Path) -> None:

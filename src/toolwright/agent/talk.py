@@ -51,7 +51,8 @@ class Talk:
 
     def say(self, said: Said, usage: Usage) -> None:
         self.messages.append(said)
-        self._counted, self._seen = usage.input_tokens + usage.output_tokens, len(self.messages)
+        if usage.input_tokens > 0:  # not every server counts; then the guess stays
+            self._counted, self._seen = usage.input_tokens + usage.output_tokens, len(self.messages)
 
     def answer(self, result: ToolResult, name: str = "") -> None:
         """The answer to one call of the last reply. Those of one reply stand together."""
