@@ -37,6 +37,8 @@ OUTER_EDGES: dict[str, str] = {
     "toolwright/scope/running.py:Running._on.answer": "the same edge on the worker's side, where the answer is packed",
     "toolwright/scope/worker.py:_Job.do": "whatever the work raises, on its thread, is raised to the one who awaits it",
     "toolwright/scope/faults.py:_text": "an exception whose __str__ fails still crosses, with that as its text",
+    "toolwright/scope/showing.py:_own": "an object whose __repr__ fails is named; that ends no turn",
+    "toolwright/agent/finish.py:Finish._checked": "a validator may raise anything; the answer is refused",
     "toolwright/scope/frames.py:pack": "pyarrow and polars raise kinds of their own, and are not imported to name them",
     "toolwright/sandboxes/interpreter.py:ProcessInterpreter._value": "a record's class checks the guest's fields as it "
     "likes; what it refuses is told and not built",

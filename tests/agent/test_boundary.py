@@ -19,20 +19,21 @@ from tests.agent.worlds import agent_with, last_observation
 from tests.cells import PATIENCE_S
 from typing_extensions import TypeAliasType
 
-from toolwright import Limits, operation
+from toolwright import Limits, Scope, operation
 from toolwright.agent import Agent
 from toolwright.agent.talk import Talk
-from toolwright.doors import Reply, Request
+from toolwright.doors import Reply
 from toolwright.errors import BudgetSpent, Fenced, JournalFailed, ReturnTypeError, UsageError
-from toolwright.events import ChildFinished, Event
+from toolwright.events import ApprovalWanted, ChildFinished, Event
 from toolwright.journal import MemoryJournal
-from toolwright.messages import Answered, Asked, Said, ToolCall, Usage
+from toolwright.messages import Answered, Said, ToolCall, Usage
 from toolwright.models import Budget, open_model
 from toolwright.scope import shown
 from toolwright.testing import ScriptedModel, call, code
 from toolwright_guest.wire import Packed
 
 RING = "rs = [[] for _ in range(9)]\nfor r in rs: r.extend(rs)\n"  # a million paths; with twenty there is no end
+SMALL = RING.replace("9", "6")
 Json = TypeAliasType("Json", "int | list[Json] | dict[str, Json]")
 
 
@@ -119,7 +120,7 @@ def test_what_is_shown_is_what_repr_has_where_nothing_is_in_the_way() -> None:
 @pytest.mark.parametrize("returns", [int, Json, dict[str, int]])
 async def test_an_answer_that_holds_itself_is_refused_before_it_is_checked(returns: Any) -> None:
     agent, model = agent_with(
-        code(f"{RING}done(rs)"), code("done({})" if returns is not int else "done(1)"), check="off"
+        code(f"{SMALL}done(rs)"), code("done({})" if returns is not int else "done(1)"), check="off"
     )
     await agent.run("…", returns=returns)
     assert "Rejected: it holds itself" in last_observation(model)
@@ -127,7 +128,7 @@ async def test_an_answer_that_holds_itself_is_refused_before_it_is_checked(retur
 
 async def test_answers_with_long_numbers_are_refused_as_any_other() -> None:
     agent, _ = agent_with(*[code("done([10 ** 5000])")] * 3, check="off")
-    with pytest.raises(ReturnTypeError, match="3 answers are not of type int; the last one: .0x"):
+    with pytest.raises(ReturnTypeError, match=r"3 answers are not of type int; the last one: \[0x"):
         await agent.run("…", returns=int)
 
 
@@ -177,8 +178,14 @@ async def test_a_turn_ends_though_the_code_goes_on_after_done() -> None:
 
 
 async def test_a_thread_that_calls_done_later_ends_no_turn_with_a_value_of_another_type() -> None:
-    late = "import threading, time\nt = threading.Thread(target=lambda: (time.sleep(0.05), done('late')))\nt.start()\ndone('now')"
-    agent, _ = agent_with(code(late), code("t.join()\ndone(2)"), check="off")
+    late = """
+        import threading
+        go = threading.Event()
+        t = threading.Thread(target=lambda: (go.wait(), done('late')))
+        t.start()
+        done('now')
+    """
+    agent, _ = agent_with(code(late), code("go.set()\nt.join()\ndone(2)"), check="off")
     async with agent.session() as session:
         assert (await session.run("…")).value == "now"
         assert (await session.run("…", returns=int)).value == 2
@@ -209,7 +216,8 @@ def echo(text: str, **more: int) -> str:
 
 @pytest.mark.parametrize("lie", ["rs", "[(True, 'x', False, 10 ** 5000)]", "10 ** 5000", "[(1, 2)]", "[[[]]]", "None"])
 async def test_a_guest_that_lies_about_direct_calls_fools_nobody_but_the_model(lie: str) -> None:
-    poison = f"import asyncio\n{RING}async def gather(*calls):\n    [c.close() for c in calls]\n    return {lie}\nasyncio.gather = gather"
+    lies = f"async def gather(*calls):\n    [c.close() for c in calls]\n    return {lie}\n"
+    poison = f"import asyncio\n{RING}{lies}asyncio.gather = gather"
     model = ScriptedModel(code(poison), [call("echo", text="hi")], "seen")
     agent = Agent(model, scope={"echo": echo, "other": Bank()}, check="off")
     assert (await agent.run("Echo hi.")).value == "seen"
@@ -303,6 +311,28 @@ async def test_a_cell_that_is_ended_by_a_limit_takes_its_children_with_it() -> N
         assert "CpuLimit" in (await agent.run("parent", on_event=events.append)).value
     assert hall.ended
     assert [e.error for e in events if isinstance(e, ChildFinished)] == ["cancelled"]
+
+
+class Till:
+    def pay(self, amount: int) -> str:
+        return "paid"
+
+
+@pytest.mark.parametrize("given", ["{'rehearsal': till}", "{'rehearsal': till, 'other': [till]}", "['till']", "None"])
+async def test_a_person_is_asked_by_what_stands_there_and_not_by_a_name_of_the_guests(given: str) -> None:
+    scope = Scope({"till": Till()})
+    scope.declare("till.pay", ask=True)
+    asked: list[ApprovalWanted] = []
+
+    def approve(wanted: ApprovalWanted) -> bool:
+        asked.append(wanted)
+        return False
+
+    child = "t = globals().get('rehearsal') or till\ntry:\n    t.pay(5)\nexcept PermissionError:\n    done('denied')"
+    cell = f"done(await spawn('x', scope={given}))"
+    agent, _ = played(cell, always(code(child)), scope=scope, approve=approve)
+    assert (await agent.run("parent")).value == "denied"
+    assert [wanted.name for wanted in asked] == ["till.pay"]
 
 
 # money and keys
@@ -402,7 +432,3 @@ async def test_of_two_that_carry_a_session_on_the_first_is_told_that_it_is_over(
         with pytest.raises(Fenced):
             await one.run("…")
         assert (await two.run("…")).value == 2
-
-
-def test_the_requests_of_this_page_are_plain() -> None:
-    assert Request(messages=(Asked(text="…"),)).tools == ()

@@ -139,7 +139,7 @@ def test_without_a_store_ctrl_c_says_that_the_names_are_gone(here: Path) -> None
         terminal.until("the names of this session are gone")
         terminal.until(PROMPT)
         terminal.type("/undo\n")
-        terminal.until("toolwright: rollback() needs a journal")
+        terminal.until("toolwright: undo needs the session to be kept: --store")
         terminal.until(PROMPT)
         terminal.type("\x04")
         assert terminal.end() == 0

@@ -77,6 +77,7 @@ def limited(make: Callable[..., T], asked: Mapping[str, Any]) -> T:
 def in_options(text: str) -> str:
     """A message for developers, as one line that names options in the place of arguments."""
     text = re.sub(r"Budget\((\w+)=…\)", r"--\1", text.replace('model="local"', "--model local"))
+    text = re.sub(r'Agent\(store="[^"]*"\)', "--store", text)
     line = re.sub(r"\s*\n\s*", " ", text.strip())
     return line if len(line) <= LONGEST else f"{line[:LONGEST]} …"
 

@@ -176,12 +176,14 @@ def _is_module(name: str) -> bool:
         if find_spec(name) is None:
             return False
         from pydantic_ai.providers import infer_provider_class
-
+    except (ImportError, ValueError):  # without pydantic-ai there are no providers; `__main__` has no spec
+        return True
+    try:
         infer_provider_class(name)
-    except ImportError as error:  # without pydantic-ai there are no providers; a provider's own package may be missing
-        return (error.name or "").partition(".")[0] == "pydantic_ai"
     except ValueError:
         return True
+    except ImportError:  # a provider whose own package is missing
+        pass
     return False
 
 

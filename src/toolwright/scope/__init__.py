@@ -16,7 +16,7 @@ from toolwright.scope.revive import LostObject, Revivable
 from toolwright.scope.rules import Place
 from toolwright.scope.running import arguments
 from toolwright.scope.scope import Scope
-from toolwright.scope.shown import shown
+from toolwright.scope.showing import shown
 from toolwright.scope.signatures import default_text, doc, signature_text
 from toolwright.scope.stub_module import StubModule, scope_stubs
 from toolwright.scope.stubs import stub

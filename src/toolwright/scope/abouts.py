@@ -20,6 +20,7 @@ from toolwright.scope.members import FUNCTIONS, OPERATORS, members
 from toolwright.scope.operations import CAREFUL, facts_of
 from toolwright.scope.parcels import find_type
 from toolwright.scope.revive import named
+from toolwright.scope.placing import HANDED
 from toolwright.scope.rules import Place, Rules
 from toolwright.scope.verbs import READS, VERBS
 from toolwright_guest.wire import type_of
@@ -96,7 +97,7 @@ class Abouts:
         return About(title=title, operation=replace(_by_nature(call), ask=True) if asks else _by_nature(call))
 
     def _of_object(self, held: Held, call: Call) -> About:
-        owner = held.shown if held.bound or _names_itself(held) else f"{_kind(held)}#{held.handle}"
+        owner = _stands(held) if held.bound or _names_itself(held) else f"{_kind(held)}#{held.handle}"
         title = ".".join(filter(None, (owner, "next" if call.verb == "items" else _shown(call.name))))[:TITLE]
         if call.verb == "call":
             return About(title=title, operation=self._called(held, call.name))
@@ -122,6 +123,12 @@ class Abouts:
         owner, _, name = place.path.rpartition(".")
         above = Place(owner, place.kind)
         return self._asks.itself(above, name, self._rules.facts(above, name, said), function)
+
+
+def _stands(held: Held) -> str:
+    """Where it stands. In a child's scope its name is the guest's choice, and a person is asked by what stands here."""
+    path = held.place.path
+    return held.shown if not path or path.startswith(HANDED) else path
 
 
 def _names_itself(held: Held) -> bool:

@@ -13,7 +13,7 @@ from toolwright.scope.classes import kind_of
 from toolwright.scope.members import FUNCTIONS, members
 from toolwright.scope.placing import HANDED, Holder, places_in
 from toolwright.scope.rules import Place, Rules
-from toolwright.scope.shown import shown
+from toolwright.scope.showing import shown
 from toolwright_guest import hints, packing
 from toolwright_guest.wire import type_of
 
