@@ -26,7 +26,7 @@ from toolwright.doors import Reply
 from toolwright.errors import BudgetSpent, Fenced, JournalFailed, ReturnTypeError, UsageError
 from toolwright.events import ApprovalWanted, ChildFinished, Event
 from toolwright.journal import MemoryJournal
-from toolwright.messages import Answered, Said, ToolCall, Usage
+from toolwright.messages import Answered, Said, ToolCall, Traits, Usage, estimated_tokens
 from toolwright.models import Budget, open_model
 from toolwright.scope import shown
 from toolwright.testing import ScriptedModel, call, code
@@ -199,6 +199,14 @@ async def test_arguments_that_cannot_be_read_go_back_to_the_model(arguments: str
     agent, model = agent_with(Said(text="", calls=(ToolCall(id="1", name="execute", arguments=arguments),)), "seen")
     assert (await agent.run("…")).value == "seen"
     assert "the arguments are not JSON" in last_observation(model)
+
+
+async def test_the_calls_of_one_reply_do_not_fill_the_window_together() -> None:
+    calls = tuple(call("execute", code=f"print('{n}' * 200_000)") for n in range(30))
+    agent, model = agent_with(Said(text="", calls=calls), "seen", check="off", traits=Traits(window=8192))
+    assert (await agent.run("…")).value == "seen"
+    assert estimated_tokens(model.requests[-1].messages[-1]) < 8192 / 2
+    assert "show('output:30')" in last_observation(model)
 
 
 @pytest.mark.parametrize("given", ["search('word ' * 1000)", "show('name.' * 1000)"])

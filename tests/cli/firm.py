@@ -35,6 +35,11 @@ class Crm:
 
 crm = Crm()
 
+@operation(ask=True)
+def pay(amount: int) -> str:
+    """Pay money."""
+    return f"paid {amount}"
+
 async def forever() -> None:
     """Never comes back."""
     await asyncio.Event().wait()
@@ -89,6 +94,7 @@ busy = ScriptedModel(
 )
 half_text = Half(Piece(text="The first words are here "))
 half_code = Half(Piece(text=\'{"code": "x = 1\\\\nfor i\', kind="call", name="execute"))
+pays = ScriptedModel(otherwise=code("done(pay(70))"))
 loops = ScriptedModel(otherwise=code("for n in range(31):\\n    crm.write(str(n))\\ndone(n)"))
 two_cells = ScriptedModel(Said(text="", calls=(call("execute", code="x = 1"), call("execute", code="done(x)"))))
 not_a_model = 7

@@ -109,6 +109,15 @@ def test_no_color_is_plain(here: Path) -> None:
     assert not re.search(r"\x1b\[[0-9;]*(3|9)\d", terminal.raw)
 
 
+def test_a_call_that_waits_for_a_yes_is_asked_for(here: Path) -> None:
+    with chat("pays", "--scope", "shop:pay", cwd=here) as terminal:
+        terminal.until(PROMPT)
+        terminal.type("Pay\n")
+        assert "pay(70)" in terminal.until("[y/N, or why not]")
+        terminal.type("y\n")
+        assert "paid 70" in terminal.until(PROMPT)
+
+
 # Ctrl-C
 
 

@@ -26,6 +26,14 @@ def run(task: str, model: str, *more: str, cwd: Path, **environ: str) -> subproc
 # the answer
 
 
+def test_a_call_that_waits_for_a_yes_gets_it_by_an_option_and_not_from_a_pipe(here: Path) -> None:
+    yes = run("Pay", "pays", "--scope", "shop:pay", "--yes", cwd=here)
+    assert (yes.returncode, yes.stdout) == (0, "paid 70\n")
+    no = run("Pay", "pays", "--scope", "shop:pay", "--steps", "1", cwd=here)
+    assert no.returncode == 3
+    assert "paid" not in no.stdout
+
+
 def test_a_text_is_the_answer_as_it_is_and_stderr_stays_quiet(here: Path) -> None:
     done = toolwright("run", "Say something", "--model", "models:text", cwd=here)
     assert (done.returncode, done.stdout, done.stderr) == (0, "A plain answer.\n", "")

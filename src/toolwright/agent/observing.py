@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from toolwright.errors import CodeError, GuestError, TypeMistake
@@ -14,6 +14,7 @@ from toolwright.scope import parse, shown
 
 NOTHING = "It ran, and there is no output and no value. If the task is done, call done(value)."
 COMMENTS = "There is nothing to run in that cell but comments. Write the next statement, or call done(value)."
+TOGETHER = 2  # outputs that all calls of one reply have room for
 MISTAKE = 1_000  # characters of one that the type checker found
 KEPT_CHARS = 32_000_000  # of all outputs; the oldest goes first
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
@@ -86,6 +87,21 @@ def whole_text(outcome: Outcome) -> str:
     elif outcome.value is not None:
         parts.append(f"Value: {_value(outcome.value)}" if printed else _value(outcome.value))
     return "\n".join(parts)
+
+
+def side_by_side(told: Sequence[str], observed: Sequence[Observation], limit: int) -> list[str]:
+    """What the calls of one reply came to, in the room of `TOGETHER` outputs: however many calls there are."""
+    if sum(map(len, told)) <= TOGETHER * limit:
+        return list(told)
+    room = TOGETHER * limit // len(told)
+    return [
+        _part(text, seen.name, room) if len(text) > room else text for text, seen in zip(told, observed, strict=True)
+    ]
+
+
+def _part(text: str, name: str, room: int) -> str:
+    again = f"; `print(show({name!r}))` has them" if name else ""
+    return f"{text[: room * 2 // 3]}… [{len(text) - room:,} characters cut{again}] …{text[-(room // 3) :]}"
 
 
 def _value(value: object) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from toolwright.agent.asking import Asking
 from toolwright.agent.failures import Advice, Failures
 from toolwright.agent.finish import Finish
-from toolwright.agent.observing import Observation, Outputs, failed, observe
+from toolwright.agent.observing import Observation, Outputs, failed, observe, side_by_side
 from toolwright.agent.plan import Plan
 from toolwright.agent.reading import Cell, Step, Unreadable, steps_of
 from toolwright.catalog import mended
@@ -121,6 +121,7 @@ class Turn:
         advice = [self._failures.after(observation) for observation in observed]
         self._advice = Advice(warmer=any(a.warmer for a in advice), unchecked=any(a.unchecked for a in advice))
         told = [o.text + a.words for o, a in zip(observed, advice, strict=True)]
+        told = side_by_side(told, observed, self._outputs.limit)
         if self._plan is not None and not all(o.ok for o in observed):
             told[-1] += self._plan.after_failure()
         if self._advice.warmer:

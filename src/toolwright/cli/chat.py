@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from toolwright.cli import wishes
+from toolwright.cli.asking import YesOption
 from toolwright.cli.background import Background, Interrupted
 from toolwright.cli.exec import PackagesOption, ScopeOption
 from toolwright.cli.given import CANCELLED, PIPE_CLOSED, ended, in_options
@@ -44,6 +45,7 @@ def chat(
     instructions: wishes.InstructionsOption = "",
     mode: wishes.ModeOption = ModeName.auto,
     plan: wishes.PlanOption = False,
+    yes: YesOption = False,
     steps: wishes.StepsOption = None,
     tokens: wishes.TokensOption = None,
     cost: wishes.CostOption = None,
@@ -63,7 +65,7 @@ def chat(
         wish = Wish(
             model=model, scope=tuple(scope or ()), packages=tuple(packages or ()), returns=returns, mode=mode,
             plan=plan, instructions=instructions, steps=steps, tokens=tokens, cost=cost, seconds=seconds,
-            store=_store(store), session=session, resume=resume,
+            store=_store(store), session=session, resume=resume, yes=yes,
         )  # fmt: skip
         offer_to_pull(model)
         with Background() as background:

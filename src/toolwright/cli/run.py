@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from toolwright.cli import wishes
+from toolwright.cli.asking import YesOption
 from toolwright.cli.exec import PackagesOption, ScopeOption
 from toolwright.cli.given import CANCELLED, PIPE_CLOSED, ended, in_options
 from toolwright.cli.wishes import AGENTS_DB, NONE, ModeName, Wish, code_of, offer_to_pull
@@ -65,6 +66,7 @@ def run(
     instructions: wishes.InstructionsOption = "",
     mode: wishes.ModeOption = ModeName.auto,
     plan: wishes.PlanOption = False,
+    yes: YesOption = False,
     steps: wishes.StepsOption = None,
     tokens: wishes.TokensOption = None,
     cost: wishes.CostOption = None,
@@ -94,7 +96,7 @@ def run(
     wish = Wish(
         model=model, scope=tuple(scope or ()), packages=tuple(packages or ()), returns=returns, mode=mode, plan=plan,
         instructions=instructions, steps=steps, tokens=tokens, cost=cost, seconds=seconds,
-        store=None if kept == NONE else kept, session=session, resume=resume,
+        store=None if kept == NONE else kept, session=session, resume=resume, yes=yes,
     )  # fmt: skip
     one = _Run(wish=wish, task=None, as_json=as_json, trace=trace, events=events, quiet=quiet)
     try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from toolwright.cli.asking import Person
 from toolwright.cli.given import (
     FAILED,
     LIMIT,
@@ -106,6 +107,7 @@ class Wish:
     store: str | None = None
     session: str | None = None
     resume: str | None = None
+    yes: bool = False
 
     def agent(self, say: Callable[[str], None]) -> Agent:
         from toolwright.agent import Agent
@@ -121,6 +123,7 @@ class Wish:
             plan=self.plan,
             packages=packages_in(list(self.packages)),
             store=self.store,
+            approve=Person(yes=self.yes).approve,
             say=say,
         )
 

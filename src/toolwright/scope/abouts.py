@@ -19,8 +19,8 @@ from toolwright.scope.handles import Handles, Held
 from toolwright.scope.members import FUNCTIONS, OPERATORS, members
 from toolwright.scope.operations import CAREFUL, facts_of
 from toolwright.scope.parcels import find_type
-from toolwright.scope.revive import named
 from toolwright.scope.placing import HANDED
+from toolwright.scope.revive import named
 from toolwright.scope.rules import Place, Rules
 from toolwright.scope.verbs import READS, VERBS
 from toolwright_guest.wire import type_of
