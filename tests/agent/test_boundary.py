@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -109,6 +110,7 @@ def test_what_is_shown_is_what_repr_has_where_nothing_is_in_the_way() -> None:
         None,
         Card("Ada", ["n"]),
         slice(1, None),
+        range(3),
         Path("/tmp"),
     ]
     assert shown(value) == repr(value).replace(Card.__qualname__, "Card")
@@ -169,6 +171,18 @@ class Named(BaseModel):
 async def test_a_validator_that_fails_in_its_own_way_does_not_end_the_turn() -> None:
     agent, _ = agent_with(code("{'name': 5}"), "there it is", code("done({'name': 'x'})"), check="off")
     assert (await agent.run("…", returns=Named)).value == Named(name="x")
+
+
+async def test_a_warning_of_somebody_elses_does_not_fail_while_a_type_is_read() -> None:
+    class Old(int):
+        @classmethod
+        def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+            warnings.warn("this is old", DeprecationWarning, stacklevel=1)
+            return handler(int)
+
+    agent, _ = agent_with(code("done(3)"), check="off")
+    with pytest.deprecated_call():
+        assert (await agent.run("…", returns=Old)).value == 3
 
 
 async def test_a_turn_ends_though_the_code_goes_on_after_done() -> None:

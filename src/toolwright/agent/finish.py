@@ -154,7 +154,8 @@ def _adapter(returns: Any) -> Any:
         raise UsageError("returns= needs pydantic: pip install 'toolwright[pydantic]'") from None
     made = cast(Any, TypeAdapter)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # of what is no type at all pydantic only warns
+        # Of what is no type at all pydantic only warns. No other warning: filters are those of all threads.
+        warnings.filterwarnings("error", category=UserWarning, module=r"pydantic\.")
         try:
             try:
                 return made(returns, config=ConfigDict(arbitrary_types_allowed=True))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from toolwright.events import Event
 
 _DEEPEST = 100
+_LONGEST_BITS = 14_000
 
 
 def answer_text(value: object, *, width: int | None = None) -> str:
@@ -31,7 +32,7 @@ def answer_text(value: object, *, width: int | None = None) -> str:
     try:
         made = plain(value)
     except TypeError:
-        return repr(value)
+        return _shown(value)
     line = json.dumps(made, ensure_ascii=False)
     return line if width is None or len(line) <= width else json.dumps(made, ensure_ascii=False, indent=2)
 
@@ -41,7 +42,13 @@ def told(value: object) -> Any:
     try:
         return plain(value)
     except TypeError:
-        return repr(value)
+        return _shown(value)
+
+
+def _shown(value: object) -> str:
+    from toolwright.scope import shown
+
+    return shown(value)  # a guest may have made it: `repr` may have no end
 
 
 def plain(value: object, depth: int = 0) -> Any:
@@ -54,6 +61,8 @@ def plain(value: object, depth: int = 0) -> Any:
         case enum.Enum():
             return plain(value.value, depth + 1)
         case int():
+            if value.bit_length() > _LONGEST_BITS:
+                raise TypeError("more digits than Python writes")
             return int(value)
         case float():
             if not math.isfinite(value):

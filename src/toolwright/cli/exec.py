@@ -222,7 +222,7 @@ def _run(runtime: Runtime, code: str, out: _Out | None) -> Outcome:
     except asyncio.CancelledError:
         raise BrokenPipeError from None
     if out is not None and outcome.ok and outcome.value is not None:
-        out.write(("" if out.last == "\n" else "\n") + repr(outcome.value) + "\n")
+        out.write(("" if out.last == "\n" else "\n") + _shown(outcome.value) + "\n")
     return outcome
 
 
@@ -243,12 +243,19 @@ def _tell(outcome: Outcome, as_json: bool) -> int:
     return 0 if error is None else _exit_code(error)
 
 
+def _shown(value: object) -> str:
+    from toolwright.sandboxes import GuestValue
+    from toolwright.scope import shown
+
+    return value.text if isinstance(value, GuestValue) else shown(value)
+
+
 def _described(outcome: Outcome) -> dict[str, Any]:
     error = outcome.error
     try:
         value = json.loads(json.dumps(outcome.value, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
-        value = repr(outcome.value)
+        value = _shown(outcome.value)
     return {
         "value": value,
         "stdout": outcome.stdout,

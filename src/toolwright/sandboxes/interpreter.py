@@ -185,7 +185,7 @@ class ProcessInterpreter:
         except WireError:
             raise
         except Exception as refused:  # a record that its class does not accept: the value is told, not built
-            return GuestValue(type="refused", text=f"{type(refused).__name__}: {refused}")
+            return GuestValue(type="refused", text=f"{type(refused).__name__}: {refused}"[:TEXT])
 
     async def reveal(self) -> None:
         if not self.alive:

@@ -69,7 +69,8 @@ class _Writer:
             first, last = _OPENED[kind]
             return self._items(first, value, f",{last}" if kind is tuple and len(value) == 1 else last)
         if kind in (slice, range):
-            return self._items(f"{kind.__name__}(", (value.start, value.stop, value.step), ")")
+            parts = (value.start, value.stop, value.step)
+            return self._items(f"{kind.__name__}(", parts[:2] if kind is range and value.step == 1 else parts, ")")
         if issubclass(kind, BaseException):
             return self._items(f"{kind.__name__}(", value.args, ")")
         how = kind_of(kind)
