@@ -499,3 +499,9 @@ async def test_many_children_at_once_of_which_some_fail() -> None:
     """
     got = await value(parent, child, spawn=Spawning(at_once=40), budget=Budget(steps=3))
     assert got == [sum(n for n in range(40) if n % 10 != 7), 4]
+
+
+async def test_the_usage_of_a_turn_counts_what_its_children_used() -> None:
+    agent, model = agent_with(code("done(await spawn('count'))"), code("done(3)"), spawn=True)
+    result = await agent.run("…")
+    assert (result.value, result.usage.requests, len(model.requests)) == (3, 2, 2)

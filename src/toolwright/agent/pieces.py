@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from typing import Literal
 
-from toolwright.agent.reading import EXECUTE
+from toolwright.agent.reading import EXECUTE, PYTHON
 from toolwright.events import CodePiece, Event, TextPiece
 from toolwright.messages import Piece
 
 _OPENING = re.compile(r'^\s*\{\s*"code"\s*:\s*"')
-_FENCE = re.compile(r"^[ \t]*`{3,}[ \t]*(?:python3?|py)?[ \t]*\n", re.MULTILINE)
-_CLOSING = re.compile(r"^[ \t]*`{3,}[ \t]*$", re.MULTILINE)
+# What of a JSON string is whole: an escape that is cut in two, and half of a pair, wait for the rest.
+_WHOLE = re.compile(
+    r'(?:[^"\\]|\\["\\/bfnrt]|\\u(?![dD][89abAB])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4})*'
+)
+_FENCE = re.compile(r"[ \t]*`{3,}[ \t]*([\w+-]*)[^`]*$")
 
 
 class Pieces:
@@ -21,13 +25,17 @@ class Pieces:
     def __init__(self, tell: Callable[[Event], None], *, fenced: bool) -> None:
         self._tell = tell
         self._fenced = fenced
+        self._begin()
+
+    def _begin(self) -> None:
         self._text = ""
-        self._in_code = False
+        self._fresh = True  # nothing of the line was told yet
+        self._inside: Literal["", "code", "other"] = ""
         self._calls: dict[int, _Call] = {}
 
     def hear(self, piece: Piece) -> None:
         if piece.restart:
-            self._text, self._in_code, self._calls = "", False, {}
+            self._begin()
             self._tell(TextPiece(text="", restart=True))
         if piece.kind == "call":
             if piece.name == EXECUTE and piece.call not in self._calls:
@@ -48,21 +56,29 @@ class Pieces:
 
     def _sort(self, *, last: bool) -> None:
         while self._text:
-            mark = (_CLOSING if self._in_code else _FENCE).search(self._text)
-            if mark is None:
-                break
-            self._say(self._text[: mark.start()])
-            self._text = self._text[mark.end() :]
-            self._in_code = not self._in_code
-        # A line that may still turn out to be a fence is held back.
-        line = self._text.rfind("\n") + 1
-        held = len(self._text) if last or not self._text[line:].lstrip().startswith("`") else line
-        self._say(self._text[:held])
-        self._text = self._text[held:]
+            line, newline, rest = self._text.partition("\n")
+            if self._fresh and (not line.strip() or line.lstrip().startswith("`")):
+                if not newline and not last:
+                    return  # it may still turn out to be a fence
+                if self._turns(line):
+                    self._text = rest
+                    continue
+            self._say(line + newline)
+            self._fresh, self._text = bool(newline), rest
+
+    def _turns(self, line: str) -> bool:
+        """Whether the line is a fence; what comes after it is code then, or is not."""
+        fence = _FENCE.match(line)
+        if fence is None or (self._inside and fence[1]):
+            return False
+        before, self._inside = self._inside, "" if self._inside else "code" if fence[1].lower() in PYTHON else "other"
+        if "other" in (before, self._inside):
+            self._tell(TextPiece(text=f"{line}\n"))
+        return True
 
     def _say(self, text: str) -> None:
         if text:
-            self._tell(CodePiece(text=text) if self._in_code else TextPiece(text=text))
+            self._tell(CodePiece(text=text) if self._inside == "code" else TextPiece(text=text))
 
 
 class _Call:
@@ -70,19 +86,20 @@ class _Call:
 
     def __init__(self) -> None:
         self._raw = ""
-        self._told = 0
+        self._open = self._ended = False
 
     def more(self, text: str) -> str:
-        self._raw += text
-        opening = _OPENING.match(self._raw)
-        if opening is None:
+        """The code that is known by this piece."""
+        if self._ended:
             return ""
-        body = self._raw[opening.end() :]
-        end = re.search(r'(?<!\\)(?:\\\\)*"', body)
-        body = body[: end.end() - 1] if end else re.sub(r"\\(u[0-9a-fA-F]{0,3})?$", "", body)
-        try:
-            code: str = json.loads(f'"{body}"', strict=False)
-        except ValueError:
-            return ""  # an escape that is cut in two
-        fresh, self._told = code[self._told :], max(self._told, len(code))
-        return fresh
+        self._raw += text
+        if not self._open:
+            opening = _OPENING.match(self._raw)
+            if opening is None:
+                return ""
+            self._open, self._raw = True, self._raw[opening.end() :]
+        whole = _WHOLE.match(self._raw)
+        known = whole[0] if whole is not None else ""
+        self._raw = self._raw[len(known) :]
+        self._ended = self._raw.startswith('"')
+        return json.loads(f'"{known}"', strict=False)

@@ -16,7 +16,7 @@ from toolwright.messages import Said, ToolCall
 EXECUTE = "execute"
 # A fence of Python, or of nothing said; what a reply leaves open is closed by its end.
 _FENCE = re.compile(r"^[ \t]*(`{3,})[ \t]*([\w+-]*)[^\n`]*\n(.*?)(?:^[ \t]*\1`*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_PYTHON = ("python", "py", "python3", "")
+PYTHON = ("python", "py", "python3", "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +52,7 @@ def steps_of(said: Said, *, fenced: bool) -> tuple[Step, ...]:
 def blocks_of(text: str) -> Iterator[str]:
     """The fenced Python of a text."""
     for _, language, code in _FENCE.findall(text):
-        if language.lower() in _PYTHON and code.strip():
+        if language.lower() in PYTHON and code.strip():
             yield code.rstrip() + "\n"
 
 

@@ -27,6 +27,7 @@ from toolwright.doors import Model
 from toolwright.errors import ToolwrightError, TurnFailed, UsageError
 from toolwright.events import CallFinished, Done, Event, Failed, ModeChosen, Retried, TurnStarted
 from toolwright.journal import RolledBack
+from toolwright.messages import Usage
 from toolwright.models import Budget, Budgeted, Retrying, Spending
 from toolwright.runtime import Runtime
 from toolwright.sandboxes import Outcome
@@ -139,7 +140,7 @@ class Session:
         except ToolwrightError as error:
             trace.tell(Failed(error=str(error)))
             if isinstance(error, TurnFailed):
-                error.result = trace.result(None, asking.usage)
+                error.result = trace.result(None, self._used(asking))
             raise
         except asyncio.CancelledError:
             gone = "" if self.agent.store is not None else "; the interpreter was ended, and its names are gone"
@@ -148,7 +149,11 @@ class Session:
         finally:
             self._talk.settle()
         trace.tell(Done(value=value))
-        return trace.result(value, asking.usage)
+        return trace.result(value, self._used(asking))
+
+    def _used(self, asking: Asking) -> Usage:
+        """What the turn took, with all that its children took."""
+        return asking.usage if self.shared is None else self.shared.usage
 
     async def _new_turn(self, task: str, returns: Any, trace: Trace) -> tuple[Turn, Asking]:
         runtime, agent, model = self.runtime, self.agent, self._model
