@@ -502,6 +502,6 @@ async def test_many_children_at_once_of_which_some_fail() -> None:
 
 
 async def test_the_usage_of_a_turn_counts_what_its_children_used() -> None:
-    agent, model = agent_with(code("done(await spawn('count'))"), code("done(3)"), spawn=True)
-    result = await agent.run("…")
+    model = ScriptedModel(code("done(await spawn('count'))"), code("done(3)"))
+    result = await Agent(model, spawn=True).run("…")
     assert (result.value, result.usage.requests, len(model.requests)) == (3, 2, 2)
