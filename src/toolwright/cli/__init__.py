@@ -23,12 +23,12 @@ _WrongCommand: Any = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="toolwright",
-    help="Run Python that calls your live objects, in a jail that holds no keys, no network and none of your files.",
+    help="Agents that write code, and a jail for the code: it calls your live objects, and has no keys and no network.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog='Example: toolwright exec -c "sum(range(10))"',
+    epilog='Example: toolwright run "How many of these lines name a city?" --returns int < notes.txt',
 )
 app.command("run", epilog="Example: toolwright run 'Who owes most?' --scope shop:crm --returns 'list[str]'")(run)
 app.command("chat", epilog="Example: toolwright chat --model local --scope shop:crm")(chat)
