@@ -304,7 +304,7 @@ async def test_a_timeout_holds_in_the_child() -> None:
     scope.declare("home.slow.wait", timeout_s=0.05)
     async with family(scope) as f:
         told = await f.refusal("{'s': home.slow()}", "await s.wait()")
-        assert "home.slow.wait took longer than timeout_s=0.05" in told  # by where it stands, whatever the child calls it
+        assert "home.slow.wait took longer than timeout_s=0.05" in told  # by where it stands
 
 
 # what may be passed
