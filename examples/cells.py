@@ -235,16 +235,14 @@ async def main(console: Console) -> bool:
     return first and outlived and not escaped
 
 
-def keep(console: Console, path: str) -> None:
+def keep(console: Console, path: str, title: str = "make cells") -> None:
     """The recorded terminal as SVG, with the fonts of whoever looks at it."""
     from rich._export_format import CONSOLE_SVG_FORMAT as whole
 
     head, _, rest = whole.partition("@font-face")
     _, _, tail = rest.rpartition("@font-face")
     plain = head + tail.partition("}}")[2]
-    console.save_svg(
-        path, title="make cells", code_format=plain.replace("Fira Code", "DejaVu Sans Mono, Menlo, Consolas")
-    )
+    console.save_svg(path, title=title, code_format=plain.replace("Fira Code", "DejaVu Sans Mono, Menlo, Consolas"))
 
 
 if __name__ == "__main__":

@@ -137,9 +137,7 @@ async def ready(name: str | None, console: Console) -> str:
 
 async def main(console: Console, model: str | None) -> bool:
     console.print("[bold]Toolwright[/bold]: a model writes Python, the Python runs in a jail, and calls these objects:")
-    console.print(
-        "  firm.customers(city)   firm.find(name)   firm.invoices(customer_id, paid)   mail.send(to, subject, body)\n"
-    )
+    console.print("  firm.customers(city)  firm.find(name)  firm.invoices(customer_id, paid)  mail.send(to, …)\n")
     name = await ready(model, console)
     sent: list[str] = []
     agent = Agent(name, scope={"firm": firm.Firm(), "mail": firm.Mail(sent)}, budget=Budget(steps=8, seconds=600))
@@ -164,5 +162,5 @@ if __name__ == "__main__":
     except ToolwrightError as error:
         sys.exit(f"toolwright: {error}")
     if given.svg:
-        cells.keep(shown, given.svg)
+        cells.keep(shown, given.svg, "make demo")
     sys.exit(0 if held else 1)
