@@ -20,6 +20,7 @@ from types import TracebackType
 from tests.cli.firm import environment
 
 PATIENCE_S = 60.0
+QUIET_S = 5.0
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x01|\x02")
 
 
@@ -61,6 +62,21 @@ class Terminal:
 
     def interrupt(self) -> None:
         self.type("\x03")
+
+    def interrupt_prompt(self) -> None:
+        """Ctrl-C at the prompt, until something comes of it: one in the moment before readline waits is not heard."""
+        for _ in range(int(PATIENCE_S / QUIET_S)):
+            self.interrupt()
+            deadline = time.monotonic() + QUIET_S
+            while self._read(deadline):
+                if self._more():
+                    return
+            if self.running.poll() is not None:
+                return
+
+    def _more(self) -> bool:
+        """Whether more than the echo of the key has come, or the end."""
+        return self.shown[self._seen :].replace("^C", "").strip() != "" or self.running.poll() is not None
 
     def until(self, text: str) -> str:
         """What is shown from the last such wait to this text, without colours; fails when it does not come."""

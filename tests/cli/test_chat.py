@@ -159,10 +159,10 @@ def test_ctrl_c_twice_at_the_prompt_leaves_and_tells_how_to_go_on(here: Path) ->
         terminal.until(PROMPT)
         terminal.type("Write to Oslo\n")
         terminal.until(PROMPT)
-        terminal.interrupt()
+        terminal.interrupt_prompt()
         terminal.until("Ctrl-C again, or Ctrl-D, leaves")
         terminal.until(PROMPT)
-        terminal.interrupt()
+        terminal.interrupt_prompt()
         assert terminal.end() == 0
     assert "to go on: toolwright chat --session s1 --model models:oslo --scope shop:crm" in terminal.shown
     with chat("oslo", "--session", "s1", cwd=here) as again:
