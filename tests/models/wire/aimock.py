@@ -23,6 +23,7 @@ from toolwright.settings import Settings
 HERE = Path(__file__).parent
 VERSION = "1.43.0"
 INSTALL_S, START_S, END_S = 240, 30, 10
+AUTHORITIES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem")
 
 
 def node_home() -> Path:
@@ -55,8 +56,11 @@ def installed() -> Path:
 def _npm_ci(folder: Path) -> None:
     node = node_home()
     npm = node / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    command = [node / "bin" / "node", npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"]
+    command = [node / "bin" / "node", npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=3"]
     environment = os.environ | {"PATH": str(node / "bin")}
+    authorities = next((path for path in AUTHORITIES if Path(path).is_file()), "")
+    if authorities:  # Node has authorities of its own, and does not ask for those that this machine trusts
+        environment.setdefault("NODE_EXTRA_CA_CERTS", authorities)
     try:
         done = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, timeout=INSTALL_S, check=False
