@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.results import Check, Conversation, Peer, Report, Unit, digits, shown
 
 BEGIN, END = "<!-- begin: python -m benchmarks --write -->", "<!-- end -->"
+ABOUT = {"isolation": "isolation", "language": "Python", "keeps": "what is kept"}
 Columns = tuple[tuple[str, str, Unit], ...]
 COLUMNS: Columns = (
     ("cold", "first session, nothing warm", "s"),
@@ -70,41 +71,33 @@ def _checks(report: Report) -> Iterator[str]:
 
 
 def _peers(report: Report) -> Iterator[str]:
-    if not report.peers:
-        return
-    yield "### Beside others"
-    yield ""
-    yield "![Start and host-call times, ours and others'](images/benchmarks.svg)"
-    yield ""
-    yield f"| | isolation | Python | {' | '.join(title for _, title, _ in COLUMNS)} |"
-    yield f"|---|---|---|{'--:|' * len(COLUMNS)}"
-    for peer in report.peers:
-        yield f"| {_named(peer)} | {peer.isolation} | {peer.language} | {' | '.join(_figures(peer, COLUMNS))} |"
-    yield from _remarks(report.peers)
+    picture = ("![Start and host-call times, ours and others'](images/benchmarks.svg)", "")
+    about = ("isolation", "language")
+    return _table("Beside others", report.peers, COLUMNS, about, picture)
 
 
 def _lasting(report: Report) -> Iterator[str]:
-    if not report.lasting:
-        return
-    yield "### Sessions that last"
-    yield ""
-    yield f"| | what is kept | isolation | {' | '.join(title for _, title, _ in LASTING_COLUMNS)} |"
-    yield f"|---|---|---|{'--:|' * len(LASTING_COLUMNS)}"
-    for peer in report.lasting:
-        yield f"| {_named(peer)} | {peer.keeps} | {peer.isolation} | {' | '.join(_figures(peer, LASTING_COLUMNS))} |"
-    yield from _remarks(report.lasting)
+    return _table("Sessions that last", report.lasting, LASTING_COLUMNS, ("keeps", "isolation"))
 
 
 def _agents(report: Report) -> Iterator[str]:
-    if not report.agents:
+    about = ("isolation", "language")
+    return _table("Agents: a turn without the model's time", report.agents, AGENT_COLUMNS, about)
+
+
+def _table(
+    title: str, peers: Sequence[Peer], columns: Columns, about: Sequence[str], before: Sequence[str] = ()
+) -> Iterator[str]:
+    """A row for each peer: what is told `about` it, its figures; and the remarks below."""
+    if not peers:
         return
-    yield "### Agents: a turn without the model's time"
-    yield ""
-    yield f"| | isolation | Python | {' | '.join(title for _, title, _ in AGENT_COLUMNS)} |"
-    yield f"|---|---|---|{'--:|' * len(AGENT_COLUMNS)}"
-    for peer in report.agents:
-        yield f"| {_named(peer)} | {peer.isolation} | {peer.language} | {' | '.join(_figures(peer, AGENT_COLUMNS))} |"
-    yield from _remarks(report.agents)
+    yield from (f"### {title}", "", *before)
+    yield f"| | {' | '.join(ABOUT[name] for name in about)} | {' | '.join(title for _, title, _ in columns)} |"
+    yield f"|---|{'---|' * len(about)}{'--:|' * len(columns)}"
+    for peer in peers:
+        told = " | ".join(getattr(peer, name) for name in about)
+        yield f"| {_named(peer)} | {told} | {' | '.join(_figures(peer, columns))} |"
+    yield from _remarks(peers)
 
 
 def _conversations(report: Report) -> Iterator[str]:
@@ -131,7 +124,7 @@ def _figures(peer: Peer, columns: Columns) -> list[str]:
     return [shown(peer.figures[task], unit) if task in peer.figures else "—" for task, _, unit in columns]
 
 
-def _remarks(peers: tuple[Peer, ...]) -> Iterator[str]:
+def _remarks(peers: Sequence[Peer]) -> Iterator[str]:
     for peer in peers:
         remarks = [*([peer.missing] if peer.missing else []), *peer.notes]
         if remarks:
@@ -159,7 +152,11 @@ def _lost(peers: tuple[Peer, ...], columns: Columns) -> Iterator[str]:
 
 def rewrite(page: Path, report: Report) -> None:
     """Puts the report between the marks."""
-    text = page.read_text(encoding="utf-8")
-    head, rest = text.split(BEGIN, 1)
-    _, tail = rest.split(END, 1)
-    page.write_text(f"{head}{BEGIN}\n\n{markdown(report)}\n\n{END}{tail}", encoding="utf-8")
+    put_between(page, BEGIN, END, markdown(report))
+
+
+def put_between(page: Path, begin: str, end: str, text: str) -> None:
+    """Rewrites what stands between two marks of a page."""
+    head, rest = page.read_text(encoding="utf-8").split(begin, 1)
+    _, tail = rest.split(end, 1)
+    page.write_text(f"{head}{begin}\n\n{text}\n\n{end}{tail}", encoding="utf-8")

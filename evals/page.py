@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from benchmarks.page import put_between
+
 from evals.results import Attempt, Mode, Report, Total
 
 BEGIN, END = "<!-- begin: python -m evals.run --write -->", "<!-- end -->"
@@ -70,7 +72,4 @@ def _of(attempts: Sequence[Attempt], mode: Mode) -> list[Attempt]:
 
 def rewrite(page: Path, report: Report) -> None:
     """Puts the report between the marks."""
-    text = page.read_text(encoding="utf-8")
-    head, rest = text.split(BEGIN, 1)
-    _, tail = rest.split(END, 1)
-    page.write_text(f"{head}{BEGIN}\n\n{markdown(report)}\n\n{END}{tail}", encoding="utf-8")
+    put_between(page, BEGIN, END, markdown(report))
