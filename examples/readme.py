@@ -11,9 +11,10 @@ class Invoice:
 
 
 class Ledger:
-    def invoices(self) -> list[Invoice]:
-        """All invoices."""
-        return [Invoice("Ada", 80.0, False), Invoice("Bo", 310.5, True), Invoice("Ada", 99.5, False)]
+    def invoices(self, customer: str) -> list[Invoice]:
+        """The invoices of a customer."""
+        everybody = [("Ada", 80.0, False), ("Bo", 310.5, False), ("Ada", 99.5, False), ("Ada", 20.0, True)]
+        return [Invoice(*one) for one in everybody if one[0] == customer]
 
 
 agent = toolwright.Agent("local", scope={"ledger": Ledger()})  # or "anthropic:…", "openai:…"
