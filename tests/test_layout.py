@@ -20,8 +20,8 @@ SRC = Path(__file__).resolve().parent.parent / "src"
 
 # A package imports only from those before it, and from `toolwright_guest`.
 ORDER = (
-    "errors messages events settings doors scope sandboxes store journal ladder guard connectors catalog models "
-    "sessions memory skills runtime agent plans evals telemetry durable server cli testing"
+    "errors messages events settings doors scope sandboxes store journal ladder guard schemas connectors openapi mcp "
+    "catalog models sessions memory skills runtime agent plans evals telemetry durable gateway server cli testing"
 ).split()
 
 # Where `except Exception` may stand, and why: "path:function" -> reason. Each is a place where somebody else's code

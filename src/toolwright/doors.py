@@ -34,13 +34,15 @@ class Operation:
     ask: bool = False  # each call waits for a person's yes
     patient: bool = False  # waits for a person, or for another agent: the cell's time stands still meanwhile
     timeout_s: float | None = None
-    thread: Literal["worker", "loop"] | None = None  # None: the session's worker, or the loop for asyncio's own objects
+    # None: the session's worker, or the loop for asyncio's own objects. "task": an `async def` that guest code calls
+    # without `await`; it runs on the loop, and other calls meanwhile.
+    thread: Literal["worker", "loop", "task"] | None = None
 
     def __post_init__(self) -> None:
         if self.timeout_s is not None and not self.timeout_s > 0:
             raise UsageError(f"timeout_s={self.timeout_s!r}: give seconds above zero, or leave it out")
-        if self.thread not in (None, "worker", "loop"):
-            raise UsageError(f'thread={self.thread!r}: give "worker" or "loop"')
+        if self.thread not in (None, "worker", "loop", "task"):
+            raise UsageError(f'thread={self.thread!r}: give "worker", "loop" or "task"')
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

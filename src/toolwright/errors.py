@@ -3,6 +3,7 @@
 ToolwrightError
 ├── UsageError                the developer: a wrong argument, a wrong order of calls
 │   ├── NoSession             the store has no session of that id
+│   ├── SpecError             a description of an API that cannot be read at all
 │   └── RollbackRefused       not everything can be undone, and nobody said yes
 ├── GuestGone                 host code whose guest function has no guest any more
 ├── TurnFailed                whoever set the task: it did not come to an answer; carries the result so far
@@ -18,6 +19,7 @@ ToolwrightError
 │   │   ├── ModelBusy         it may later: 429, 5xx, a connection that broke off, a timeout
 │   │   ├── ModelRefused      it will not: a wrong key, an unknown name, a request it does not take
 │   │   └── ModelMissing      a package, a key or a file is not here yet
+│   ├── UpstreamGone          also a ConnectionError: an upstream that cannot be reached, or ended
 │   ├── Fenced                another process has taken this session over
 │   └── RollbackFailed        an undo failed: what is undone and what is not
 └── GuestError                the agent: the text goes to the model
@@ -40,6 +42,9 @@ ToolwrightError
     ├── Diverged              code that was run again did not ask for the same
     ├── NotReversible         an operation without an undo, inside a transaction
     ├── Denied                also a PermissionError: a person said no to a call, or nobody could be asked
+    ├── UpstreamError         an upstream answered, and not with a result: `status`, `body`
+    │   ├── UpstreamRefused   also a PermissionError: 401, 403; a key that is missing or wrong
+    │   └── UpstreamMissing   also a LookupError: 404, 410
     ├── ChildFailed           an agent that the code spawned came to no answer
     ├── TypeMistake           the type checker refused the cell before it ran
     ├── NotSupported          also a RuntimeError: Python that this rung refuses
@@ -83,6 +88,10 @@ class NoSession(UsageError):
     """The store has no session of that id."""
 
 
+class SpecError(UsageError):
+    """A description of an API that cannot be read at all: no such file, no JSON or YAML, no OpenAPI."""
+
+
 class RollbackRefused(UsageError):
     """Not everything can be undone; the message lists what. Say `yes=True` to undo the rest."""
 
@@ -114,6 +123,10 @@ class RollbackFailed(PlatformError):
         self.undone = undone
         self.failed = failed
         self.not_tried = not_tried
+
+
+class UpstreamGone(PlatformError, ConnectionError):
+    """An upstream that cannot be reached, or that ended. What it was asked may have happened, if the text says so."""
 
 
 class ModelError(PlatformError):
@@ -272,6 +285,23 @@ class NotReversible(GuestError):
 
 class Denied(GuestError, PermissionError):
     """A call that waits for a person's yes did not get it, and was not made. The message has the reason, if any."""
+
+
+class UpstreamError(GuestError, RuntimeError):
+    """An upstream answered, and not with a result. `status` is HTTP's, 0 where there is none; `body` what it said."""
+
+    def __init__(self, text: str, *, status: int = 0, body: Any = None) -> None:
+        super().__init__(text)
+        self.status = status
+        self.body = body
+
+
+class UpstreamRefused(UpstreamError, PermissionError):
+    """401 or 403: a key that is missing, wrong, or not allowed to do this."""
+
+
+class UpstreamMissing(UpstreamError, LookupError):
+    """404 or 410: what was asked for is not there."""
 
 
 class ChildFailed(GuestError):

@@ -53,6 +53,11 @@ def key_of(provider: str, environ: Mapping[str, str] | None = None) -> str | Non
     return next((key for variable in KEY_VARIABLES[provider] if (key := environ.get(variable))), None)
 
 
+def variable(name: str, environ: Mapping[str, str] | None = None) -> str | None:
+    """One variable that somebody named: a connector's "env:NAME". None where it is not set."""
+    return (os.environ if environ is None else environ).get(name)
+
+
 def _directory(environ: Mapping[str, str], own: str, xdg: str, below_home: str) -> Path:
     if chosen := environ.get(own):
         return Path(chosen).absolute()

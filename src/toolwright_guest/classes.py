@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolwright_guest import faults, operators, records
+from toolwright_guest import faults, objects, operators, records
 from toolwright_guest.methods import Method, attribute
 from toolwright_guest.proxies import Proxy, ProxyClass
 from toolwright_guest.unpacking import Unpacker
@@ -15,6 +15,8 @@ def make_class(world: Any, number: int, about: dict[str, Any], unpacker: Unpacke
     match about["kind"]:
         case "record" | "model":
             return records.make_record(world, number, about)
+        case "object":
+            return objects.make_class(world, number, about)
         case "namedtuple":
             return records.make_namedtuple(world, number, about)
         case "enum":

@@ -44,11 +44,11 @@ def build(world: Any, body: Any, unpacker: Unpacker) -> BaseException:
         try:
             error = kind(*values)
         except TypeError:
-            error = kind.__new__(kind)
+            error = _new(kind)
             error.args = tuple(values)
     else:
         kind = world._class(*about_class, unpacker)
-        error = kind.__new__(kind)
+        error = _new(kind)
         error.args = tuple(values)
         error.__dict__["_text"] = text
     for name, value in unpacker.unpack(attributes).items():
@@ -57,6 +57,13 @@ def build(world: Any, body: Any, unpacker: Unpacker) -> BaseException:
         except (AttributeError, TypeError):
             error.__dict__[name] = value
     return error
+
+
+def _new(kind: Any) -> Any:
+    """An exception that nothing was said to. Of several builtin bases one can make it: OSError, where it is one."""
+    if issubclass(kind, OSError):
+        return OSError.__new__(kind)
+    return kind.__new__(kind)
 
 
 def pack(error: BaseException, packer: Packer) -> Any:

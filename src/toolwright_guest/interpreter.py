@@ -10,7 +10,19 @@ import sys
 from _sitebuiltins import _Helper  # pyright: ignore[reportPrivateUsage]  what `site` puts at `help`
 from typing import Any, NoReturn, TextIO
 
-from toolwright_guest import cells, chance, clock, loop, paths, refusals, surroundings, tasks, transactions
+from toolwright_guest import (
+    aliases,
+    cells,
+    chance,
+    clock,
+    loop,
+    objects,
+    paths,
+    refusals,
+    surroundings,
+    tasks,
+    transactions,
+)
 from toolwright_guest.door import Door
 from toolwright_guest.framing import frame
 from toolwright_guest.wire import Packed, WireError
@@ -36,6 +48,7 @@ def prepare() -> None:
     global _ready
     _open_output()
     refusals.install()
+    objects.readable_by_json()
     _ready = Guest()
     surroundings.note()
     for _ in range(REHEARSALS):
@@ -124,6 +137,7 @@ class Guest:
         if options is not None:
             self._journal(**options)
         names = self._world.unpack(tree, blobs)
+        self._world.bound.update(names)
         if only is not None:
             self._later.update(only)
             self._coming.append((after or 0, {name: names[name] for name in only}))
@@ -156,6 +170,7 @@ class Guest:
                 chance.vary(bytes.fromhex(seed), cell)
             paths.enter(cell)
         value: Any = None
+        aliases.bind(code, self._names, self._world.bound)
         try:
             value = cells.run(code, cell, self._names, self._loop)
             report: list[Any] = ["d", cell, "value"]

@@ -7,6 +7,7 @@ Nothing here guards anything: the guest may take it apart, and will find only it
 from __future__ import annotations
 
 import inspect
+import types
 from typing import Any
 
 from toolwright_guest import records
@@ -18,6 +19,8 @@ def grip_of(value: Any) -> Any:
     """What holds the host object behind a proxy or a host function; None for every other thing."""
     if isinstance(value, Proxy):
         return object.__getattribute__(value, "_grip")
+    if not issubclass(type_of(value), (types.FunctionType, types.MethodType)):  # a record may have any key
+        return None
     namespace: Any = getattr(value, "__dict__", None)
     return namespace.get("_toolwright_grip") if type_of(namespace) is dict else None
 

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from toolwright_guest import classes, clock, faults, frames, hints, methods, paths, proxies, records
+from toolwright_guest import classes, clock, faults, frames, hints, methods, objects, paths, proxies, records
 from toolwright_guest.door import FROM_HOST, TO_HOST, Door, Mailbox
 from toolwright_guest.lent import Lent
 from toolwright_guest.packing import Packer, simple
@@ -47,6 +47,7 @@ class World:
     def __init__(self, door: Door) -> None:
         self.door = door
         self.classes: dict[int, Any] = {}
+        self.bound: dict[str, Any] = {}  # what the scope has, whatever the session's code does to its names
         self.abouts: dict[int, Any] = {}  # their descriptions as they came, where the session is journaled
         self._proxies: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._futures: dict[int, asyncio.Future[Any]] = {}
@@ -86,7 +87,8 @@ class World:
             return named
         number = records.class_id(type(value))
         if number is not None and not isinstance(value, BaseException):
-            return records.pack(number, value, packer)
+            how = objects.pack if isinstance(value, objects.Record) else records.pack
+            return how(number, value, packer)
         framed = frames.pack(value, packer)
         if framed is not None:
             return framed
@@ -117,7 +119,8 @@ class World:
                 return hints.build(body, unpacker, called=True)
             case "o":
                 number, about, fields = body
-                return records.build(self._class(number, about, unpacker), unpacker.values(fields))
+                cls, values = self._class(number, about, unpacker), unpacker.values(fields)
+                return objects.build(cls, *values) if issubclass(cls, objects.Record) else records.build(cls, values)
             case "e":
                 number, about, name = body
                 return records.member(self._class(number, about, unpacker), name)

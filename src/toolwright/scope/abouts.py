@@ -22,13 +22,14 @@ from toolwright.scope.parcels import find_type
 from toolwright.scope.placing import HANDED
 from toolwright.scope.revive import named
 from toolwright.scope.rules import Place, Rules
+from toolwright.scope.surfaces import NAMESPACE
 from toolwright.scope.verbs import READS, VERBS
 from toolwright_guest.wire import type_of
 
 TITLE = 200
 READING = Operation(reads=True)
 _READING_VERBS = frozenset(("get", "dir", "about"))
-_DATA_KINDS = frozenset(("record", "model", "namedtuple", "enum"))
+_DATA_KINDS = frozenset(("record", "model", "namedtuple", "object", "enum"))
 _SLEEP = About(title="sleep", operation=READING)
 _NO_OBJECT: Any = None
 
@@ -97,7 +98,8 @@ class Abouts:
         return About(title=title, operation=replace(_by_nature(call), ask=True) if asks else _by_nature(call))
 
     def _of_object(self, held: Held, call: Call) -> About:
-        owner = _stands(held) if held.bound or _names_itself(held) else f"{_kind(held)}#{held.handle}"
+        placed = held.bound or _names_itself(held) or _is_namespace(held)
+        owner = _stands(held) if placed else f"{_kind(held)}#{held.handle}"
         title = ".".join(filter(None, (owner, "next" if call.verb == "items" else _shown(call.name))))[:TITLE]
         if call.verb == "call":
             return About(title=title, operation=self._called(held, call.name))
@@ -134,6 +136,11 @@ def _stands(held: Held) -> str:
 def _names_itself(held: Held) -> bool:
     """Whether it is a function that was read off an object: its path says more than its number."""
     return issubclass(type_of(held.value), FUNCTIONS) and held.place.path.endswith(f".{held.value.__name__}")
+
+
+def _is_namespace(held: Held) -> bool:
+    """Whether it is a part of an upstream: there is one at its path, and no other."""
+    return NAMESPACE in held.place.kind.__dict__
 
 
 def _kind(held: Held) -> str:

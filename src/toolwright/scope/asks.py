@@ -33,16 +33,21 @@ class Asks:
     def called(self, place: Place, name: str, known: Operation, function: Any) -> Operation:
         """The facts of a call of the member `name`, which is `function`."""
         known = self._of_method(known, function)
+        verdict = self._rules.verdict(place, name)
+        if not known.reads and verdict.asks_writes:
+            known = replace(known, ask=True)
         if not known.ask:
             return known
-        verdict = self._rules.verdict(place, name)
         refused = not verdict.visible or (verdict.read_only and not known.reads)
         return replace(known, ask=False) if refused else known
 
     def itself(self, owner: Place, name: str, known: Operation, function: Any) -> Operation:
         """The facts of a call of what the guest holds, a function or a class, which stands in `owner` as `name`."""
         known = self._of_method(known, function)
-        refused = known.ask and not known.reads and self._rules.verdict(owner, name).read_only
+        verdict = self._rules.verdict(owner, name)
+        if not known.reads and verdict.asks_writes:
+            known = replace(known, ask=True)
+        refused = known.ask and not known.reads and verdict.read_only
         return replace(known, ask=False) if refused else known
 
     def _of_method(self, known: Operation, function: Any) -> Operation:
@@ -55,7 +60,8 @@ class Asks:
         held = self._handles.known(owner)
         place = held.place if held is not None else Place("?", type_of(owner))
         name = getattr(function, "__name__", "")  # of a function of Python's own kinds
-        return replace(known, ask=True) if self.is_declared(place, name) else known
+        asks = self.is_declared(place, name) or (not known.reads and self._rules.verdict(place, name).asks_writes)
+        return replace(known, ask=True) if asks else known
 
     def used(self, held: Held, call: Call, member: Any) -> bool:
         """Whether another verb than a call waits for a yes: what it reads, sets or runs is declared so, or marked."""
@@ -64,7 +70,7 @@ class Asks:
         name = call.name if call.verb == "op" else _SPECIAL.get(call.verb, "")
         if name not in OPERATORS:
             return False
-        if name in WRITES and self.is_declared(held.place, name.strip("_")):
+        if name in WRITES and self._asks_to_write(held.place, name.strip("_")):
             return True
         return facts_of(inspect.getattr_static(held.place.kind, name, None)).ask
 
@@ -74,7 +80,12 @@ class Asks:
         verdict = self._rules.verdict(held.place, call.name, data=True)
         if not verdict.visible or (verdict.read_only and call.verb != "get"):
             return False
+        if call.verb != "get" and verdict.asks_writes:
+            return True
         return self.is_declared(held.place, call.name) or any(facts_of(one).ask for one in _accessors(member))
+
+    def _asks_to_write(self, place: Place, name: str) -> bool:
+        return self.is_declared(place, name) or self._rules.verdict(place, name).asks_writes
 
     def is_declared(self, place: Place, name: str) -> bool:
         """Whether the rules say so of a member."""

@@ -9,19 +9,20 @@ import builtins
 import dataclasses
 import enum
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from toolwright.doors import Made
 from toolwright.errors import StaleHandle
-from toolwright.scope import presets
+from toolwright.scope import heads, presets
 from toolwright.scope.members import is_async, members, module_members, operators
 from toolwright.scope.parcels import Parcel, find_type, type_key
 from toolwright.scope.rules import Place, Rules
 from toolwright.scope.signatures import doc, packed_signature
+from toolwright_guest.objects import Record
 
 MIXINS = (str, int, float, bytes)  # what an enum's members may be besides
-Kind = Literal["handle", "record", "model", "namedtuple", "enum", "error"]
+Kind = Literal["handle", "record", "model", "namedtuple", "object", "enum", "error"]
 
 
 class Known:
@@ -52,6 +53,7 @@ class Classes:
         self._by_number: dict[int, Known] = {}
         self._waiting = {made.number: made for made in known if made.number < 0}  # not entered here yet
         self._next = min(self._waiting, default=0) - 1
+        self.name_of: Callable[[Any], str] = lambda value: ""  # what the scope calls a bound object
 
     def find_number(self, number: int) -> Known | None:
         return self._by_number.get(number)
@@ -153,6 +155,8 @@ class Classes:
                 about |= {"hash": bool(params and params.unsafe_hash), "order": bool(params and params.order)}
             case "namedtuple":
                 about["fields"] = list(cls._fields)
+            case "object":
+                about |= self._object_members(cls)
             case "enum":
                 about["base"] = enum_base(cls)
                 about["mixin"] = next((k.__name__ for k in MIXINS if k in cls.__mro__), None)
@@ -177,6 +181,14 @@ class Classes:
             "bases": [self.reference(self.enter(b, place), parcel) for b in bases],
             "builtins": names if names or bases else ["Exception"],
         }
+
+    def _object_members(self, cls: Any) -> dict[str, Any]:
+        root = self.name_of(cls._root)
+        methods = [
+            [name, one.path, {k: list(v) for k, v in one.fill.items()}, heads.packed(one.head), one.doc[:200]]
+            for name, one in cls._methods.items()
+        ]
+        return {"fields": dict(cls._fields), "root": root, "methods": methods if root else []}
 
     def _handle_members(self, known: Known) -> dict[str, Any]:
         methods: list[Any] = []
@@ -231,6 +243,8 @@ def kind_of(thing: Any) -> Kind:
     cls: type[Any] = thing
     if issubclass(cls, enum.Enum):
         return "enum"
+    if issubclass(cls, Record):
+        return "object"
     if issubclass(cls, BaseException):
         return "error"
     if tuple in cls.__mro__ and hasattr(cls, "_fields") and not _methods(cls, ("count", "index")):

@@ -17,6 +17,7 @@ from toolwright.errors import WrongArguments
 from toolwright.scope.classes import Known, field_names
 from toolwright.scope.signatures import annotation_text, signature, signature_text
 from toolwright.scope.verbs import explain
+from toolwright_guest import objects
 from toolwright_guest.wire import type_of
 
 _COUNTABLE: tuple[type[Any], ...] = (Sequence, set, frozenset)
@@ -31,6 +32,10 @@ def from_fields(known: Known, values: list[Any]) -> Any:
         _check(cls, dict(zip(cls._fields, values, strict=True)))
         return cls(*values)
     refuse_cycles(cls, values)
+    if known.kind == "object":
+        if len(values) != 2 or not all(_is_json_object(part) for part in values):
+            raise WrongArguments(f"a {cls.__name__} that is none")
+        return objects.build(cls, *values)
     names = field_names(cls)
     if len(values) != len(names):
         raise WrongArguments(f"{cls.__name__} has {len(names)} fields, not {len(values)}")
@@ -39,6 +44,10 @@ def from_fields(known: Known, values: list[Any]) -> Any:
         return cls.model_validate(fields)
     _check(cls, fields)
     return cls(**{f.name: fields[f.name] for f in dataclasses.fields(cls) if f.init})
+
+
+def _is_json_object(part: Any) -> bool:
+    return type_of(part) is dict and all(type_of(key) is str for key in part)
 
 
 def new(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -28,6 +28,8 @@ def is_by_value(value: Any, depth: int = 0, seen: set[int] | None = None) -> boo
         # kept until the end: a property may make its value anew, and a number of `seen` is only good while that lives
         parts = [getattr(value, n, None) for n in field_names(kind)]
         return all(is_by_value(v, depth + 1, seen) for v in parts)
+    if how == "object":
+        return all(is_by_value(v, depth + 1, seen) for v in value.__dict__.values())
     if how == "namedtuple":
         return all(is_by_value(v, depth + 1, seen) for v in value)
     if how == "enum":

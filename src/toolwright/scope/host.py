@@ -63,6 +63,7 @@ class ScopeHost:
         self._abouts = Abouts(self._scope.rules, self._handles, self._classes, lambda n: self._revivals.made(n))
         self._running = Running(self._scope.rules, self._values, self._worker, self._abouts)
         self._revivals = Revivals(self._scope, self._values, self._abouts, self._running, self._as_call)
+        self._classes.name_of = self._name_of
         self._lender.pack = self._values.arguments
         self._lender.unpack = self._values.unpack
 
@@ -111,6 +112,9 @@ class ScopeHost:
         packed, told = self._values.names(names)
         self._handles.waiting.clear()
         return Beginning(names=packed, made=told)
+
+    def _name_of(self, value: Any) -> str:
+        return next((name for name, bound in self._scope.names() if bound is value), "")
 
     def _is_held(self, value: Any) -> bool:
         return not isinstance(value, type) and self._scope.by_handle(value) and not self._values.is_copied(value)

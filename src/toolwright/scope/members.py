@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from toolwright.scope.lent import GuestFunction
+from toolwright.scope.operations import facts_of
 from toolwright_guest.operators import AWAITED, CALLS
 from toolwright_guest.wire import type_of
 
@@ -88,7 +89,12 @@ def _function(method: Any) -> Any:
 
 
 def is_async(function: Any) -> bool:
-    """Whether calling it gives a coroutine, as far as can be known without calling it."""
+    """Whether guest code has to await it, as far as can be known without calling it."""
+    return gives_coroutine(function) and facts_of(function).thread != "task"
+
+
+def gives_coroutine(function: Any) -> bool:
+    """Whether calling it on the host gives a coroutine."""
     if issubclass(type_of(function), GuestFunction):
         return function.kind == "async"
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "func", None))

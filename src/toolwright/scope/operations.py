@@ -39,7 +39,7 @@ def operation(
     ask: bool = False,
     patient: bool = False,
     timeout_s: float | None = None,
-    thread: Literal["worker", "loop"] | None = None,
+    thread: Literal["worker", "loop", "task"] | None = None,
 ) -> Callable[[Function], Function]:
     """Say what is known of a function or a method. It stays the function that it was."""
     known = Operation(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from toolwright.doors import Made
+from toolwright.scope.api_records import RECORDS, find_record
 from toolwright.scope.rules import Place
 from toolwright_guest.packing import Other, Packer
 from toolwright_guest.wire import type_of
@@ -42,6 +43,8 @@ def type_key(cls: type) -> str:
 def find_type(key: str) -> Any:
     """The class of that name, if its module is imported here. Imports nothing and runs nothing."""
     module, _, qualname = key.partition(":")
+    if module.startswith(RECORDS):
+        return find_record(module, qualname)
     found: Any = sys.modules.get(module)
     for part in qualname.split("."):
         if not issubclass(type_of(found), type | types.ModuleType):

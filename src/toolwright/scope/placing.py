@@ -65,5 +65,7 @@ def parts_of(value: Any) -> Iterator[Any]:
             how = kind_of(kind)
             if how == "namedtuple":
                 pending.extend(part)
+            elif how == "object":
+                pending.extend(part.__dict__.values())
             elif how in ("record", "model"):
                 pending.extend(getattr(part, name, None) for name in field_names(kind))

@@ -5,30 +5,37 @@ Decides by names and types only. It never touches the object that it decides abo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Literal
 
 from toolwright.errors import NotPublic, UsageError
 from toolwright.scope.operations import FACTS, Operation, with_facts
 from toolwright.scope.presets import CREDENTIALS, hides
+from toolwright.scope.surfaces import NAMESPACE
 
 WRITING_OPERATORS = frozenset(("__setitem__", "__delitem__"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule:
-    """One `declare`: the members that it is about, and what it says of them."""
+    """One `declare`: the members that it is about, and what it says of them.
+
+    `when` is asked of a member's path too: an upstream may offer something else meanwhile. `read_only="ask"` has what
+    is not known to read only wait for a person's yes.
+    """
 
     pattern: str
     hide: bool | frozenset[str] | None = None
     only: frozenset[str] | None = None
-    read_only: bool = False
+    read_only: bool | Literal["ask"] = False
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
+    when: Callable[[str], bool] | None = None
 
     def covers(self, titles: tuple[str, ...]) -> bool:
-        return any(fnmatchcase(title, self.pattern) for title in titles)
+        found = any(fnmatchcase(title, self.pattern) for title in titles)
+        return found and (self.when is None or self.when(titles[0]))
 
     def level_with(self, titles: tuple[str, ...]) -> bool:
         """Whether it names members of this very object, and not of what these lead to: `only` means the former."""
@@ -54,6 +61,7 @@ class Verdict:
     visible: bool
     read_only: bool
     why: str = ""
+    asks_writes: bool = False
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -61,9 +69,34 @@ class Rules:
     """All that was declared, in order; a later rule overrides an earlier one."""
 
     def __init__(self) -> None:
-        self.version = 0  # counts what was declared: what was concluded from an older one is not good any more
+        self._version = 0
         self._rules: list[Rule] = []
         self._verdicts: dict[tuple[str, type, str, bool], Verdict] = {}
+        self._watched: list[Callable[[], str]] = []
+        self._seen: list[str] = []
+
+    @property
+    def version(self) -> int:
+        """Counts what was declared, and what changed that it depends on: what was concluded earlier is not good."""
+        self._look()
+        return self._version
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def watch(self, key: Callable[[], str]) -> None:
+        """Say what some `when` depends on: when it gives another key, everything is decided anew."""
+        self._watched.append(key)
+
+    def _look(self) -> None:
+        seen = [key() for key in self._watched]
+        if seen != self._seen:
+            self._seen = seen
+            self._changed()
+
+    def _changed(self) -> None:
+        self._verdicts = {}  # another one: who is deciding by what was then keeps that for himself
+        self._version += 1
 
     def add(
         self,
@@ -71,13 +104,16 @@ class Rules:
         *,
         hide: bool | Iterable[str] | None = None,
         only: Iterable[str] | None = None,
-        read_only: bool = False,
+        read_only: bool | Literal["ask"] = False,
+        when: Callable[[str], bool] | None = None,
         **facts: Any,
     ) -> None:
         unknown = facts.keys() - FACTS
         if unknown:
             names = ", ".join(sorted(FACTS | {"hide", "only", "read_only"}))
             raise UsageError(f"declare() knows no {sorted(unknown)[0]!r}; it takes {names}")
+        if facts.get("thread") == "task":
+            raise UsageError('thread="task" belongs to the function: say it with @operation(thread="task")')
         Operation(**facts)  # a wrong value is told here, not at the first call
         self._rules.append(
             Rule(
@@ -86,42 +122,46 @@ class Rules:
                 only=None if only is None else _names(only, "only"),
                 read_only=read_only,
                 facts=facts,
+                when=when,
             )
         )
-        self._verdicts.clear()
-        self.version += 1
+        self._changed()
 
     def verdict(self, place: Place, name: str, *, data: bool = False) -> Verdict:
         """What guest code may do with the member `name`. `data` says that it is an attribute, not a method."""
         key = (place.path, place.kind, name, data)
-        known = self._verdicts.get(key)
+        self._look()
+        verdicts = self._verdicts
+        known = verdicts.get(key)
         if known is None:
-            if len(self._verdicts) > 10_000:  # paths and names are the guest's to make up
-                self._verdicts.clear()
-            known = self._verdicts[key] = self._judge(place, name, data)
+            if len(verdicts) > 10_000:  # paths and names are the guest's to make up
+                verdicts.clear()
+            known = verdicts[key] = self._judge(place, name, data)
         return known
 
     def _judge(self, place: Place, name: str, data: bool) -> Verdict:
         if name.startswith("_"):
             return Verdict(visible=False, read_only=True, why="names that start with an underscore stay on the host")
         why = ""
-        if hides(place.kind, name) or (data and name.lower() in CREDENTIALS):
+        credential = data and name.lower() in CREDENTIALS and NAMESPACE not in place.kind.__dict__
+        if hides(place.kind, name) or credential:
             why = "it is hidden, because it can carry credentials or run code on the host"
-        read_only = False
+        read_only = asks_writes = False
         facts: dict[str, Any] = {}
         titles = place.titles(name)
         for rule in self._rules:
             if not rule.covers(titles):
                 continue
             facts |= rule.facts
-            read_only = read_only or rule.read_only
+            read_only = read_only or rule.read_only is True
+            asks_writes = asks_writes or rule.read_only == "ask"
             if rule.hide is False:
                 why = ""
             elif rule.hide is True or (rule.hide and name in rule.hide):
                 why = "it is hidden in this scope"
             if rule.only is not None and name not in rule.only and rule.level_with(titles):
                 why = "it is hidden in this scope"
-        return Verdict(visible=not why, read_only=read_only, why=why, facts=facts)
+        return Verdict(visible=not why, read_only=read_only, why=why, asks_writes=asks_writes, facts=facts)
 
     def hides(self, place: Place, name: str) -> bool:
         """Whether a preset or a `hide=` hides the member. `only=` is not asked: it says what may be named first."""

@@ -18,7 +18,7 @@ from toolwright.scope import construct
 from toolwright.scope.abouts import Abouts
 from toolwright.scope.classes import Known
 from toolwright.scope.handles import Held
-from toolwright.scope.members import is_async, members
+from toolwright.scope.members import gives_coroutine, members
 from toolwright.scope.operations import facts_of
 from toolwright.scope.presets import looks_up_by_name, refused_argument
 from toolwright.scope.rules import Place, Rules
@@ -77,7 +77,7 @@ class Running:
     async def called(self, function: Any, given: Given, thread: str | None) -> Any:
         """What a function of the developer's gives that no guest named: awaited, on the loop, or on the worker."""
         args, kwargs = given
-        if thread == "loop" or is_async(function):
+        if thread == "loop" or gives_coroutine(function):
             result = function(*args, **kwargs)
         else:
             result = await self._worker.run(lambda: function(*args, **kwargs))
@@ -96,7 +96,7 @@ class Running:
         version = self._rules.version  # before they are asked: another thread may declare meanwhile
         function, facts = self._function(call)
         self._require_yes(call, facts.ask)
-        if is_async(function) or is_async(getattr(type_of(function), "__call__", None)):  # noqa: B004  how, not if
+        if gives_coroutine(function) or gives_coroutine(getattr(type_of(function), "__call__", None)):  # noqa: B004  how, not if
             self._remember(call, function, facts, version)
             given = await self._args_beside(call)
             work = self._awaited(call, lambda: self._run(function, call, given), take)

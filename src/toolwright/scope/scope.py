@@ -14,6 +14,7 @@ from toolwright.scope.members import FUNCTIONS, members
 from toolwright.scope.placing import HANDED, Holder, places_in
 from toolwright.scope.rules import Place, Rules
 from toolwright.scope.showing import shown
+from toolwright.scope.surfaces import root_of, surface_of
 from toolwright_guest import hints, packing
 from toolwright_guest.wire import type_of
 
@@ -57,7 +58,7 @@ class Scope:
         wrong = _wrong_name(name)
         if wrong:
             raise UsageError(wrong)
-        self._names[name] = Bound(value=value, path=name, own=own)
+        self._names[name] = Bound(value=root_of(value), path=name, own=own)
 
     def declare(
         self,
@@ -153,7 +154,7 @@ class Scope:
         for _, value in self.names():
             if isinstance(value, FUNCTIONS):
                 yield from _records_in(value)
-            elif not isinstance(value, type):
+            elif not isinstance(value, type) and surface_of(value) is None:
                 for member in members(type_of(value)).values():
                     if member.kind != "property":
                         yield from _records_in(member.value)

@@ -77,6 +77,8 @@ class _Writer:
         if how == "namedtuple":
             fields: Iterable[tuple[Any, Any]] = zip(kind._fields, value, strict=True)  # type: ignore[attr-defined]
             return self._pairs(f"{kind.__name__}(", "=", fields, ")")
+        if how == "object":
+            return self._pairs(f"{kind.__name__}(", "=", value.__dict__.items(), ")")
         if how in ("record", "model") and (names := _field_names(kind)) is not None:
             return self._pairs(f"{kind.__name__}(", "=", ((n, getattr(value, n, None)) for n in names), ")")
         return None

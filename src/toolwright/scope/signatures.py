@@ -9,6 +9,8 @@ import types
 from functools import lru_cache
 from typing import Any
 
+from toolwright.scope.heads import Source
+
 DOC_LIMIT = 600
 # kept because they live as long as their module; a bound method would keep its object alive
 _KEPT = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, type)
@@ -55,6 +57,8 @@ def annotation_text(annotation: Any) -> str:
 
 
 def default_text(value: Any) -> str:
+    if type(value) is Source:
+        return str(value)
     if type(value) is float and not math.isfinite(value):
         return "..."
     if value is None or type(value) in (int, float, str, bool, bytes):

@@ -21,6 +21,7 @@ from toolwright.scope.members import FUNCTIONS, members, module_members
 from toolwright.scope.operations import facts_of
 from toolwright.scope.rules import Place
 from toolwright.scope.scope import Scope
+from toolwright.scope.surfaces import surface_of
 from toolwright_guest import hints
 from toolwright_guest.wire import type_of
 
@@ -54,15 +55,21 @@ class _Hidden:
 """
 
 
-def scope_stubs(scope: Scope, names: Mapping[str, str] | None = None) -> str:
-    """One module with a stub for each bound name. `names` adds others: each name with its stub's own lines."""
-    return StubModule(scope, names or {}).text()
+def scope_stubs(
+    scope: Scope, names: Mapping[str, str] | None = None, upstreams: Mapping[str, str] | None = None
+) -> str:
+    """One module with a stub for each bound name. `names` adds others: each name with its stub's own lines.
+
+    `upstreams` has the line for each name that is an upstream's: where its stubs are. Without one it is `Any`.
+    """
+    return StubModule(scope, names or {}, upstreams).text()
 
 
 class StubModule:
     """Collects classes while their users are written, until nothing new is mentioned."""
 
-    def __init__(self, scope: Scope, extra: Mapping[str, str]) -> None:
+    def __init__(self, scope: Scope, extra: Mapping[str, str], upstreams: Mapping[str, str] | None = None) -> None:
+        self._upstreams = upstreams or {}
         self.rules = scope.rules
         self.speller = Speller(self.refer)
         self.seen: dict[type, list[Any]] = {}
@@ -78,6 +85,8 @@ class StubModule:
 
     def text(self) -> str:
         for name, value in self._scope.names():
+            if surface_of(value) is not None:  # it tells what it offers itself
+                continue
             self._look(value, 0)
             if isinstance(value, type):  # first, so that a bound class has its own name
                 self._reserve(value, name)
@@ -171,7 +180,9 @@ class StubModule:
 
     def _bind(self, name: str, value: Any) -> Iterator[str]:
         where = Where(path=self._scope.path(name), shadowed=self.shadowed)
-        if isinstance(value, type) or hints.is_expression(value):
+        if surface_of(value) is not None:
+            yield self._upstreams.get(name, f"{name}: {ANY}")
+        elif isinstance(value, type) or hints.is_expression(value):
             spelled = self.speller.spell(value, where)
             if spelled != name:
                 yield f"{name} = {spelled}" if spelled != ANY else f"{name}: {ANY}"

@@ -27,7 +27,7 @@ from toolwright.scope.placing import Placed, PlaceOf
 from toolwright.scope.presets import NEVER
 from toolwright.scope.rules import Place
 from toolwright.scope.signatures import doc, packed_signature
-from toolwright_guest import hints
+from toolwright_guest import hints, objects
 from toolwright_guest.packing import simple
 from toolwright_guest.unpacking import Other, Unpacker
 from toolwright_guest.wire import Bounds, Packed, WireError, type_of
@@ -155,6 +155,10 @@ class Values:
             )
             values: Any = value if how == "namedtuple" else [getattr(value, n) for n in field_names(kind)]
             return {"o": [number, about, [packer.pack(v) for v in values]]}
+        if how == "object":
+            known = self.classes.enter(kind, Place(step(packer.path, value), kind))
+            reference = self.classes.reference(known, packer)
+            return {"o": [*reference, [packer.pack(part) for part in objects.parts(value)]]}
         if isinstance(value, _PLAIN) and how == "handle":
             plain = next(k for k in _PLAIN if isinstance(value, k))
             return packer.pack(plain(value))
@@ -243,7 +247,7 @@ class Values:
         """A data class whose instances this guest was sent: what it got it may hand back, field by field checked."""
         known = self.classes.get(number)
         sent = known.told or known.listed
-        return known if known.kind in ("record", "model", "namedtuple") and sent else self._buildable(number)
+        return known if known.kind in ("record", "model", "namedtuple", "object") and sent else self._buildable(number)
 
     def _member(self, known: Known, name: object) -> Any:
         if known.kind == "enum" and type(name) is str and name in known.value.__members__:

@@ -17,6 +17,7 @@ from toolwright.scope.signatures import signature, signature_text, without_addre
 from toolwright_guest.wire import WireError, type_of
 
 LOOK_AHEAD = 256
+READY = "__toolwright_ready__"  # a method of iterators that have items at hand: how many, without waiting
 # iterators over plain containers: reading ahead runs nobody's code
 _NOTHING: dict[Any, Any] = {}
 _SAFE: tuple[Iterable[Any], ...] = ([], (), _NOTHING, set(), "", b"", range(0), bytearray())
@@ -165,12 +166,15 @@ class Verbs:
     def items(self, held: Held) -> tuple[list[Any], bool]:
         """The next items of an iterator, and whether there may be more."""
         ahead = LOOK_AHEAD if type(held.value) in _SAFE_ITERATORS else 1
+        ready = getattr(type_of(held.value), READY, None)
         found: list[Any] = []
-        for _ in range(ahead):
+        while len(found) < ahead:
             try:
                 found.append(next(held.value))
             except StopIteration:
                 return found, False
+            if ready is not None and len(found) == 1:  # of a page that came whole, the rest goes along
+                ahead = 1 + min(LOOK_AHEAD, ready(held.value))
         return found, True
 
     def _is_data(self, held: Held, name: str) -> bool:
