@@ -1,0 +1,32 @@
+"""MCP servers, as scope. Importing this loads nothing of the SDK; `MCP` is loaded when it is first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from toolwright.errors import PlatformError
+from toolwright.mcp.opening import Failed, Opened, open_all
+from toolwright.mcp.servers import Server, server_of, servers_from
+
+if TYPE_CHECKING:
+    from toolwright.mcp.connector import MCP
+    from toolwright.mcp.oauth import OAuth
+
+__all__ = ["MCP", "Failed", "OAuth", "Opened", "Server", "open_all", "server_of", "servers_from"]
+
+_HOME = {"MCP": "connector", "OAuth": "oauth"}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'toolwright.mcp' has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"toolwright.mcp.{home}"), name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("toolwright"):
+            raise
+        raise PlatformError(
+            f'MCP servers need the package {error.name!r}, which is not here; run: pip install "toolwright[connect]"'
+        ) from None
