@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolwright.agent import Agent, Result, Session
+    from toolwright.connectors import Command, Secret
     from toolwright.events import CallFinished, CallStarted, Event, Printed
     from toolwright.journal import Divergence, Repeated, Restored, RolledBack
+    from toolwright.mcp import MCP
     from toolwright.models import Budget
+    from toolwright.openapi import OpenAPI
     from toolwright.runtime import Runtime, replay, run
     from toolwright.sandboxes import CallRecord, GuestValue, Limits, Outcome
     from toolwright.scope import (
@@ -35,6 +38,7 @@ _HOME = {
     "CallFinished": "events",
     "CallRecord": "sandboxes",
     "CallStarted": "events",
+    "Command": "connectors",
     "CurrentCall": "scope",
     "Divergence": "journal",
     "Event": "events",
@@ -42,6 +46,8 @@ _HOME = {
     "GuestValue": "sandboxes",
     "Limits": "sandboxes",
     "LostObject": "scope",
+    "MCP": "mcp",
+    "OpenAPI": "openapi",
     "Operation": "scope",
     "Outcome": "sandboxes",
     "Printed": "events",
@@ -52,6 +58,7 @@ _HOME = {
     "RolledBack": "journal",
     "Runtime": "runtime",
     "Scope": "scope",
+    "Secret": "connectors",
     "Session": "agent",
     "Undoing": "scope",
     "current_call": "scope",
@@ -61,11 +68,13 @@ _HOME = {
 }
 
 __all__ = [
+    "MCP",
     "Agent",
     "Budget",
     "CallFinished",
     "CallRecord",
     "CallStarted",
+    "Command",
     "CurrentCall",
     "Divergence",
     "Event",
@@ -73,6 +82,7 @@ __all__ = [
     "GuestValue",
     "Limits",
     "LostObject",
+    "OpenAPI",
     "Operation",
     "Outcome",
     "Printed",
@@ -83,6 +93,7 @@ __all__ = [
     "RolledBack",
     "Runtime",
     "Scope",
+    "Secret",
     "Session",
     "Undoing",
     "current_call",

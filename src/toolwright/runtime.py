@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
-from toolwright.catalog import Catalog, Hit, Mistake, TypeChecker, type_mistake
+from toolwright.catalog import Catalog, Hit, Mistake, TypeChecker, type_mistake, write_tree
 from toolwright.doors import Call, Host
 from toolwright.errors import NotInScope, PlatformError, UsageError
 from toolwright.guard import Approve, Approved
@@ -47,7 +47,7 @@ from toolwright.sandboxes import (
     Workspace,
     environment,
 )
-from toolwright.scope import Scope, ScopeHost, stub
+from toolwright.scope import Scope, ScopeHost, stub, surface_of
 from toolwright.settings import Settings
 
 T = TypeVar("T")
@@ -117,6 +117,7 @@ class Runtime:
         self._check: Literal["off", "warn", "strict"] = check
         self._checker: TypeChecker | None = None
         self._warming: asyncio.Future[None] | None = None
+        self._indexing: asyncio.Future[None] | None = None
         self.catalog = Catalog(self.scope)
         self._site: tuple[Path, ...] | None = None  # where the guest's packages are, if that is known
         self._beginning: Literal["new", "resume"] | Story = "new"
@@ -165,6 +166,8 @@ class Runtime:
             await asyncio.to_thread(Trees(self._journal, self.session or "").restore, self._tree, self._workspace)
         self.files = Files(self._workspace)
         self._warm_checker()
+        if any(surface_of(value) is not None for _, value in self.scope.names()):
+            self._indexing = asyncio.ensure_future(asyncio.to_thread(self.catalog.warm))
         await self._begin(self._sandbox, self._workspace)
 
     async def _begin(self, sandbox: Sandbox, workspace: Workspace) -> None:
@@ -333,11 +336,20 @@ class Runtime:
         except KeyError:
             raise NotInScope(self.catalog.missing(name)) from None
 
+    async def write_stubs(self) -> int:
+        """What is in scope as files of the workspace, to be listed and read: `servers/crm/contacts/create.pyi`.
+
+        One file a function, with its docs and the types it needs. Gives the number of files.
+        """
+        return await write_tree(self.catalog, self.files)
+
     async def close(self) -> None:
         """End the guest, remove a workspace that was made here for no longer."""
         checker, self._checker = self._checker, None
-        if self._warming is not None:
-            await asyncio.wait([self._warming])
+        for work in (self._warming, self._indexing):
+            if work is not None:
+                await asyncio.wait([work])
+                work.exception()  # what went wrong is for the first search, or the first cell, to meet
         if checker is not None:
             await checker.close()
         course, self._course = self._course, None

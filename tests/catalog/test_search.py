@@ -280,11 +280,11 @@ async def test_guest_code_searches_and_shows() -> None:
         assert "did you mean `mail.send`" in str(wrong.error)
 
 
-def test_the_functions_for_guest_code_only_read_and_need_no_thread() -> None:
+async def test_the_functions_for_guest_code_need_no_await_there() -> None:
     catalog = Catalog(office.scope())
     scope = Scope(catalog_functions(catalog))
     text = Catalog(scope).show("search") + Catalog(scope).show("show")
     assert "def search(query: str, limit: int = 8) -> str:" in text
     assert "def show(name: str) -> str:" in text
     with pytest.raises(NotInScope):
-        catalog_functions(catalog)["show"]("nope")
+        await catalog_functions(catalog)["show"]("nope")

@@ -16,7 +16,7 @@ from toolwright.agent.direct import DirectTool, survey
 from toolwright.agent.names import RESERVED
 from toolwright.catalog import outline
 from toolwright.messages import Traits
-from toolwright.scope import Scope, callables
+from toolwright.scope import Scope, callables, surface_of
 
 OUTLINE_CHARS = 20_000  # of an outline that nobody handed in
 BIG_RESULT = 5  # times the usual size
@@ -148,6 +148,7 @@ def decide(
     result, big = _result(task, tools, history, constants)
     paths = {tool.path for tool in tools}
     others = sum(1 for found in callables(scope) if found.path not in paths and found.path not in RESERVED)
+    others += sum(1 for _, value in scope.names() if surface_of(value) is not None)  # whose operations are not counted
     text = outline(scope, OUTLINE_CHARS, leave_out=RESERVED) if outline_text is None else outline_text
     definitions = round(sum(map(_size, tools)) / constants.chars_a_token_definition)
     beside = constants.execute + constants.code_prompt - constants.direct_prompt  # without an outline: `search` finds

@@ -27,11 +27,11 @@ def own_names(
     """What is bound into the session's guest besides the developer's scope: these, and the classes of the answer."""
     functions = catalog_functions(catalog)
 
-    @operation(reads=True, thread="loop")
-    def show(name: str, start: int = 0) -> str:
+    @operation(reads=True, thread="task")
+    async def show(name: str, start: int = 0) -> str:
         """The signature, docs and types of a name; or an earlier output ("output:3"), from a character on."""
         kept = outputs.page(name, start)
-        return functions["show"](name) if kept is None else kept
+        return await functions["show"](name) if kept is None else kept
 
     names: dict[str, Any] = {"search": functions["search"], "show": show, "done": done_function(finish, returns)}
     bound = {value for _, value in scope.names() if isinstance(value, type)}

@@ -6,5 +6,19 @@ from toolwright.catalog.index import Catalog, Hit
 from toolwright.catalog.mending import mended
 from toolwright.catalog.mistakes import Mistake, type_mistake
 from toolwright.catalog.outlines import outline
+from toolwright.catalog.stub_tree import TreeFile, save_tree, stub_tree, write_tree
 
-__all__ = ["Catalog", "Hit", "Mistake", "TypeChecker", "catalog_functions", "mended", "outline", "type_mistake"]
+__all__ = [
+    "Catalog",
+    "Hit",
+    "Mistake",
+    "TreeFile",
+    "TypeChecker",
+    "catalog_functions",
+    "mended",
+    "outline",
+    "save_tree",
+    "stub_tree",
+    "type_mistake",
+    "write_tree",
+]

@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import itertools
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -20,12 +20,14 @@ from toolwright.catalog.asking import Asking, is_none, pending
 from toolwright.catalog.asking import called as called_by
 from toolwright.catalog.diagnostics import Cell, Diagnostic, certain
 from toolwright.catalog.mistakes import Mistake
-from toolwright.catalog.names import Known, makes_names_by_text
+from toolwright.catalog.names import Known, makes_names_by_text, mentioned
 from toolwright.catalog.server import Server, borrow, give_back
 from toolwright.catalog.signatures import Signatures
+from toolwright.catalog.stub_files import StubFiles
 from toolwright.catalog.telling import diagnostic, mistake, syntax
+from toolwright.catalog.upstreams import upstreams
 from toolwright.errors import PlatformError, UsageError
-from toolwright.scope import Scope, parse, scope_stubs
+from toolwright.scope import Scope, parse, scope_stubs, surface_of
 
 LONGEST = 200_000  # characters of a cell
 _UNREADABLE = (RecursionError, MemoryError, ValueError, UnicodeError)
@@ -76,8 +78,10 @@ class TypeChecker:
         self._package = ""
         self._version: Any = None
         self._signatures = Signatures("")
+        self._upstreams: tuple[StubFiles, ...] = ()
         self._asynchronous = False  # nothing of the scope has to be awaited
         self._cells: dict[str, _Earlier] = {}
+        self._gone: tuple[list[str], str] = ([], "")  # the cells that were gone through last, and the key of the last
         self._turn = asyncio.Lock()
 
     async def check(self, code: str, *, before: Sequence[str] = ()) -> tuple[Mistake, ...]:
@@ -136,6 +140,7 @@ class TypeChecker:
     async def _check(self, code: str, tree: ast.Module, before: Sequence[str]) -> tuple[Mistake, ...]:
         server = await self._ready()
         earlier, key = await asyncio.to_thread(self._go_through, server, before)
+        aliases = await asyncio.to_thread(self._reach, server, tree)
         cell = Cell(
             tree=tree,
             by_text=earlier.known.by_text or makes_names_by_text(tree),
@@ -145,7 +150,7 @@ class TypeChecker:
             own_paths=any("sys.path" in one for one in (code, *before)),
         )
         file = (server.root / self._package / f"{_module(key, code)}.py").as_uri()
-        text = earlier.known.header(tree, self._package) + code
+        text = earlier.known.header(tree, self._package, aliases) + code
         server.tell(
             "textDocument/didOpen",
             {"textDocument": {"uri": file, "languageId": "python", "version": 1, "text": text}},
@@ -177,29 +182,66 @@ class TypeChecker:
 
     async def _ready(self) -> Server:
         """The server, with the scope's stubs as they are now."""
-        version = (self._scope.rules.version, tuple((name, id(value)) for name, value in self._scope.names()))
+        names = tuple((name, id(value), _content(value)) for name, value in self._scope.names())
+        version = (self._scope.rules.version, names)
         if self._server is not None and self._server.alive and version == self._version:
             return self._server
         if self._server is None or not self._server.alive:
             await self._lose()
             self._server = await asyncio.to_thread(borrow, self._site or ())
-        stub = await asyncio.to_thread(scope_stubs, self._scope, self._names)
-        self._signatures = Signatures(stub)
-        self._asynchronous = "async def" in stub or "Awaitable" in stub
         self._package = f"_tw{next(_PACKAGES)}"
+        self._upstreams = tuple(StubFiles(one) for one in upstreams(self._scope).values())
+        stub, files = await asyncio.to_thread(self._stubs)
+        self._signatures = Signatures(stub, self._members)
+        self._asynchronous = "async def" in stub or "Awaitable" in stub
         self._cells.clear()
-        self._server.write(f"{self._package}/scope.pyi", stub)
+        self._gone = ([], "")
+        self._server.write_all({f"{self._package}/scope.pyi": stub, **files})
         self._version = version
         return self._server
 
+    def _stubs(self) -> tuple[str, dict[str, str]]:
+        lines = {one.name: one.line(self._package) for one in self._upstreams}
+        stub = scope_stubs(self._scope, self._names, lines)
+        return stub, self._placed(text for one in self._upstreams for text in one.first().items())
+
+    def _placed(self, files: Iterable[tuple[str, str]]) -> dict[str, str]:
+        return {f"{self._package}/{name}": text for name, text in files}
+
+    def _members(self, owner: str) -> Mapping[str, str]:
+        return next((found for one in self._upstreams if (found := one.members(owner))), dict[str, str]())
+
+    def _reach(self, server: Server, tree: ast.Module) -> dict[str, str]:
+        """Have the stubs of the upstreams' operations and classes that a cell may lead to.
+
+        Gives the modules of the names that are other names of operations, as `mcp__server__tool`.
+        """
+        if not self._upstreams:
+            return {}
+        names = mentioned(tree)
+        files = dict(text for one in self._upstreams for text in one.more(names).items())
+        aliases: dict[str, str] = {}
+        for one in self._upstreams:
+            for name in names:
+                found = one.alias(name)
+                files |= found
+                if found:
+                    aliases[name] = next(iter(found)).removesuffix(".pyi").replace("/", ".")
+        server.write_all(self._placed(files.items()))
+        return aliases
+
     def _go_through(self, server: Server, before: Sequence[str]) -> tuple[_Earlier, str]:
         """The cells that ran, each as a module of its own: a name is what the last of them made it."""
-        earlier, key = _FIRST, ""
-        for code in before:
+        known, key = self._gone  # a long session goes on where it was
+        if not key or before[: len(known)] != known:
+            known, key = [], ""
+        earlier = self._cells[key] if key else _FIRST
+        for code in before[len(known) :]:
             key, previous = _module(key, code), key
             if key not in self._cells:
                 self._cells[key] = self._keep(server, earlier, key, code) or self._cells.get(previous, _FIRST)
             earlier = self._cells[key]
+        self._gone = list(before), key
         return earlier, key
 
     def _keep(self, server: Server, earlier: _Earlier, key: str, code: str) -> _Earlier | None:
@@ -207,7 +249,7 @@ class TypeChecker:
             code = textwrap.dedent(code)
         try:
             tree = parse(code)
-            header = earlier.known.header(tree, self._package)
+            header = earlier.known.header(tree, self._package, self._reach(server, tree))
             kept = _Earlier(
                 known=earlier.known.after(tree, key),
                 stored=earlier.stored | _stored(tree),
@@ -217,6 +259,12 @@ class TypeChecker:
             return None
         server.write(f"{self._package}/{key}.py", header + code)
         return kept
+
+
+def _content(value: Any) -> str:
+    """What an upstream offers may change under its name."""
+    surface = surface_of(value)
+    return "" if surface is None else surface.key
 
 
 def _module(previous: str, code: str) -> str:

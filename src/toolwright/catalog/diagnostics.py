@@ -23,6 +23,7 @@ DEFAULT = frozenset(
 )
 _QUOTED = re.compile(r"`([^`]+)`")
 _FOUND = re.compile(r"Expected `([^`]+)`, found `([^`]+)`")
+_LITERAL = re.compile(r"Literal\[([^\]]*)\]")
 _KEY = re.compile(r"key of type `([^`]+)` on object of type `([^`]+)`")
 _BY_KEY = frozenset(("dict", "defaultdict", "Counter", "OrderedDict", "Mapping"))
 _CONTAINERS = frozenset(("list", "dict", "set", "frozenset", "tuple", "defaultdict", "Counter", "deque"))
@@ -64,9 +65,10 @@ class Diagnostic:
     related: tuple[tuple[str, int, str], ...] = ()
 
     @property
-    def of_host(self) -> int:
-        """The line of the scope's stub module that it is about; 0: it is about something else."""
-        return next((line for file, line, _ in self.related if file.endswith("/scope.pyi")), 0)
+    def of_host(self) -> tuple[str, int] | None:
+        """The file of the scope's stubs that it is about, and the line; None: it is about something else."""
+        found = ((file, line) for file, line, _ in self.related if file.endswith("/scope.pyi") or "/up_" in file)
+        return next(found, None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,10 +157,18 @@ def _wrong_argument(found: Diagnostic) -> bool:
     if " | " in given and _head(given) in heads:
         return False
     if found.of_host:
-        return True
+        return not _may_be_listed(expected, given)
     if any("/c_" in file for file, _, _ in found.related):  # a function of the cell's own: its annotations are notes
         return False
     return "CoroutineType[" in given or (_head(given) in _ATOMS and not expected.startswith("("))
+
+
+def _may_be_listed(expected: str, given: str) -> bool:
+    """Whether a text or a number that is not written out may be one of those that are asked for."""
+    literals = _LITERAL.findall(expected)
+    if given == "str":
+        return any("'" in one or '"' in one for one in literals)
+    return given in ("int", "bool") and any(re.search(r"\d|True|False", one) for one in literals)
 
 
 def _wrong_operands(found: Diagnostic) -> bool:

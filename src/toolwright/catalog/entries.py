@@ -6,12 +6,14 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from toolwright.catalog.offer import Line, Offer, Shape
+from toolwright.catalog.offer import Offer
 from toolwright.catalog.rendering import below, sentence
+from toolwright.scope import Line, Shape
 
 DEPTH = 5
 ENTRIES = 50_000
 FIELDS = 160  # characters of a record's fields, behind a hit
+METHODS = 90  # and of its methods
 SOURCES = 3
 
 
@@ -69,6 +71,8 @@ def _returned(offer: Offer, reached: set[str]) -> Iterator[Entry]:
 def _reachable(offer: Offer, reached: set[str]) -> Iterator[Entry]:
     pending: list[tuple[str, str, tuple[str, ...]]] = []
     for bound in offer.names.values():
+        if bound.kind == "upstream":
+            continue
         shape = offer.shapes.get(bound.shape)
         about = sentence(shape.doc) if shape else ""
         yield Entry(name=bound.name, line=bound.line, about=about, shape=bound.shape)
@@ -112,8 +116,28 @@ def fields_note(offer: Offer, entry: Entry) -> str:
     """The fields of the record that a call returns: `Contact: id: int, name: str`."""
     if entry.note or entry.shape or not entry.line.callable:
         return entry.note
-    for shape in offer.mentioned(entry.line.gives):
+    return record_note(offer.mentioned(entry.line.gives))
+
+
+def record_note(shapes: Iterable[Shape]) -> str:
+    """The fields of the first record among classes, and its methods."""
+    for shape in shapes:
         if shape.kind in ("record", "model", "namedtuple", "dict"):
-            text = f"{shape.name}: {', '.join(line.heads[0] for line in shape.lines)}"
-            return text if len(text) <= FIELDS else text[: FIELDS - 1].rsplit(", ", 1)[0] + ", …"
+            fields = _as_many(
+                [line.heads[0] for line in shape.lines if not line.callable], FIELDS - len(shape.name), ", "
+            )
+            named = [f".{line.name}()" for line in shape.lines if line.callable and not line.name.startswith("_")]
+            methods = _as_many(named, METHODS, " ")
+            return f"{shape.name}: {fields}" + (f"; {methods}" if methods else "")
     return ""
+
+
+def _as_many(parts: list[str], room: int, between: str) -> str:
+    """Those that fit, and a mark where some do not."""
+    kept: list[str] = []
+    for part in parts:
+        room -= len(part) + len(between)
+        if room < 0:
+            return between.join([*kept, "…"])
+        kept.append(part)
+    return between.join(kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -10,7 +11,7 @@ from toolwright.errors import WrongArguments
 from toolwright.scope import operation
 
 NAMES = 20
-ASKED = 1_000  # characters of a query or a name: the event loop reads them
+ASKED = 1_000  # characters of a query or a name
 
 
 class HasCatalog(Protocol):
@@ -24,15 +25,15 @@ def catalog_functions(of: Catalog | HasCatalog, *, budget: int = BUDGET) -> dict
     """`search` and `show`, to be bound into a scope by these names. `budget`: characters of one `show`."""
     catalog = of if isinstance(of, Catalog) else of.catalog
 
-    @operation(reads=True, thread="loop")
-    def search(query: str, limit: int = 8) -> str:
+    @operation(reads=True, thread="task")
+    async def search(query: str, limit: int = 8) -> str:
         """Find functions by what they do: `print(search("send an email"))`."""
-        return found_text(catalog, _text(query), limit)
+        return await asyncio.to_thread(found_text, catalog, _text(query), limit)
 
-    @operation(reads=True, thread="loop")
-    def show(name: str) -> str:
+    @operation(reads=True, thread="task")
+    async def show(name: str) -> str:
         """The full signature, docs and types of a name: `print(show("crm.contacts.create"))`."""
-        return catalog.show(_text(name), budget)
+        return await asyncio.to_thread(catalog.show, _text(name), budget)
 
     return {"search": search, "show": show}
 

@@ -1,45 +1,44 @@
 """`Catalog`: `search` and `show` over what a scope offers. Built when first asked, and again when the scope changes.
 
-It reads the scope's classes and never its objects: a search runs none of the developer's code.
+It reads the scope's classes and never its objects: a search runs none of the developer's code. An upstream is read from
+its surface, once for each content: its index is kept on disk.
 """
 
 from __future__ import annotations
 
 import difflib
-import re
+import functools
+import itertools
+import sqlite3
 import threading
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
 
-from toolwright.catalog.entries import Entry, entries, fields_note
+from toolwright.catalog.entries import Entry, entries
+from toolwright.catalog.fitting import fitted
+from toolwright.catalog.fulltext import Index
+from toolwright.catalog.hits import Hit, live_hit, method_hit, operation_hit
 from toolwright.catalog.offer import Offer
-from toolwright.catalog.ranking import Ranking, Row
+from toolwright.catalog.ranking import Source, find
 from toolwright.catalog.reading import read_offer
-from toolwright.catalog.rendering import needed, shape_text, whole_text
+from toolwright.catalog.rendering import needed, sentence, shape_text, whole_text
+from toolwright.catalog.rows import METHOD, Row, row_of_line, rows_of
+from toolwright.catalog.upstream_text import upstream_stub
+from toolwright.catalog.upstreams import Upstream
 from toolwright.catalog.words import split
 from toolwright.errors import NotInScope
 from toolwright.scope import Scope
+from toolwright.settings import Settings
 
 LIMIT = 8
 BUDGET = 4_000  # characters of one `show`
 NEAR = 3
-LEFT = 8  # names of what was cut
+COMPARED = 500  # operations of one upstream, with a name that is not there
+LONGEST = 200  # characters of such a name that are looked at
+TOLD = 2_000  # hits that are kept
 NAMES = 40  # told to whoever asks for one that is not there
-_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Hit:
-    """One thing that a search found. `note`: the fields of what it returns, or where its object comes from."""
-
-    name: str
-    signature: str
-    summary: str
-    note: str = ""
-
-    def __str__(self) -> str:
-        return "\n".join([self.signature, *(f"    {text}" for text in (self.summary, self.note) if text)])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,45 +47,84 @@ class _Built:
 
     version: int
     names: tuple[tuple[str, Any], ...]
+    keys: tuple[str, ...]  # of the upstreams' contents
     offer: Offer
     entries: tuple[Entry, ...]
     by_name: dict[str, Entry]
-    ranking: Ranking
+    sources: tuple[Source, ...]  # the live objects, then each upstream
+    hits: dict[tuple[int, str], Hit] = field(default_factory=dict[tuple[int, str], Hit])  # that were told before
+
+    @property
+    def upstreams(self) -> tuple[Upstream, ...]:
+        return tuple(self.offer.upstreams.values())
 
 
 class Catalog:
-    """What a scope offers, to be searched and shown. `leave_out` names what is not to be found. Any thread may ask."""
+    """What a scope offers, to be searched and shown. Any thread may ask.
 
-    def __init__(self, scope: Scope, leave_out: Collection[str] = ()) -> None:
+    leave_out  names that are not to be found
+    cache      a directory for the indexes of upstreams; None keeps them in memory. Left out: the user's own
+    progress   is told when an upstream is indexed, which takes seconds for ten thousand operations
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        leave_out: Collection[str] = (),
+        *,
+        cache: Path | Literal["default"] | None = "default",
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
         self.scope = scope
         self._leave_out = frozenset(leave_out)
+        self._cache: Path | Literal["default"] | None = cache
+        self._progress = progress
         self._built: _Built | None = None
+        self._indexes: dict[str, Index] = {}  # by the key of an upstream's content
         self._lock = threading.Lock()
 
     def search(self, query: str, limit: int = LIMIT) -> tuple[Hit, ...]:
         """What fits the words of a query, the best first."""
         built = self._ready()
-        found = [built.entries[number] for number in built.ranking.find(query, limit)]
-        named = built.by_name.get(query.strip().removesuffix("()"))
+        try:
+            found = find(built.sources, query, limit)
+        except sqlite3.DatabaseError:  # a file that was damaged: made anew
+            built = self._anew()
+            found = find(built.sources, query, limit)
+        hits = [_hit(built, one.source, one.key) for one in found]
+        named = _named_hit(built, query.strip().removesuffix("()"))
         if named is not None and limit > 0:
-            found = [named, *(entry for entry in found if entry is not named)][:limit]
-        return tuple(_hit(built.offer, entry) for entry in found)
+            hits = [named, *(hit for hit in hits if hit.name != named.name)][:limit]
+        return tuple(hits)
 
     @property
     def offer(self) -> Offer:
         """What the scope offers now."""
         return self._ready().offer
 
+    def functions(self, name: str) -> Iterator[Entry]:
+        """The functions of live objects that stand below a name of the scope, and itself if it is one."""
+        for entry in self._ready().entries:
+            if entry.line.callable and entry.name.partition(".")[0] == name:
+                yield entry
+
+    def warm(self) -> None:
+        """Get ready before the first search."""
+        self._ready()
+
     def show(self, name: str, budget: int = BUDGET) -> str:
         """The stub of a name with the classes it needs, in about `budget` characters."""
         built = self._ready()
         entry = built.by_name.get(name)
-        if entry is None and name in built.offer.shapes and "." not in name and not name.startswith("_"):
+        if entry is not None:
+            return self._stub(entry, built.offer, budget)
+        if name in built.offer.shapes and "." not in name and not name.startswith("_"):
             text = shape_text(built.offer.shapes[name], lines=built.offer.lines_of(built.offer.shapes[name]))
             return fitted(text, [shape_text(s) for s in needed(built.offer, [text], (name,))], budget, name)
-        if entry is None:
+        text = upstream_stub(built.upstreams, name, budget)
+        if not text:
             raise NotInScope(self.missing(name))
-        return self._stub(entry, built.offer, budget)
+        return text
 
     def _stub(self, entry: Entry, offer: Offer, budget: int) -> str:
         shape = offer.shapes.get(entry.shape)
@@ -116,18 +154,86 @@ class Catalog:
         version = self.scope.rules.version
         with self._lock:
             built = self._built
-            if built is None or built.version != version or not _same(built.names, names):
-                built = self._built = _build(self.scope, version, names, self._leave_out)
+            if (
+                built is None
+                or built.version != version
+                or not _same(built.names, names)
+                or built.keys != tuple(one.surface.key for one in built.upstreams)
+            ):
+                built = self._built = self._build(version, names)
             return built
+
+    def _anew(self) -> _Built:
+        """Indexes that cannot be read are thrown away."""
+        with self._lock:
+            for index in self._indexes.values():
+                if index.path is not None:
+                    index.path.unlink(missing_ok=True)
+            self._indexes.clear()
+            self._built = None
+        return self._ready()
+
+    def _build(self, version: int, names: tuple[tuple[str, Any], ...]) -> _Built:
+        offer = read_offer(self.scope, self._leave_out)
+        found = entries(offer)
+        live = Source(index=Index.of(_row(number, entry) for number, entry in enumerate(found)))
+        sources = [live]
+        keys: list[str] = []
+        for upstream in offer.upstreams.values():
+            index = self._index(upstream)
+            keys.append(upstream.surface.key)
+            upstream.paths = functools.partial(_paths, index)
+            shows = _shower(upstream) if upstream.ruled else None
+            sources.append(Source(index=index, name=upstream.name, shows=shows))
+        self._indexes = {key: self._indexes[key] for key in keys}
+        return _Built(
+            version=version,
+            names=names,
+            keys=tuple(keys),
+            offer=offer,
+            entries=found,
+            by_name={entry.name: entry for entry in found},
+            sources=tuple(sources),
+        )
+
+    def _index(self, upstream: Upstream) -> Index:
+        """Of what an upstream offers; a content that is known is not read again."""
+        key = upstream.surface.key
+        if key not in self._indexes:
+
+            def rows() -> Iterator[Row]:
+                if self._progress is not None:
+                    self._progress(f"{upstream.name}: indexing its operations for search")
+                return rows_of(upstream.surface)
+
+            cache = self._cache
+            folder = Settings.from_environment().cache_dir / "catalog" if cache == "default" else cache
+            self._indexes[key] = Index.of(rows()) if folder is None else Index.kept(folder, key, rows)
+        return self._indexes[key]
+
+
+def _paths(index: Index) -> list[tuple[str, bool]]:
+    return [(key, reads) for key, reads in index.listed() if not key.startswith(METHOD)]
+
+
+def _shower(upstream: Upstream) -> Callable[[str, bool], bool]:
+    return lambda key, reads: key.startswith(METHOD) or upstream.shows(key, reads)
 
 
 def _near(name: str, built: _Built) -> list[str]:
     """Names that look like one that is not there, or end as it does."""
-    known = {n.lower(): n for n in (*built.offer.shapes, *built.by_name) if not n.startswith("_")}
+    words = set(split(name))
+    known = {
+        n.lower(): n for n in (*built.offer.shapes, *built.by_name, *built.offer.upstreams) if not n.startswith("_")
+    }
+    for upstream in built.upstreams:
+        telling = words - set(split(upstream.name))
+        paths = (path for path, _ in upstream.paths() if not telling.isdisjoint(split(path)))
+        for path in itertools.islice((p for p in paths if upstream.find(p) is not None), COMPARED):
+            known[f"{upstream.name}.{path}".lower()] = f"{upstream.name}.{path}"
     last = name.lower().rpartition(".")[2]
     same = [n for lowered, n in known.items() if last and lowered.rpartition(".")[2] == last]
-    close = [known[n] for n in difflib.get_close_matches(name.lower(), known, NEAR, 0.6)]
-    words = set(split(name))
+    close = [known[n] for n in difflib.get_close_matches(name.lower()[:LONGEST], known, NEAR, 0.6)]
     same.sort(key=lambda n: -len(words & set(split(n))))
     return list(dict.fromkeys([*same[:2], *close]))[:NEAR]
 
@@ -136,66 +242,37 @@ def _same(one: tuple[tuple[str, Any], ...], other: tuple[tuple[str, Any], ...]) 
     return len(one) == len(other) and all(a == b and x is y for (a, x), (b, y) in zip(one, other, strict=True))
 
 
-def _build(scope: Scope, version: int, names: tuple[tuple[str, Any], ...], leave_out: frozenset[str]) -> _Built:
-    offer = read_offer(scope, leave_out)
-    found = entries(offer)
-    return _Built(
-        version=version,
-        names=names,
-        offer=offer,
-        entries=found,
-        by_name={entry.name: entry for entry in found},
-        ranking=Ranking(map(_row, found)),
-    )
+def _row(number: int, entry: Entry) -> Row:
+    return row_of_line(str(number), entry.name, entry.line, f"{entry.about} {entry.owner}")
 
 
-def _row(entry: Entry) -> Row:
-    path, _, last = entry.name.rpartition(".")
-    return Row(
-        verb=last,
-        name=path,
-        params=" ".join(entry.line.parameters),
-        doc=entry.line.doc[:400],
-        tags=f"{entry.about} {entry.line.gives} {entry.owner}",
-        prior=1.0 if entry.line.callable else 0.6,
-    )
+# hits
 
 
-def _hit(offer: Offer, entry: Entry) -> Hit:
-    return Hit(
-        name=entry.name,
-        signature=entry.signature,
-        summary=entry.summary or (entry.about if entry.shape else ""),
-        note=fields_note(offer, entry),
-    )
+def _hit(built: _Built, source: int, key: str) -> Hit:
+    known = built.hits.get((source, key))
+    if known is not None:
+        return known
+    if source == 0:
+        made = live_hit(built.offer, built.entries[int(key)])
+    else:
+        upstream = built.upstreams[source - 1]
+        made = method_hit(upstream, key[1:]) if key.startswith(METHOD) else operation_hit(upstream, key)
+    if len(built.hits) >= TOLD:
+        built.hits.clear()
+    built.hits[source, key] = made
+    return made
 
 
-def fitted(text: str, further: list[str], budget: int, name: str) -> str:
-    """A stub and the classes it needs, cut at a line, with a mark that says what was cut and how to see it."""
-    if len(text) > budget:
-        return _cut(text, budget, name)
-    left: list[str] = []
-    for one in further:
-        if len(text) + len(one) + 2 <= budget and not left:
-            text += f"\n\n{one}"
-        else:
-            left.append(_CLASS.findall(one)[0])
-    text = text.rstrip("\n")
-    if not left:
-        return f"{text}\n"
-    names = ", ".join(left[:LEFT]) + (f" and {len(left) - LEFT} more" if len(left) > LEFT else "")
-    return f'{text}\n# … also needs {names}: show("{left[0]}")\n'
-
-
-def _cut(text: str, budget: int, name: str) -> str:
-    lines = text.splitlines()
-    kept: list[str] = []
-    for line in lines:
-        budget -= len(line) + 1
-        if budget < 0 and kept:
-            break
-        kept.append(line)
-    more = f"… {len(lines) - len(kept)} more lines"
-    if sum(line.count('"""') for line in kept) % 2:  # in the middle of a docstring
-        return "\n".join([*kept, f'    {more}: help({name})"""', ""])
-    return "\n".join([*kept, f'    # {more}; show("{name}.<member>") tells one', ""])
+def _named_hit(built: _Built, name: str) -> Hit | None:
+    """What is called just so."""
+    for upstream in built.upstreams:
+        path = upstream.alias(name) or name.removeprefix(f"{upstream.name}.")
+        if path and path != name and upstream.find(path) is not None:
+            return operation_hit(upstream, path)
+        if name == upstream.name or (path and path != name and upstream.counts()[path]):
+            count = upstream.counts()["" if name == upstream.name else path]
+            about = sentence(upstream.surface.about("" if name == upstream.name else path))
+            return Hit(name=name, signature=f"{name}  # {count:,} operations", summary=about)
+    entry = built.by_name.get(name)
+    return None if entry is None else live_hit(built.offer, entry)

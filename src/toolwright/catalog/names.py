@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 # code that makes names by text: what is defined then cannot be told from the tree
 _BY_TEXT = frozenset(("globals", "locals", "vars", "exec", "eval"))
+LONGEST = 60  # characters of a text that may be a name
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -35,11 +36,16 @@ class Known:
             by_text=self.by_text or makes_names_by_text(tree),
         )
 
-    def header(self, tree: ast.Module, package: str) -> str:
-        """The line of imports that gives a cell the scope's names, and those of earlier cells that it mentions."""
+    def header(self, tree: ast.Module, package: str, others: Mapping[str, str] | None = None) -> str:
+        """The line of imports that gives a cell the scope's names, and those of earlier cells that it mentions.
+
+        `others` are further names, each with its module in the package.
+        """
         used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
         used |= {name for n in ast.walk(tree) if isinstance(n, ast.Global) for name in n.names}
-        parts = [f"from {package}.scope import *", *(f"from {package}.{home} import *" for home in self.starred)]
+        parts = [f"from {package}.scope import *"]
+        parts += [f"from {package}.{home} import {name}" for name, home in (others or {}).items()]
+        parts += [f"from {package}.{home} import *" for home in self.starred]
         by_home: dict[str, list[str]] = {}
         for name in sorted(used & self.homes.keys()):
             by_home.setdefault(self.homes[name], []).append(name)
@@ -49,6 +55,22 @@ class Known:
 
 def makes_names_by_text(tree: ast.Module) -> bool:
     return any(isinstance(n, ast.Name) and n.id in _BY_TEXT for n in ast.walk(tree))
+
+
+def mentioned(tree: ast.Module) -> set[str]:
+    """Every name that a cell writes: of variables, attributes, arguments, and keys that could be one."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
+                found.add(name)
+            case ast.Constant(value=str(text)) if len(text) <= LONGEST and text.isidentifier():
+                found.add(text)
+            case ast.ImportFrom() | ast.MatchClass():
+                found |= {alias.name for alias in getattr(node, "names", ())} | set(getattr(node, "kwd_attrs", ()))
+            case _:
+                pass
+    return found
 
 
 def bound(node: ast.AST) -> Iterator[str]:

@@ -7,49 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-_SELF = re.compile(r"\((?:self|cls)(?:, (?:/, )?|, /(?=\))|(?=\)))")
+from toolwright.catalog.upstreams import Upstream
+from toolwright.scope import Line, Shape
+
 _WORD = re.compile(r"[A-Za-z_]\w*")
-
-ShapeKind = Literal["handle", "record", "model", "namedtuple", "enum", "error", "dict", "module"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
-    """One function or attribute: its stub text, what it takes and gives, its docs."""
-
-    name: str
-    heads: tuple[str, ...]  # `def close(self, won: bool = True) -> None`, several where it has overloads
-    callable: bool
-    gives: str = ""  # the type of what it returns, or is
-    parameters: tuple[str, ...] = ()
-    mark: str = ""  # "@property", "@classmethod", "@staticmethod"
-    doc: str = ""
-
-    @property
-    def called(self) -> tuple[str, ...]:
-        """The heads without `self`, as a caller sees them: `def close(won: bool = True) -> None`."""
-        return tuple(_SELF.sub("(", head, count=1) for head in self.heads) if self.callable else self.heads
-
-    @property
-    def signature(self) -> str:
-        """As a caller would write it: `close(won: bool = True) -> None`."""
-        return self.called[0].replace("def ", "", 1) if self.callable else self.heads[0]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Shape:
-    """A class as guest code meets it, or a bound module."""
-
-    name: str
-    kind: ShapeKind
-    lines: tuple[Line, ...]
-    bases: tuple[str, ...] = ()
-    doc: str = ""
-    init: Line | None = None
-    standard: bool = False  # of the standard library, which every reader knows
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +22,7 @@ class Bound:
 
     name: str
     line: Line
-    kind: Literal["function", "class", "module", "object", "value"]
+    kind: Literal["function", "class", "module", "object", "value", "upstream"]
     shape: str = ""
 
 
@@ -68,6 +32,7 @@ class Offer:
 
     names: dict[str, Bound]
     shapes: dict[str, Shape]
+    upstreams: dict[str, Upstream] = field(default_factory=dict[str, Upstream])
 
     def lines_of(self, shape: Shape) -> Iterator[Line]:
         """Its own members and those of its bases; the nearest of a name."""

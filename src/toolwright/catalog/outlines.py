@@ -10,10 +10,11 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from toolwright.catalog.index import Catalog
-from toolwright.catalog.offer import Bound, Offer, Shape
+from toolwright.catalog.offer import Bound, Offer
 from toolwright.catalog.reading import read_offer
 from toolwright.catalog.rendering import below, called_text, needed, sentence, shape_text
-from toolwright.scope import Scope
+from toolwright.catalog.upstream_text import outline_text
+from toolwright.scope import Scope, Shape
 from toolwright_guest.wire import type_of
 
 HINT = '# An outline. search("what you need") finds functions, show("name") tells one in full.'
@@ -27,9 +28,28 @@ DEPTH = 4
 
 def outline(of: Scope | Catalog, budget_chars: int, leave_out: Collection[str] = ()) -> str:
     """The scope in at most about `budget_chars` characters; `leave_out` names what the reader knows already."""
-    offer = of.offer if isinstance(of, Catalog) else read_offer(of)
+    offer = _offer(of)
     values = dict((of.scope if isinstance(of, Catalog) else of).names())
-    bound = [bound for name, bound in offer.names.items() if name not in leave_out]
+    every = [bound for name, bound in offer.names.items() if name not in leave_out]
+    bound = [one for one in every if one.kind != "upstream"]
+    upstreams = [offer.upstreams[one.name] for one in every if one.kind == "upstream"]
+    if not upstreams:
+        return _live(offer, bound, values, budget_chars)
+    room = budget_chars // (2 if bound else 1)
+    told = "".join(outline_text(upstream, room // len(upstreams)) for upstream in upstreams)
+    live = _live(offer, bound, values, budget_chars - len(told) - 1)
+    return f"{live}\n{told}" if live else told
+
+
+def _offer(of: Scope | Catalog) -> Offer:
+    if isinstance(of, Catalog):
+        return of.offer
+    found = read_offer(of)
+    return Catalog(of).offer if found.upstreams else found  # an index knows the names of ten thousand at once
+
+
+def _live(offer: Offer, bound: Sequence[Bound], values: dict[str, Any], budget_chars: int) -> str:
+    """What is read from live objects."""
     if not bound:
         return ""
     for docs in (True, False):

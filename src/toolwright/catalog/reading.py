@@ -15,12 +15,15 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
-from toolwright.catalog.offer import Bound, Line, Offer, Shape
+from toolwright.catalog.offer import Bound, Offer
 from toolwright.catalog.signatures import readable
+from toolwright.catalog.upstreams import upstreams
 from toolwright.scope import (
     FUNCTIONS,
+    Line,
     Place,
     Scope,
+    Shape,
     Speller,
     StubModule,
     Where,
@@ -33,6 +36,7 @@ from toolwright.scope import (
     parse,
     public_members,
     signature_text,
+    surface_of,
 )
 from toolwright_guest.wire import type_of
 
@@ -88,6 +92,7 @@ class _Reading:
         self._module = StubModule(scope, {})
         self._spelling = _Spelling(self._module.refer)
         self._module.speller = self._spelling
+        self._scope = scope
         self._rules = scope.rules
         self._texts: list[str] = []
         self._values = dict(scope.names())
@@ -111,7 +116,7 @@ class _Reading:
         for name, value in self._values.items():
             if name not in leave_out:
                 names[name] = self._bound(name, value, nodes, shapes)
-        return Offer(names=names, shapes=shapes)
+        return Offer(names=names, shapes=shapes, upstreams=upstreams(self._scope, frozenset(leave_out)))
 
     # classes
 
@@ -124,7 +129,8 @@ class _Reading:
             lines = tuple(_fields(node, lines, cls))
         bases = tuple(_readable(ast.unparse(base)).partition("[")[0] for base in node.bases)
         shown = tuple(line for line in lines if not line.name.startswith("__") or line.name in OPERATORS)
-        return Shape(name=named, kind=kind, lines=shown, bases=bases, doc=_words(cls), init=init)
+        told = "record" if kind == "object" else kind
+        return Shape(name=named, kind=told, lines=shown, bases=bases, doc=_words(cls), init=init)
 
     def _lines(self, node: ast.ClassDef, docs: dict[str, str]) -> Iterator[Line]:
         functions: dict[str, list[Any]] = {}
@@ -167,6 +173,8 @@ class _Reading:
     # names
 
     def _bound(self, name: str, value: Any, nodes: dict[str, list[Any]], shapes: dict[str, Shape]) -> Bound:
+        if surface_of(value) is not None:
+            return Bound(name=name, line=Line(name=name, heads=(name,), callable=False), kind="upstream")
         if isinstance(value, types.ModuleType):
             return self._of_module(name, value, nodes.get(f"_module_{name}"), shapes)
         found = nodes.get(name, [])

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
 
-from toolwright.catalog.offer import Line, Offer, Shape
+from toolwright.catalog.offer import Offer
+from toolwright.scope import Line, Shape
 
 SENTENCE = 120
 DOC_LINES = 12
 _END = re.compile(r"(?<=[.!?])\s")
+# What no source text may hold, and what turns the direction of a line: a reader would see another text than is there.
+_UNSEEN = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127, *range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 _HEADS = {"namedtuple": "(NamedTuple)", "model": "(BaseModel)", "dict": "(TypedDict)"}
 
 
 def sentence(doc: str, limit: int = SENTENCE) -> str:
     """The first sentence of a docstring, on one line."""
-    paragraph = " ".join(doc.strip().partition("\n\n")[0].split())
+    paragraph = " ".join(doc.strip().partition("\n\n")[0].translate(_UNSEEN).split())
     text = _END.split(paragraph, maxsplit=1)[0]
     return text if len(text) <= limit else text[: limit - 1].rsplit(" ", 1)[0] + "…"
 
@@ -41,17 +45,17 @@ def _called(head: str, before: str) -> str:
     return f"{'await ' if head.startswith('async ') else ''}{before}{name}"
 
 
-def whole_text(line: Line) -> str:
+def whole_text(line: Line, doc_lines: int = DOC_LINES) -> str:
     """A function with its docstring, as it is called: without `self`."""
-    words = line.doc.strip().replace("\\", "\\\\").replace('"""', "'''").splitlines()
+    words = line.doc.translate(_UNSEEN).strip().replace("\\", "\\\\").replace('"""', "'''").splitlines()
     if not line.callable:
         return line_text(line)
     if not words:
         return "\n".join(f"{head}: ..." for head in line.called)
-    if len(words) > DOC_LINES:
-        words = [*words[:DOC_LINES], "…"]
+    if len(words) > doc_lines:
+        words = [*words[:doc_lines], "…"]
     body = "\n".join([f'    """{words[0]}', *(f"    {word}".rstrip() for word in words[1:])])
-    end = '"""' if len(words) == 1 else '\n    """'
+    end = '"""' if len(words) == 1 and not words[0].endswith('"') else '\n    """'
     return "\n".join([*(f"{head}: ..." for head in line.called[1:]), f"{line.called[0]}:\n{body}{end}"])
 
 
@@ -76,7 +80,15 @@ def shape_text(
     return "\n".join([shape_head(shape, name, docs=docs, place=place), *texts])
 
 
-def needed(offer: Offer, texts: Iterable[str], known: Iterable[str] = ()) -> Iterator[Shape]:
+class Classes(Protocol):
+    """Knows classes by the names that stub text has for them: an `Offer`, or an upstream."""
+
+    @property
+    def shapes(self) -> Any: ...
+    def mentioned(self, text: str) -> Iterator[Shape]: ...
+
+
+def needed(offer: Classes, texts: Iterable[str], known: Iterable[str] = ()) -> Iterator[Shape]:
     """The classes that the texts name, those that these name, and so on: the nearest first."""
     seen = set(known)
     pending = [shape for text in texts for shape in offer.mentioned(text)]

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import IO, Any
@@ -121,12 +121,21 @@ class Server:
 
     def write(self, name: str, text: str) -> None:
         """Put a file into the private directory, and say so."""
-        path = self.root / name
-        new = [] if path.parent.is_dir() else [path.parent]  # ty knows the directories that it has looked into
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8", errors="replace")
-        changes = [{"uri": each.as_uri(), "type": 1} for each in (*new, path)]
-        self.tell("workspace/didChangeWatchedFiles", {"changes": changes})
+        self.write_all({name: text})
+
+    def write_all(self, files: Mapping[str, str]) -> None:
+        """Put several there at once."""
+        made: list[Path] = []
+        for name, text in files.items():
+            path = self.root / name
+            if not path.parent.is_dir():  # ty knows the directories that it has looked into
+                path.parent.mkdir()
+                made.append(path.parent)
+            path.write_text(text, encoding="utf-8", errors="replace")
+            made.append(path)
+        if made:
+            changes = [{"uri": each.as_uri(), "type": 1} for each in made]
+            self.tell("workspace/didChangeWatchedFiles", {"changes": changes})
 
     def remove(self, name: str) -> None:
         """Take a directory of files away again."""

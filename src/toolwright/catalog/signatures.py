@@ -6,7 +6,7 @@ import ast
 import difflib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from toolwright.scope import parse
 
@@ -39,9 +39,10 @@ def readable(text: str) -> str:
 
 
 class Signatures:
-    """What a stub module says of functions."""
+    """What a stub module says of functions. `further` knows the members of classes that stand in other modules."""
 
-    def __init__(self, stub: str) -> None:
+    def __init__(self, stub: str, further: Callable[[str], Mapping[str, str]] | None = None) -> None:
+        self._further = further or _nothing
         self._lines: dict[int, str] = {}
         self._named: dict[str, str] = {}
         self._members: dict[str, dict[str, str]] = {}
@@ -80,28 +81,33 @@ class Signatures:
         self._named[key] = text
         return text
 
-    def at(self, line: int) -> str:
-        """Of the function that stands on that line, counted from 1."""
-        return self._lines.get(line, "")
+    def at(self, place: tuple[str, int] | None) -> str:
+        """Of the function that stands there: on a line of this module, counted from 1."""
+        return self._lines.get(place[1], "") if place is not None and place[0].endswith("/scope.pyi") else ""
 
     def named(self, name: str) -> str:
         """Of a function by its name, with that of its class: `Contacts.get`."""
-        return self._named.get(name, "")
+        owner, _, member = name.partition(".")
+        return self._named.get(name) or self._further(owner).get(member, "")
 
     def meant(self, message: str) -> str:
         """Of the function that a message names, or of what comes nearest to a name that is not there."""
         called = _CALLED.search(message)
-        if called and called[1] in self._named:
-            return self._named[called[1]]
+        if called and self.named(called[1]):
+            return self.named(called[1])
         attribute, owner = _ATTRIBUTE.search(message), _MISSING.search(message)
         if attribute and owner:
-            members = self._members.get(owner[1], {})
+            members = self._members.get(owner[1]) or self._further(owner[1])
             return next((members[name] for name in _near(attribute[1], members)), _all_of(owner[1], members))
         name = _NAME.search(message)
         if name:
             near = next(_near(name[1], self._exported), "")
             return _there(near, self._exported[near]) if near else _elsewhere(name[1], self._exported)
         return ""
+
+
+def _nothing(owner: str) -> Mapping[str, str]:
+    return {}
 
 
 def _there(name: str, text: str) -> str:
@@ -120,14 +126,14 @@ def _elsewhere(name: str, known: dict[str, str]) -> str:
     return f"one of {', '.join(names[:MEMBERS])}{more}" if names else ""
 
 
-def _all_of(owner: str, members: dict[str, str]) -> str:
+def _all_of(owner: str, members: Mapping[str, str]) -> str:
     """What there is, where nothing comes near to what was written."""
     names = [name for name in members if not name.startswith("_")]
     more = ", …" if len(names) > MEMBERS else ""
     return f"{readable(owner)} has {', '.join(names[:MEMBERS])}{more}" if names else ""
 
 
-def _near(name: str, known: dict[str, str]) -> Iterator[str]:
+def _near(name: str, known: Mapping[str, str]) -> Iterator[str]:
     lowered = {other.lower(): other for other in known if not other.startswith("_")}
     for close in difflib.get_close_matches(name.lower(), lowered, 1, NEAR):
         yield lowered[close]

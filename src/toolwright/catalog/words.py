@@ -2,81 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import lru_cache
 
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-_STOP = frozenset(
-    "a an the of to in on at by for from with and or is are was be been it its this that these those i me my we our us "
-    "you your do does did can could how what which who whom where when there here as into onto about via if so please "
-    "want need would like should some any given using use someone somebody something anyone am s t".split()
+from toolwright.catalog.synonyms import GROUPS, SAME
+from toolwright.catalog.vocabulary import MEANS
+
+_PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+SMALL = frozenset(
+    "a an the of to in on at by for from with and or is are was were be been being it its this that these those i me "
+    "we our us you your he she they them their his her do does did can could how what which whom whose where when why "
+    "there here as into onto about via if so please want need would like should will some any given using use someone "
+    "somebody something anyone am s t ve ll d m has have had got still ever yet already just now right "
+    "really too very also again lately recently currently today than then while before after during because only own "
+    "up out down off away back over much more most less no not never go goes come comes called named titled".split()
 )
-# Words that people use for one another; a word may stand in several groups. The first of a group means nothing special.
-_GROUPS = (
-    "create add new make insert register open start write save put append",
-    "delete remove drop erase clear destroy discard trash",
-    "list all find get fetch search read load retrieve query lookup show view see select display browse look",
-    "send post notify deliver dispatch mail email message tell publish submit",
-    "update change edit set modify patch rename adjust replace alter correct",
-    "cancel abort stop revoke terminate void delete remove",
-    "close end finish complete resolve",
-    "pay charge bill settle payment",
-    "refund reimburse repay return",
-    "buy purchase order",
-    "move transfer shift relocate",
-    "copy duplicate clone",
-    "schedule book plan arrange reserve",
-    "reschedule move postpone",
-    "meeting event appointment calendar",
-    "count total number many amount size sum",
-    "contact person people customer client user member",
-    "file document doc attachment",
-    "folder directory dir",
-    "email mail message inbox",
-    "money amount balance price cost payment",
-    "invoice bill",
-    "upload put store",
-    "download get fetch pull",
-    "join merge combine concat",
-    "divide split",
-    "reply answer respond",
-    "invite attendee guest participant",
-    "assign give allocate",
-    "enable activate on",
-    "disable deactivate off suspend",
-    "login authenticate signin",
-    "exist check verify validate test",
-    "compute calculate evaluate",
-    "free available busy availability slot",
-    "picture image photo",
-    "label tag category",
-    "comment note remark",
-    "task todo ticket issue",
-    "company organization organisation account",
-    "deal opportunity sale",
-    "employee staff worker",
-    "weather forecast temperature",
-    "convert translate transform",
-    "archive store",
-    "share grant permission access allow",
-    "request ask apply",
-    "approve accept confirm allow",
-    "reject deny decline dismiss refuse",
-    "limit quota cap maximum",
-    "history log past",
-    "retry rerun repeat again",
-    "run execute launch start trigger",
-    "organization org",
-    "repository repo",
-    "configuration config setting option preference",
-    "message msg",
-    "information info detail",
-    "database db",
-    "environment env",
-    "identifier id",
-    "address addr",
-    "job task run",
-)
+_VAGUE = frozenset("detail details info information data thing things object objects".split())
 
 
 def split(text: str) -> list[str]:
@@ -104,13 +46,24 @@ def stem(word: str) -> str:
 _SUFFIXES = ("ship", "ment", "ness", "ance", "ence", "able", "ible", "ity", "ion", "ive", "er", "or", "al", "ly", "e")
 
 
+# words that only look as if they were made from another: a customer is nothing custom
+_ITSELF = frozenset("customer terminal reader general personal container controller server number material".split())
+_CHANGED = (("iption", "ib"), ("ification", "ify"), ("ision", "id"), ("expiry", "expir"))
+
+
 @lru_cache(maxsize=20_000)
 def root(word: str) -> str:
     """What a stem has in common with its kin: deploy and deployment, invite and invitation, assign and assignee."""
+    if word in _ITSELF:
+        return word
+    for ending, other in _CHANGED:
+        if word.endswith(ending):
+            return word.removesuffix(ending) + other
     for _ in range(2):
         ending = next((s for s in _SUFFIXES if word.endswith(s) and len(word) - len(s) > 3), "")
         word = word.removesuffix(ending)
-    return word.removesuffix("at") if len(word) > 5 else word
+    word = word.removesuffix("at") if len(word) > 5 else word
+    return word[:-1] if len(word) > 5 and word.endswith("ll") else word
 
 
 def stems(text: str) -> list[str]:
@@ -121,11 +74,45 @@ def stems(text: str) -> list[str]:
 @lru_cache(maxsize=1)
 def _alike() -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
-    for group in _GROUPS:
+    for group in GROUPS:
         members = [stem(word) for word in group.split()]
         for member in members:
             found.setdefault(member, {}).update(dict.fromkeys(m for m in members if m != member))
     return {word: tuple(others) for word, others in found.items()}
+
+
+@lru_cache(maxsize=1)
+def _spellings() -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for group in SAME:
+        members = list(dict.fromkeys(stem(word) for word in group.split()))
+        found |= {member: tuple(m for m in members if m != member) for member in members}
+    return found
+
+
+def spellings(word: str) -> tuple[str, ...]:
+    """Stems that are this one in another spelling, or what it undoes."""
+    return _spellings().get(word) or ((stem(undone(word)),) if undone(word) else ())
+
+
+def undone(word: str) -> str:
+    """What a word undoes: `assign` of `unassign`; "" for none."""
+    return word[2:] if word.startswith("un") and len(word) > 5 and word[2:5] not in ("der", "til", "ion", "ive") else ""
+
+
+@lru_cache(maxsize=1)
+def _meanings() -> dict[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    for told in itertools.chain.from_iterable(text.split(";") for text in MEANS.values()):
+        said, _, meant = told.partition(":")
+        others = (stem(word) for word in meant.split())
+        found.setdefault(stem(said.strip()), {}).update(dict.fromkeys(others))
+    return {word: tuple(others) for word, others in found.items()}
+
+
+def meanings(word: str) -> tuple[str, ...]:
+    """Stems of what an API is likely to call what people call so."""
+    return _meanings().get(word, ())
 
 
 def alike(word: str) -> tuple[str, ...]:
@@ -136,10 +123,18 @@ def alike(word: str) -> tuple[str, ...]:
 def asked(query: str) -> list[str]:
     """The stems that a query is about; all of its words where it has none but small ones."""
     words = split(query)
-    told = [word for word in words if word not in _STOP] or words
+    if len(words) > 1 and words[0] == "all":
+        del words[0]
+    if len(words) > 2 and "all" in words[1:3] and stem(words[0]) in _LOOKING:  # "list all pods", "show me all pods"
+        words.remove("all")
+    words = [*words[:1], *("my" if word == "i" else word for word in words[1:])]  # "repos i own"
+    told = [word for word in words if word not in SMALL | _VAGUE] or words
     return list(dict.fromkeys(stem(word) for word in told))
+
+
+_LOOKING = frozenset(map(stem, "list show get see find fetch read retrieve view display".split()))
 
 
 def is_small(word: str) -> bool:
     """Whether a word says nothing by itself."""
-    return word in _STOP
+    return word in SMALL
