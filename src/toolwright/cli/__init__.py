@@ -14,9 +14,11 @@ import typer
 from toolwright.cli.chat import chat
 from toolwright.cli.doctor import doctor
 from toolwright.cli.exec import execute
+from toolwright.cli.gateway import gateway
 from toolwright.cli.models import models
 from toolwright.cli.replay import replay
 from toolwright.cli.run import run
+from toolwright.cli.stubs import stubs
 
 # The parser's own errors: typer has carried its parser inside itself since 0.26 and used click before.
 _WrongCommand: Any = typer.BadParameter.__mro__[2]
@@ -36,7 +38,9 @@ app.command("exec", epilog="Example: toolwright exec report.py --scope crm=shop.
     execute
 )
 app.command("doctor", epilog="Example: toolwright doctor --json")(doctor)
+app.add_typer(gateway, name="gateway")
 app.add_typer(models, name="models")
+app.command("stubs", epilog="Example: toolwright stubs typings --openapi github=spec.json --scope shop:crm")(stubs)
 app.command("replay", epilog="Example: toolwright replay s1 --store sqlite:///agents.db")(replay)
 
 

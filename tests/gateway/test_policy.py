@@ -1,0 +1,400 @@
+"""Policies: which calls are allowed, asked for, denied."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gateway.shops import Order, Shop, Upstream, connected, no, opened, run, search, yes
+
+from toolwright import operation
+from toolwright.connectors import ListedSurface
+from toolwright.errors import UsageError
+from toolwright.gateway import Gateway, policy_from, read_policy
+from toolwright.gateway.applying import MANY, apply_policy, compressed
+from toolwright.gateway.policy import Asked, is_destructive
+from toolwright.scope import Place, Scope
+
+pytestmark = pytest.mark.usefixtures("warm")
+
+
+def rules(*found: dict[str, str], default: str = "allow") -> Any:
+    return policy_from({"rules": list(found), "default": default}, "this policy")
+
+
+# deciding
+
+
+def test_the_first_rule_that_covers_an_operation_decides() -> None:
+    policy = rules({"pattern": "api.users.get", "action": "allow"}, {"pattern": "api.users.*", "action": "deny"})
+    assert policy.decide(Asked(name="api.users.get")) == "allow"
+    assert policy.decide(Asked(name="api.users.list")) == "deny"
+    assert policy.decide(Asked(name="api.posts.list")) == "allow"
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "covered"),
+    [
+        ("reads", Asked(name="a.b", reads=True), True),
+        ("reads", Asked(name="a.b"), False),
+        ("writes", Asked(name="a.b"), True),
+        ("writes", Asked(name="a.b", reads=True, destructive=True), False),
+        ("destructive", Asked(name="a.b", destructive=True), True),
+        ("destructive", Asked(name="a.b"), False),
+    ],
+)
+def test_a_rule_may_be_about_a_kind(kind: str, asked: Asked, covered: bool) -> None:
+    assert (rules({"kind": kind, "action": "deny"}).decide(asked) == "deny") is covered
+
+
+@pytest.mark.parametrize("name", ["a.delete", "a.delete_user", "a.user_remove", "a.purgeCache"])
+def test_a_name_tells_what_is_destructive(name: str) -> None:
+    assert is_destructive(name)
+
+
+def test_a_name_or_a_hint_decides_what_is_destructive() -> None:
+    assert not is_destructive("a.list_deleted")
+    assert is_destructive("a.run", "Runs it. Destructive.")
+
+
+# files
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("p.toml", "default = 'ask'\nrules = ?", "line 2"),
+        ("p.json", '{"rules":\n[,]}', "line 2"),
+        ("p.toml", "rules = 1", "`rules` is no list"),
+        ("p.toml", "rulez = []", "knows no 'rulez'"),
+        (
+            "p.toml",
+            "[[rules]]\npattern = 'a'\naction = 'maybe'",
+            "rule 1: action is 'maybe'; it may be allow, ask, deny",
+        ),
+        ("p.toml", "[[rules]]\naction = 'ask'", "rule 1 needs a pattern"),
+        ("p.toml", "[[rules]]\nkind = 'odd'\naction = 'ask'", "kind is 'odd'"),
+        ("p.toml", "[[rules]]\npatern = 'a'\naction = 'ask'", "knows no 'patern'"),
+        ("p.toml", "default = 'no'", "default: action is 'no'"),
+        ("p.json", "[]", "is no table"),
+    ],
+)
+def test_a_wrong_file_is_one_clear_line(name: str, text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UsageError) as error:
+        read_policy(tmp_path / name)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+    assert name in str(error.value)
+
+
+def test_a_missing_file_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="No such file"):
+        read_policy(tmp_path / "none.toml")
+
+
+# what it does to code and to search
+
+
+async def test_what_is_denied_is_neither_called_nor_found() -> None:
+    shop = Shop()
+    policy = rules({"pattern": "shop.delete", "action": "deny"})
+    async with connected(opened(shop=shop), policy=policy) as client:
+        done = await run(client, "shop.delete(1)")
+        assert not done["ok"]
+        assert "hidden" in done["error"]
+        assert "shop.delete(" not in await search(client, "delete an order")
+        assert (await run(client, "shop.orders()"))["value"] == ["tea", "milk"]
+    assert shop.deleted == []
+
+
+@pytest.mark.parametrize("era", ["legacy", "auto"])
+async def test_what_asks_is_made_when_the_user_says_yes(era: str) -> None:
+    shop = Shop()
+    asked: list[str] = []
+
+    def answer(message: str) -> Any:
+        asked.append(message)
+        return yes(message) if "(1)" in message else no(message)
+
+    policy = rules({"kind": "writes", "action": "ask"})
+    async with connected(opened(shop=shop), era=era, answer=answer, policy=policy) as client:
+        assert (await run(client, "shop.delete(1)"))["value"] == "deleted 1"
+        refused = await run(client, "shop.delete(2)")
+        assert "declined" in refused["error"]
+        assert (await run(client, "shop.orders()"))["ok"]
+    assert shop.deleted == [1]
+    assert asked == ["Code wants to call shop.delete(1). Allow it?", "Code wants to call shop.delete(2). Allow it?"]
+
+
+@pytest.mark.parametrize("era", ["legacy", "auto"])
+async def test_without_a_user_to_ask_the_answer_is_no_and_says_so(era: str) -> None:
+    shop = Shop()
+    async with connected(opened(shop=shop), era=era, policy=rules({"kind": "writes", "action": "ask"})) as client:
+        done = await run(client, "shop.delete(1)")
+    assert "this client cannot ask its user" in done["error"]
+    assert shop.deleted == []
+
+
+async def test_objects_that_calls_return_are_asked_about_too() -> None:
+    policy = rules({"kind": "writes", "action": "ask"})
+    async with connected(opened(shop=Shop()), policy=policy) as client:
+        assert "cannot ask its user" in (await run(client, "shop.order(1).cancel()"))["error"]
+
+
+async def test_a_default_of_deny_leaves_what_is_allowed_and_nothing_else() -> None:
+    shop = Shop()
+    policy = rules({"pattern": "shop.order*", "action": "allow"}, default="deny")
+    async with connected(opened(shop=shop), policy=policy) as client:
+        assert (await run(client, "shop.orders()"))["value"] == ["tea", "milk"]
+        for code in ("shop.create('x')", "shop.delete(1)", "shop.order(1).cancel()"):
+            assert "hidden" in (await run(client, code))["error"], code
+        assert (await run(client, "len(search('orders')) > 0"))["value"] is True
+    assert shop.deleted == []
+
+
+async def test_read_only_leaves_what_is_known_to_read() -> None:
+    shop = Shop()
+    async with connected(opened(shop=shop), read_only=True) as client:
+        assert (await run(client, "shop.orders()"))["ok"]
+        assert "read-only" in (await run(client, "shop.delete(1)"))["error"]
+        assert "shop.create(" not in await search(client, "make an order")
+    assert shop.deleted == []
+
+
+async def test_operations_of_an_upstream_follow_the_policy() -> None:
+    api = Upstream("users.get", "users.list", "users.create", "users.delete", "posts.delete", "posts.list")
+    policy = rules(
+        {"pattern": "api.posts.*", "action": "allow"},
+        {"kind": "destructive", "action": "deny"},
+        {"kind": "writes", "action": "ask"},
+    )
+    async with connected(opened(api=api), policy=policy, answer=yes) as client:
+        assert (await run(client, "api.users.get()"))["ok"]
+        assert (await run(client, "api.users.create()"))["ok"]
+        assert (await run(client, "api.posts.delete()"))["ok"]
+        assert not (await run(client, "api.users.delete()"))["ok"]
+    assert api.called == ["users.get", "users.create", "posts.delete"]
+
+
+async def test_an_upstream_under_a_default_of_deny_shows_what_is_allowed() -> None:
+    api = Upstream("users.get", "users.delete", "posts.list")
+    policy = rules({"pattern": "api.users.get", "action": "allow"}, default="deny")
+    async with connected(opened(api=api), policy=policy) as client:
+        assert (await run(client, "api.users.get()"))["ok"]
+        assert not (await run(client, "api.users.delete()"))["ok"]
+        assert not (await run(client, "api.posts.list()"))["ok"]
+    assert api.called == ["users.get"]
+
+
+VERBS = ("get", "list", "create", "delete", "delete_all", "set", "run")
+SPACES = ("", "a.", "a.b.", "delete.", "set_up.")
+POLICIES = [
+    rules({"kind": "writes", "action": "ask"}, {"pattern": "*.get*", "action": "allow"}),
+    rules({"kind": "destructive", "action": "deny"}, {"kind": "writes", "action": "ask"}),
+    rules({"kind": "reads", "action": "allow"}, default="deny"),
+    rules({"pattern": "api.a.*", "action": "allow"}, {"kind": "reads", "action": "ask"}, default="deny"),
+    rules({"pattern": "*.create", "action": "deny"}, {"pattern": "api.a.b.*", "action": "deny"}, default="ask"),
+]
+
+
+@pytest.mark.parametrize("fixed", [(), ("api",)], ids=["may change", "fixed"])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_rules_of_the_scope_say_what_the_policy_says(policy: Any, fixed: tuple[str, ...]) -> None:
+    paths = [f"{space}{verb}{end}" for space in SPACES for verb in VERBS for end in ("", "_thing", "_other")]
+    api = Upstream(*paths)
+    scope = Scope({"api": api})
+    apply_policy(policy, scope, fixed=fixed)
+    for one in api.surface.listed():
+        space, _, name = f"api.{one.path}".rpartition(".")
+        place = Place(space, Upstream)
+        asked = Asked(name=f"api.{one.path}", reads=one.reads, destructive=is_destructive(one.path, one.line.doc))
+        verdict = scope.rules.verdict(place, name)
+        refused = not verdict.visible or (verdict.read_only and not one.reads)
+        found = "deny" if refused else "ask" if verdict.facts.get("ask") else "allow"
+        assert found == policy.decide(asked), one.path
+
+
+async def test_an_upstream_of_very_many_operations_follows_the_policy_too() -> None:
+    many = [f"space{n % 7}.word{n}" for n in range(MANY + 50)]
+    api = Upstream("users.list", "users.delete", "users.list_all", *many)
+    asked: list[str] = []
+
+    def answer(message: str) -> Any:
+        asked.append(message)
+        return no(message)
+
+    policy = rules({"kind": "destructive", "action": "deny"}, {"kind": "writes", "action": "ask"})
+    async with connected(opened(api=api, kind="openapi"), policy=policy, answer=answer) as client:
+        assert (await run(client, "[api.users.list() for _ in range(3)]"))["ok"]
+        assert not (await run(client, "api.users.delete()"))["ok"]
+        assert "declined" in (await run(client, "api.space0.word7()"))["error"]
+        assert "declined" in (await run(client, "call = api.space1.word1\ncall()"))["error"]
+        assert "users.delete" not in await search(client, "delete users")
+    assert api.called == ["users.list"] * 3
+    assert asked == [f"Code wants to call api.{path}(). Allow it?" for path in ("space0.word7", "space1.word1")]
+
+
+async def test_what_a_preset_hides_stays_hidden_under_a_policy() -> None:
+    class Vault:
+        token = "hunter2"
+
+        @operation(reads=True)
+        def read(self) -> str:
+            return "read"
+
+    policy = rules({"pattern": "vault.*", "action": "allow"}, default="deny")
+    async with connected(opened(vault=Vault()), policy=policy) as client:
+        assert (await run(client, "vault.read()"))["value"] == "read"
+        assert "hunter2" not in str(await run(client, "vault.token"))
+
+
+def test_decisions_that_agree_by_verb_are_few_patterns() -> None:
+    decided: Any = {f"api.s{n}.{verb}_thing": a for n in range(50) for verb, a in (("get", "allow"), ("delete", "ask"))}
+    assert compressed("api", decided, "allow") == [("api.*.delete", "ask"), ("api.*.delete_*", "ask")]
+
+
+# what is offered later, and beside each other
+
+
+class Growing(Upstream):
+    """Offers more once `grow` is called."""
+
+    async def _invoke(self, path: str, arguments: dict[str, Any]) -> str:
+        if path == "grow":
+            self.offer("grow", "get_x", "list_new", "wipe_all")
+        return await super()._invoke(path, arguments)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"pattern": "api.wipe*", "action": "deny"},
+        {"kind": "destructive", "action": "deny"},
+        {"pattern": "*.wipe*", "kind": "writes", "action": "ask"},
+    ],
+)
+async def test_an_operation_added_in_the_middle_of_a_cell_follows_the_rules_at_once(rule: dict[str, str]) -> None:
+    api = Growing("grow", "get_x")
+    code = "api.grow()\nprint(api.list_new())\napi.wipe_all()"
+    async with connected(opened(api=api), policy=rules(rule)) as client:
+        assert not (await run(client, code))["ok"]
+    assert api.called == ["grow", "list_new"]
+
+
+async def test_a_server_that_only_read_may_write_later_what_the_policy_allows() -> None:
+    api = Upstream("get_x")
+    policy = rules({"pattern": "api.set_y", "action": "allow"}, {"kind": "reads", "action": "allow"}, default="deny")
+    async with connected(opened(api=api), policy=policy) as client:
+        assert (await run(client, "api.get_x()"))["ok"]
+        api.offer("get_x", "set_y", "set_z")
+        assert (await run(client, "api.set_y()"))["ok"]
+        assert not (await run(client, "api.set_z()"))["ok"]
+        assert "set_y" in await search(client, "set")
+        assert "set_z" not in await search(client, "set")
+    assert api.called == ["get_x", "set_y"]
+
+
+async def test_read_only_holds_for_what_reads_no_more_and_lets_in_what_reads_now() -> None:
+    api = Upstream("get_x")
+    async with connected(opened(api=api), read_only=True) as client:
+        assert (await run(client, "held = api.get_x\nheld()"))["ok"]
+        (one,) = api.surface.now.listed()
+        api.surface.now = ListedSurface([replace(one, reads=False)])
+        for code in ("api.get_x()", "held()"):
+            assert "read-only" in (await run(client, code))["error"]
+        api.offer("get_x", "get_y")
+        assert (await run(client, "api.get_y()"))["ok"]
+    assert api.called == ["get_x", "get_y"]
+
+
+async def test_a_server_that_changes_for_ever_leaves_no_rules_behind() -> None:
+    api = Upstream("get_0")
+    made: list[Gateway] = []
+    async with connected(opened(api=api), policy=rules({"kind": "writes", "action": "ask"}), made=made) as client:
+        numbers: set[int] = set()
+        for number in range(5):
+            api.offer(f"get_{number}", f"set_{number}")
+            assert (await run(client, f"api.get_{number}()"))["ok"]
+            numbers.add(len(made[0].scope.rules))
+    assert len(numbers) == 1
+
+
+@pytest.mark.parametrize("kind", ["openapi", "mcp"])
+async def test_rules_for_objects_and_for_upstreams_do_not_mix(kind: Any) -> None:
+    api, shop = Upstream("users.get", "users.delete"), Shop()
+    policy = rules(
+        {"pattern": "api.users.get", "action": "allow"}, {"pattern": "shop.orders", "action": "allow"}, default="deny"
+    )
+    async with connected([*opened(shop=shop), *opened(kind, api=api)], policy=policy) as client:
+        codes = ("api.users.get()", "shop.orders()", "api.users.delete()", "shop.delete(1)")
+        assert [(await run(client, code))["ok"] for code in codes] == [True, True, False, False]
+    assert (api.called, shop.deleted) == (["users.get"], [])
+
+
+async def test_a_listing_leaves_out_namespaces_in_which_everything_is_denied() -> None:
+    api = Upstream("users.get", "secret.drop")
+    async with connected(opened("mcp", api=api), policy=rules({"kind": "destructive", "action": "deny"})) as client:
+        listing = await search(client, "")
+    assert "users" in listing
+    assert "secret" not in listing
+
+
+class Drawer:
+    """What can be done to it without a method that has a name."""
+
+    def __init__(self, done: list[str]) -> None:
+        self.label = "a"
+        self._done = done
+
+    def __getitem__(self, key: str) -> int:
+        return 1
+
+    def __setitem__(self, key: str, value: int) -> None:
+        self._done.append("set")
+
+    def __delitem__(self, key: str) -> None:
+        self._done.append("deleted")
+
+    def __iadd__(self, other: int) -> Drawer:
+        self._done.append("added")
+        return self
+
+    def __call__(self) -> None:
+        self._done.append("called")
+
+    @operation(reads=True)
+    def inner(self):  # no annotation names what comes
+        return Order()
+
+    @operation(reads=True)
+    def bound(self):
+        return self._note
+
+    def _note(self) -> None:
+        self._done.append("noted")
+
+
+@pytest.mark.parametrize("action", ["ask", "deny"])
+async def test_writes_without_a_name_and_of_objects_without_an_annotation_follow_the_rules(action: str) -> None:
+    done: list[str] = []
+    drawer = Drawer(done)
+    writes = ("drawer['a'] = 1", "del drawer['a']", "drawer += 1", "drawer()", "drawer.label = 'b'",
+              "drawer.inner().cancel()", "drawer.bound()()")  # fmt: skip
+    async with connected(opened(drawer=drawer), policy=rules({"kind": "writes", "action": action})) as client:
+        found = {code: (await run(client, code))["ok"] for code in writes}
+        assert found == dict.fromkeys(writes, False)
+        for code in ("drawer['a']", "drawer.label", "drawer.inner()"):
+            assert (await run(client, code))["ok"], code
+    assert (done, drawer.label) == ([], "a")
+
+
+async def test_a_rule_against_what_destroys_leaves_the_rest_of_an_object() -> None:
+    done: list[str] = []
+    drawer = Drawer(done)
+    async with connected(opened(drawer=drawer), policy=rules({"kind": "destructive", "action": "deny"})) as client:
+        assert not (await run(client, "del drawer['a']"))["ok"]
+        assert (await run(client, "drawer['a'] = 1\ndrawer.label"))["value"] == "a"
+    assert done == ["set"]
