@@ -31,10 +31,10 @@ endif
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo cells test check lint types tests format bench eval-local docs fuzz crash clean
+.PHONY: help demo cells test check lint types tests format bench eval-local docs fuzz crash interop interop-quick clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 demo: $(RUN) ## an agent with a real model does three small jobs on live objects
 	@$(BIN)/python examples/demo.py $(ARGS)
@@ -77,6 +77,14 @@ fuzz: $(DEV) ## the long fuzzing runs, some minutes
 
 crash: $(DEV) ## sessions that die hundreds of times and are resumed, some minutes
 	@$(BIN)/python -m pytest -n $(JOBS) -m crash $(ARGS)
+
+interop: $(DEV) ## with software we did not write: installs it, then drives it; some minutes
+	@echo "· interop"
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m interop tests/interop $(ARGS)
+
+interop-quick: $(DEV) ## the half of it that CI runs
+	@echo "· interop"
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "interop and quick" tests/interop $(ARGS)
 
 clean: ## remove .venv and what the tools leave behind
 	@rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,20 @@
+repository = FOLDER + "/repository"
+assert "nothing to commit" in git.git_status(repo_path=repository)
+first = git.git_log(repo_path=repository)
+assert "first" in str(first)
+
+filesystem.write_file(path=repository + "/poem.txt", content="one\nzwei\n")
+assert "+zwei" in git.git_diff_unstaged(repo_path=repository)
+git.git_add(repo_path=repository, files=["poem.txt"])
+assert "+zwei" in git.git_diff_staged(repo_path=repository)
+git.git_reset(repo_path=repository)
+assert "+zwei" not in git.git_diff_staged(repo_path=repository)
+git.git_add(repo_path=repository, files=["poem.txt"])
+assert "committed" in git.git_commit(repo_path=repository, message="second, by code").lower()
+assert "second, by code" in str(git.git_log(repo_path=repository, max_count=1))
+assert "+zwei" in git.git_show(repo_path=repository, revision="HEAD")
+
+git.git_create_branch(repo_path=repository, branch_name="side", base_branch="main")
+assert "side" in git.git_branch(repo_path=repository, branch_type="local")
+assert "side" in git.git_checkout(repo_path=repository, branch_name="side")
+assert "zwei" in git.git_diff(repo_path=repository, target="HEAD~1")
