@@ -1,8 +1,9 @@
-"""python -m benchmarks            measure everything, about eight minutes; installs the peers when they are not there
+"""python -m benchmarks            measure everything, about twelve minutes; installs the peers when they are not there
 python -m benchmarks --quick    small counts, peers only where installed: shows that it works, not how fast
 python -m benchmarks --json     the figures for programs
 python -m benchmarks --write    also rewrite docs/benchmarks.md and its picture
 python -m benchmarks --only turns tokens    these subjects alone, by their modules' names
+python -m benchmarks --only gateway --write    the gateway's part of the page alone
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from benchmarks import (
     checking,
     checkpoints,
     crowd,
+    gateway,
     imports,
     journal,
     opening,
@@ -47,6 +49,7 @@ CHECKS: dict[str, Callable[[Run], Awaitable[list[Check]]]] = {
     "speed": speed.measure,
     "imports": imports.measure,
     "checking": checking.measure,
+    "gateway": gateway.measure,
 }
 ROUNDS: dict[str, Callable[[Run], Awaitable[list[Peer]]]] = {
     "peers": conductor.measure,
@@ -67,14 +70,26 @@ def main() -> None:
     )
     parser.add_argument("--only", nargs="+", choices=SUBJECTS, metavar="SUBJECT", help=", ".join(SUBJECTS))
     chosen = parser.parse_args()
-    if chosen.only and chosen.write:
-        parser.error("--write is of everything; leave --only out")
+    if chosen.only and chosen.write and chosen.only != ["gateway"]:
+        parser.error("--write is of everything, or of `--only gateway`, which has a part of its own")
     if chosen.quick and chosen.write:
         parser.error("--quick measures too little to be written down; use --write alone")
-    command = "make bench" + (" ARGS=--write" if chosen.write else "")
-    report = asyncio.run(measure(quick=chosen.quick, command=command, subjects=chosen.only or SUBJECTS))
+    subjects: Collection[str] = chosen.only or SUBJECTS
+    parts = [subjects]
+    if chosen.write:  # each part of the page is a run of its own
+        parts = [[name for name in subjects if name != "gateway"], ["gateway"]]
+    for part in filter(None, parts):
+        _measured(part, chosen)
+
+
+def _measured(subjects: Collection[str], chosen: argparse.Namespace) -> None:
+    apart = list(subjects) == ["gateway"]
+    arguments = "--only gateway --write" if apart else "--write"
+    command = "make bench" + (f' ARGS="{arguments}"' if chosen.write else "")
+    report = asyncio.run(measure(quick=chosen.quick, command=command, subjects=subjects))
     if chosen.write:
-        page.rewrite(DOCS / "benchmarks.md", report)
+        page.rewrite(DOCS / "benchmarks.md", report, page.GATEWAY if apart else page.BEGIN)
+    if chosen.write and not apart:
         (DOCS / "images" / "benchmarks.svg").write_text(chart.svg(report), encoding="utf-8")
     if chosen.json:
         print(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
@@ -106,6 +121,7 @@ async def measure(*, quick: bool, command: str, subjects: Collection[str]) -> Re
         lasting=tuple(rounds["lasting"]),
         agents=tuple(rounds["turns"]),
         conversations=tuple(conversations),
+        remarks=tuple(run.remarks),
     )
 
 

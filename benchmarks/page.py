@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks.results import Check, Conversation, Peer, Report, Unit, digits, shown
 
 BEGIN, END = "<!-- begin: python -m benchmarks --write -->", "<!-- end -->"
+GATEWAY = "<!-- begin: python -m benchmarks --only gateway --write -->"
 ABOUT = {"isolation": "isolation", "language": "Python", "keeps": "what is kept"}
 Columns = tuple[tuple[str, str, Unit], ...]
 COLUMNS: Columns = (
@@ -46,7 +47,7 @@ def aimed(check: Check) -> str:
 
 
 def markdown(report: Report) -> str:
-    parts = (_head, _checks, _peers, _lasting, _agents, _conversations, _losses)
+    parts = (_head, _checks, _unmeasured, _peers, _lasting, _agents, _conversations, _losses)
     return "\n\n".join("\n".join(lines) for part in parts if (lines := list(part(report))))
 
 
@@ -68,6 +69,10 @@ def _checks(report: Report) -> Iterator[str]:
         yield (
             f"| {what} | {ours} | {check.against} | {theirs} | **{valued(check)}** | {aimed(check)} | {judged(check)} |"
         )
+
+
+def _unmeasured(report: Report) -> Iterator[str]:
+    yield from (f"- {line}" for line in report.remarks)
 
 
 def _peers(report: Report) -> Iterator[str]:
@@ -150,9 +155,9 @@ def _lost(peers: tuple[Peer, ...], columns: Columns) -> Iterator[str]:
                 yield f"- {title}: {peer.name} takes {factor} ({figures})."
 
 
-def rewrite(page: Path, report: Report) -> None:
+def rewrite(page: Path, report: Report, begin: str = BEGIN) -> None:
     """Puts the report between the marks."""
-    put_between(page, BEGIN, END, markdown(report))
+    put_between(page, begin, END, markdown(report))
 
 
 def put_between(page: Path, begin: str, end: str, text: str) -> None:

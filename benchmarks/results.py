@@ -8,8 +8,8 @@ import platform
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-Unit = Literal["s", "B", "tokens"]
-Measure = Literal["×", "MB", "GB", "% fewer"]
+Unit = Literal["s", "B", "tokens", "%"]
+Measure = Literal["×", "MB", "GB", "% fewer", "%", "tokens"]
 AGENT_TASKS = ("turn", "further", "first")
 LASTING_TASKS = ("kept_call", "suspend", "bring_back")
 TASKS = ("cold", "start", "eval", "call", "call_async", "fib", "memory")
@@ -88,6 +88,7 @@ class Report:
     lasting: tuple[Peer, ...] = ()
     agents: tuple[Peer, ...] = ()
     conversations: tuple[Conversation, ...] = ()
+    remarks: tuple[str, ...] = ()  # what could not be measured, and why
 
     def as_json(self) -> dict[str, Any]:
         told = asdict(self)
@@ -118,6 +119,8 @@ def shown(value: float, unit: Unit) -> str:
     """A figure for people, three digits; tokens are counted."""
     if unit == "tokens":
         return f"{value:,.0f}"
+    if unit == "%":
+        return f"{value:.1f} %"
     scales = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if unit == "s" else ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
     for scale, name in scales:
         if abs(value) >= scale:

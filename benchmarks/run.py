@@ -23,6 +23,7 @@ class Run:
 
     def __init__(self, *, quick: bool) -> None:
         self.quick = quick
+        self.remarks: list[str] = []
         self.cache = Settings.from_environment().cache_dir
         self._progress = Progress(
             TextColumn("{task.description:<44}"),
@@ -43,6 +44,11 @@ class Run:
 
     def say(self, line: str) -> None:
         self._progress.console.print(line, style="dim", highlight=False, markup=False)
+
+    def remark(self, line: str) -> None:
+        """Says what could not be measured, and keeps it for the report."""
+        self.say(line)
+        self.remarks.append(line)
 
     def count(self, full: int, quick: int) -> int:
         return quick if self.quick else full

