@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gzip
 import hashlib
 import inspect
 import os
@@ -29,8 +30,26 @@ import pytest
 import sqlalchemy
 import sqlalchemy.exc
 from tests.cells import PATIENCE_S, PATIENT, failure, outcomes, value
+from tests.gateway.shops import Upstream as Memory
+from tests.gateway.shops import connected, opened, run, search
+from tests.mcp.everything import everything
+from tests.openapi.shop import SHOP, secured
+from tests.openapi.upstream import Upstream, reply, upstream
 
-from toolwright import Agent, Budget, GuestValue, Limits, Outcome, Runtime, Scope, operation
+from toolwright import (
+    MCP,
+    Agent,
+    Budget,
+    Command,
+    GuestValue,
+    Limits,
+    OpenAPI,
+    Outcome,
+    Runtime,
+    Scope,
+    Secret,
+    operation,
+)
 from toolwright.doors import Request
 from toolwright.errors import (
     BudgetSpent,
@@ -44,6 +63,7 @@ from toolwright.errors import (
     WorkspaceLimit,
 )
 from toolwright.events import ModeChosen
+from toolwright.gateway import policy_from
 from toolwright.journal import Dropped, MemoryJournal, open_journal
 from toolwright.messages import Asked, Traits
 from toolwright.models import EmbeddedModel
@@ -1032,6 +1052,135 @@ async def test_of_several_fenced_blocks_only_the_first_is_run() -> None:
 
 def test_the_embedded_model_writes_fences_and_has_a_small_window() -> None:
     assert EmbeddedModel("weights.gguf").traits == Traits(calls=False, window=8192)
+
+
+# --- APIs, MCP servers, programs ---
+
+
+@asynccontextmanager
+async def shop_session(*answers: Any, secret: str = "", **options: Any) -> AsyncGenerator[tuple[Runtime, Upstream]]:
+    """The tests' own API in scope as `shop`; each item is answered with these, one after another."""
+    key = Secret(secret) if secret else None
+    async with upstream() as api:
+        api.on("/shops/a/items", *answers)
+        api.on("/shops/a/items/1", *answers)
+        api.on("/status", *answers)
+        source = secured() if secret else SHOP
+        connector = await OpenAPI.open(source, base_url=api.url, credentials=key, cache=False, **options)
+        async with connector, Runtime({"shop": connector}, limits=PATIENT) as rt:
+            yield rt, api
+
+
+async def test_a_list_with_pages_is_no_list() -> None:
+    async with shop_session(reply([{"id": 1, "name": "pen"}])) as (rt, _):
+        for use in ("len(items)", "items[0]", "items + []"):
+            error = (await rt.execute(f"items = shop.items.list('a')\n{use}")).error
+            assert isinstance(error, CodeError)
+            assert error.type == "TypeError", use
+        assert (await rt.execute("len(list(items))")).unwrap() == 1
+
+
+async def test_a_change_of_a_record_is_not_sent() -> None:
+    async with shop_session(reply({"id": 1, "name": "pen"})) as (rt, api):
+        code = "item = shop.items.get('a', 1)\nitem.name = 'ink'\nitem.name, shop.items.get('a', 1).name"
+        assert (await rt.execute(code)).unwrap() == ("ink", "pen")
+        assert [asked.method for asked in api.asked] == ["GET", "GET"]
+
+
+async def test_a_learned_type_is_shown_when_the_api_is_opened_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLWRIGHT_CACHE", str(tmp_path))
+    shown: list[str] = []
+    async with upstream() as api:
+        api.on("/status", reply({"up": True}))
+        for _ in range(2):
+            async with await OpenAPI.open(SHOP, base_url=api.url) as connector, Runtime({"shop": connector}) as rt:
+                (await rt.execute("shop.items.status()")).unwrap()
+                shown.append(await rt.show("shop.items.status", budget=1000))
+    assert ["-> Any" in text for text in shown] == [True, False]
+
+
+async def test_an_answer_of_more_than_64_mb_is_not_taken() -> None:
+    large = gzip.compress(bytes(65 * 1024 * 1024), 1)
+    async with shop_session(reply(large, content_encoding="gzip")) as (rt, _):
+        error = (await rt.execute("shop.items.status()")).error
+    assert "its answer is larger than 64 MB; ask for less of it" in str(error)
+
+
+async def test_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    async with shop_session(reply({"up": True})) as (rt, api):
+        (await rt.execute("shop.items.status()")).unwrap()
+        assert len(api.asked) == 1
+
+
+async def test_a_key_of_less_than_eight_characters_stays_in_results() -> None:
+    for key, left in (("k3y-123", "k3y-123"), ("k3y-1234", "***")):
+        async with shop_session(reply({"id": 1, "name": f"told {key}"}), secret=key) as (rt, _):
+            assert (await rt.execute("shop.items.get('a', 1).name")).unwrap() == f"told {left}"
+
+
+async def test_a_cells_time_goes_on_while_a_server_asks_a_person() -> None:
+    async def slowly(*_: Any) -> dict[str, Any]:
+        await asyncio.sleep(1.2)
+        return {"sure": True}
+
+    async with await MCP.open(everything(), on_elicit=slowly, cache=False) as server:
+        for patient in (False, True):
+            scope = Scope({"everything": server})
+            scope.declare("everything.ask", patient=patient)
+            async with Runtime(scope, limits=Limits(wall_s=1)) as rt:
+                outcome = await rt.execute("everything.ask('really?')")
+            assert isinstance(outcome.error, TimeLimit) != patient
+
+
+async def test_a_page_that_a_server_wants_opened_is_not_opened() -> None:
+    async with await MCP.open(everything(), cache=False) as server, Runtime({"everything": server}) as rt:
+        error = (await rt.execute("everything.sign_up()")).error
+    assert "open https://sign.example/up first" in str(error)
+
+
+async def test_a_program_keeps_nothing_from_one_call_to_the_next() -> None:
+    code = "sort.run(stdin='b', output='kept.txt').files, sort.run('kept.txt').exit_code"
+    async with await Command.open("sort") as sort, Runtime({"sort": sort}) as rt:
+        assert (await rt.execute(code)).unwrap() == ({"kept.txt": b"b\n"}, 2)
+
+
+# --- the gateway ---
+
+
+async def test_what_with_and_a_loop_run_is_not_taken_for_a_write() -> None:
+    done: list[str] = []
+
+    class Door:
+        def __enter__(self) -> Door:
+            done.append("opened")
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            done.append("closed")
+
+        def __iter__(self) -> Iterator[int]:
+            done.append("gone through")
+            yield 1
+
+        def __lshift__(self, other: int) -> int:
+            done.append("pushed")
+            return other
+
+    async with connected(opened(door=Door()), read_only=True) as client:
+        assert (await run(client, "with door: pass\nlist(door)\ndoor << 1"))["ok"]
+    assert done == ["opened", "closed", "gone through", "pushed"]
+
+
+async def test_the_repr_of_a_namespace_names_what_is_denied() -> None:
+    policy = policy_from({"rules": [{"pattern": "api.users.wipe", "action": "deny"}]}, "")
+    async with connected(opened("mcp", api=Memory("users.get", "users.wipe")), policy=policy) as client:
+        assert not (await run(client, "api.users.wipe()"))["ok"]
+        assert "wipe" not in await search(client, "wipe users")
+        assert "wipe" in (await run(client, "repr(api.users)"))["value"]
 
 
 # --- the platform ---

@@ -1,0 +1,25 @@
+from shop_api import KEY, open_shop
+
+import toolwright
+
+CODE = """
+import os
+print(sorted(os.listdir("servers/shop/orders")))
+print(open("servers/shop/_index.txt").read())
+"""
+
+
+async def main() -> None:
+    with open_shop() as there:
+        api = await toolwright.OpenAPI.open(
+            "shop.yaml", name="shop", base_url=there.url, credentials=toolwright.Secret(KEY)
+        )
+        async with api, toolwright.Runtime(scope={"shop": api}) as rt:
+            for hit in await rt.search("remove an order", limit=2):
+                print(hit.signature, "#", hit.summary)
+            print(await rt.show("shop.orders.create", budget=2000))
+            print(await rt.write_stubs(), "files")
+            print((await rt.execute(CODE)).stdout, end="")
+
+
+toolwright.run(main())

@@ -1,0 +1,26 @@
+from shop_api import KEY, open_shop
+
+import toolwright
+
+CODE = """
+order = shop.orders.create(item="jam", count=2)
+print(order)
+print(order.item, order["item"], order.sent_to, "sent_to" in order)
+print([o.item for o in shop.orders.list(status="open")])      # three pages
+print(order.notes()[0].text)                                  # GET /orders/8/notes
+order.delete()
+"""
+
+
+async def main() -> None:
+    with open_shop() as there:
+        api = await toolwright.OpenAPI.open(
+            "shop.yaml", name="shop", base_url=there.url, credentials=toolwright.Secret(KEY)
+        )
+        async with api, toolwright.Runtime(scope={"shop": api}) as rt:
+            outcome = await rt.execute(CODE)
+            print(outcome.stdout, end="")
+        print(*there.log, sep="\n")
+
+
+toolwright.run(main())

@@ -1,0 +1,21 @@
+import os
+from tempfile import TemporaryDirectory
+
+from shop_api import KEY, open_shop
+
+import toolwright
+
+
+async def main() -> None:
+    with open_shop() as there, TemporaryDirectory() as folder:
+        os.environ["TOOLWRIGHT_CACHE"] = folder  # a machine that knows nothing yet
+        for _ in range(2):
+            api = await toolwright.OpenAPI.open(
+                "shop.yaml", name="shop", base_url=there.url, credentials=toolwright.Secret(KEY)
+            )
+            async with api, toolwright.Runtime(scope={"shop": api}) as rt:
+                print(await rt.show("shop.reports.get_sales", budget=1000))
+                print((await rt.execute("shop.reports.get_sales()")).value, end="\n\n")
+
+
+toolwright.run(main())
