@@ -365,9 +365,7 @@ def _no_logins(texts: Iterable[str]) -> None:
     for text in texts:
         if re.search(r"://[^/@\s]*:[^/@\s]*@", text):
             shown = re.sub(r"://[^/@\s]*@", "://…@", text)
-            raise _usage(
-                f"{shown:.100}: its password would be written as it is; give --credential NAME=env:NAME"
-            )
+            raise _usage(f"{shown:.100}: its password would be written as it is; give --credential NAME=env:NAME")
 
 
 def _confirm(comments: bool, yes: bool, path: str, entry: str) -> None:
