@@ -60,7 +60,7 @@ async def inspected(gateway: Gateway, failed: Iterable[tuple[str, str]] = ()) ->
     tools = definitions(gateway.sources)
     query, found = await _example(gateway)
     return Report(
-        tokens=sum(count(json.dumps(tool, ensure_ascii=False)) for tool in tools),
+        tokens=sum(count(_text(tool)) for tool in tools),
         counted_by=counted_by,
         sources=tuple(_source(one, gateway.sources.get(one.name, 0), count) for one in gateway.opened),
         failed=tuple(failed),
@@ -87,7 +87,7 @@ def _source(one: Opened, operations: int, count: Callable[[str], int]) -> Source
 def _text(tool: Any) -> str:
     dump: Any = getattr(tool, "model_dump", None)
     plain: Any = dump(by_alias=True, exclude_none=True, mode="json") if dump is not None else tool
-    return json.dumps(plain, ensure_ascii=False, default=str)
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"), default=str)  # as it goes over the wire
 
 
 async def _example(gateway: Gateway) -> tuple[str, str]:
