@@ -155,3 +155,9 @@ def test_a_file_that_could_not_be_written_as_it_was_is_left_alone(text: str, sai
     with pytest.raises(UsageError, match=said):
         change(client_of("cursor"), "tw", COMMAND, file)
     assert file.read_text() == text
+
+
+def test_a_description_that_is_not_there_is_not_entered(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"there is no file .*nothere\.json; nothing was written"):
+        absolute(["--openapi", "shop=nothere.json"], tmp_path)
+    assert absolute(["--openapi", "shop=https://shop.example/openapi.json"], tmp_path)[1].startswith("shop=https:")

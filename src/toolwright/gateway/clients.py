@@ -279,6 +279,8 @@ def _moved(option: str, value: str, here: Path) -> str:
         return f"{name}=file:{(here / Path(file).expanduser()).absolute()}"
     name, equals, target = value.rpartition("=")
     is_path = {"--openapi": True, "--command": "/" in target, "--packages": (here / target).is_dir()}.get(option, False)
+    if option == "--openapi" and "://" not in value and not (here / target).exists():
+        raise UsageError(f"--openapi {value}: there is no file {here / target}; nothing was written")
     if is_path and "://" not in value and (here / target).exists():
         return f"{name}{equals}{(here / target).absolute()}"
     return value
