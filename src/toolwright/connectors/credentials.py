@@ -20,6 +20,7 @@ from toolwright.settings import variable
 
 LONGEST = 64 * 1024
 COMMAND_S = 20.0
+ENDING_S = 5.0
 _SOURCE = re.compile(r"(env|file|command):(.+)", re.DOTALL)
 _FORMS = 'give "env:NAME", "file:PATH", "command:PROGRAM ARGUMENTS", or Secret("…") in code'
 
@@ -172,7 +173,7 @@ async def _command(place: str) -> str:
     finally:
         if running.returncode is None:
             _end(running)
-            await running.wait()
+            await _over(running)
     if status:
         return _refuse(f"the command {name} ended with status {status}; run it yourself to see why")
     return found.decode("utf-8", "replace")
@@ -184,6 +185,17 @@ async def _bounded(running: asyncio.subprocess.Process) -> bytes:
     while running.stdout is not None and len(found) <= LONGEST and (part := await running.stdout.read(8192)):
         found += part
     return bytes(found)
+
+
+async def _over(running: asyncio.subprocess.Process) -> None:
+    """Wait for the end of one that was killed. What it had printed is read: `wait` waits for its pipe, too."""
+    try:
+        async with asyncio.timeout(ENDING_S):
+            while running.stdout is not None and await running.stdout.read(1 << 16):
+                pass
+            await running.wait()
+    except TimeoutError:
+        pass  # a process of a session of its own holds the pipe: nobody waits for that one
 
 
 def _end(running: asyncio.subprocess.Process) -> None:
