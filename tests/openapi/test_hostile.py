@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import ssl
-import subprocess
 import threading
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,6 +14,7 @@ from typing import Any, ClassVar
 import httpx2
 import pytest
 from tests.openapi.calls import Calls
+from tests.openapi.certificates import certificates
 from tests.openapi.specs import TEXT, compiled, gives, head_of, spec, thing
 from tests.openapi.upstream import Upstream, reply
 
@@ -111,13 +111,10 @@ async def _at_once(seconds: float) -> None:
 
 
 def _tls(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    key, certificate = folder / "k.pem", folder / "c.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    command += ["-keyout", str(key), "-out", str(certificate), "-days", "2", "-subj", "/CN=localhost"]
-    subprocess.run([*command, "-addext", "subjectAltName=DNS:localhost"], check=True, capture_output=True)
+    certificates(folder, "server")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    return context, ssl.create_default_context(cafile=str(certificate))
+    context.load_cert_chain(folder / "server.pem", folder / "server.key")
+    return context, ssl.create_default_context(cafile=str(folder / "ca.pem"))
 
 
 # where requests go

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import ssl
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.openapi.calls import Calls
+from tests.openapi.certificates import certificates
 from tests.openapi.upstream import Upstream, reply, upstream
 
 from toolwright.connectors import Secret
@@ -165,52 +165,8 @@ async def test_credentials_that_cannot_be_meant_are_refused_at_once(api: Upstrea
     assert KEY not in str(raised.value)
 
 
-def certificates(folder: Path) -> None:
-    """A CA, a server's certificate for 127.0.0.1 and a client's, by openssl."""
-
-    def run(*words: str) -> None:
-        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True, timeout=60)
-
-    new = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
-    run(
-        "req",
-        "-x509",
-        *new,
-        "-keyout",
-        "ca.key",
-        "-out",
-        "ca.pem",
-        "-subj",
-        "/CN=ca",
-        "-days",
-        "2",
-        "-addext",
-        "keyUsage=critical,keyCertSign,cRLSign",
-    )
-    for name in ("server", "client"):
-        run("req", *new, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
-        (folder / f"{name}.ext").write_text("subjectAltName=IP:127.0.0.1\n")
-        run(
-            "x509",
-            "-req",
-            "-in",
-            f"{name}.csr",
-            "-CA",
-            "ca.pem",
-            "-CAkey",
-            "ca.key",
-            "-CAcreateserial",
-            "-days",
-            "2",
-            "-out",
-            f"{name}.pem",
-            "-extfile",
-            f"{name}.ext",
-        )
-
-
 async def test_a_client_certificate_is_shown_to_the_server(tmp_path: Path) -> None:
-    certificates(tmp_path)
+    certificates(tmp_path, "server", "client")
     server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(tmp_path / "ca.pem"))
     server.verify_mode = ssl.CERT_REQUIRED
     server.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")

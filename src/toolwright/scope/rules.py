@@ -78,7 +78,8 @@ class Rules:
     @property
     def version(self) -> int:
         """Counts what was declared, and what changed that it depends on: what was concluded earlier is not good."""
-        self._look()
+        if self._watched:  # asked twice and more for each call: most scopes watch nothing
+            self._look()
         return self._version
 
     def __len__(self) -> int:
@@ -130,7 +131,8 @@ class Rules:
     def verdict(self, place: Place, name: str, *, data: bool = False) -> Verdict:
         """What guest code may do with the member `name`. `data` says that it is an attribute, not a method."""
         key = (place.path, place.kind, name, data)
-        self._look()
+        if self._watched:
+            self._look()
         verdicts = self._verdicts
         known = verdicts.get(key)
         if known is None:
