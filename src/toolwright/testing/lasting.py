@@ -9,14 +9,14 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 
 from toolwright.errors import Fenced
-from toolwright.journal import CellRow, Claim, Journal, Row
+from toolwright.store import CellRow, Claim, Row, Store
 from toolwright.testing.samples import VALUES, expect, expect_refused, facts, row
 
 PATIENCE_S = 60.0
-Reopen = Callable[[], Journal]
+Reopen = Callable[[], Store]
 
 
-def it_outlives_closing(journal: Journal, reopen: Reopen) -> None:
+def it_outlives_closing(journal: Store, reopen: Reopen) -> None:
     """what was written is there when the journal is opened again, and a claim still holds."""
     one = facts(names=VALUES[6])
     claim = journal.create(one)
@@ -31,7 +31,7 @@ def it_outlives_closing(journal: Journal, reopen: Reopen) -> None:
         expect(list(again.cells(one.id)), [CellRow(number=1, code="x")])
 
 
-def a_claim_fences_from_elsewhere(journal: Journal, reopen: Reopen) -> None:
+def a_claim_fences_from_elsewhere(journal: Store, reopen: Reopen) -> None:
     """a claim that another process takes fences this one."""
     with closing(journal):
         claim = journal.create(facts())
@@ -42,7 +42,7 @@ def a_claim_fences_from_elsewhere(journal: Journal, reopen: Reopen) -> None:
         expect(list(journal.rows(claim.session)), [row(1, "a"), *taken])
 
 
-def a_write_is_durable(journal: Journal, reopen: Reopen) -> None:
+def a_write_is_durable(journal: Store, reopen: Reopen) -> None:
     """what `write` returned from is there after the process that wrote it was killed."""
     claim = journal.create(facts())
     journal.close()
@@ -87,7 +87,7 @@ def _written(n: int) -> Row:
     return row(n, "elsewhere", status="done", value=VALUES[n % len(VALUES)])
 
 
-LASTING: tuple[Callable[[Journal, Reopen], None], ...] = (
+LASTING: tuple[Callable[[Store, Reopen], None], ...] = (
     it_outlives_closing,
     a_write_is_durable,
     a_claim_fences_from_elsewhere,

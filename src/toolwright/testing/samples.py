@@ -6,9 +6,22 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from toolwright.journal import Facts, Row
+from toolwright.errors import ToolwrightError
+from toolwright.store import Facts, Row
 from toolwright_guest.wire import NOTHING, Packed
 
+PATIENCE_S = 60.0
+BREAKS = (  # what a store that is broken may raise
+    AssertionError,
+    ToolwrightError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 LONE = "a\ud800b\x00c\N{GRINNING FACE}"  # a text that is no UTF-8
 TREE: Any = {"d": [["a", [1, {"t": [True, None]}]]], "f": [0.1, -0.0, 1e300, float("nan"), float("-inf")], LONE: LONE}
 LARGE_TREE: Any = [["word", n, {"h": n}] for n in range(2000)]

@@ -7,25 +7,26 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.journal import broken
+from tests.store import broken
 
-from toolwright.errors import UsageError
-from toolwright.journal import Facts, Journal, MemoryJournal, Row, SqliteJournal, open_journal
-from toolwright.testing import check_journal
+from toolwright.errors import ToolwrightError, UsageError
+from toolwright.store import Facts, MemoryStore, Row, SqliteStore, Store, open_store
+from toolwright.testing import check_store
+from toolwright.testing.store import PROMISES
 from toolwright_guest.wire import NOTHING
 
 
 def test_the_journal_in_memory_passes() -> None:
-    check_journal(MemoryJournal)
+    check_store(MemoryStore)
 
 
 @pytest.mark.parametrize("power_safe", [False, True])
 def test_the_journal_in_sqlite_passes(power_safe: bool, tmp_path: Path) -> None:
-    opened = partial(SqliteJournal, tmp_path / "agents.db", power_safe=power_safe)
-    check_journal(opened, reopen=opened)
+    opened = partial(SqliteStore, tmp_path / "agents.db", power_safe=power_safe)
+    check_store(opened, reopen=opened)
 
 
-BREAKS: dict[Callable[[], Journal], str] = {
+BREAKS: dict[Callable[[], Store], str] = {
     broken.HasNoFence: "a newer claim fences",
     broken.FencesAfterTheWrite: "a newer claim fences",
     broken.WritesOneByOne: "all changes or none",
@@ -40,27 +41,50 @@ BREAKS: dict[Callable[[], Journal], str] = {
     broken.ForgetsUnderForks: "refuses while a fork",
     broken.KeepsNoCopies: "changed after it was written",
 }
+BREAKS_ONE: dict[Callable[[], Store], str] = {
+    broken.ReadsThePresent: "as they were when that entry was the last",
+    broken.ReplacesEntries: "stays as it was written",
+    broken.HasNoLeases: "gets SessionBusy",
+    broken.KeepsTheDead: "whose process on this machine is dead",
+    broken.ListsTheOldestFirst: "the latest first",
+    broken.LosesChildren: "all forks and children",
+    broken.DecidesTwice: "one decides, and the other is told",
+    broken.DecidesWhatIsLate: "a question that has expired",
+    broken.GrantsEverywhere: "a decision that says always",
+    broken.GivesMessagesAgain: "until a note takes one up",
+    broken.SearchesEverywhere: "bounded to kinds, and to sessions",
+    broken.FindsTheWorstFirst: "comes before what says it once",
+    broken.RemembersTheForgotten: "and says how many",
+}
 
 
 @pytest.mark.parametrize("make", BREAKS, ids=lambda make: make.__name__)
-def test_a_journal_that_breaks_a_promise_is_told_which(make: Callable[[], Journal]) -> None:
+def test_a_journal_that_breaks_a_promise_is_told_which(make: Callable[[], Store]) -> None:
     with pytest.raises(AssertionError, match=f"the journal breaks a promise: .*{BREAKS[make]}"):
-        check_journal(make)
+        check_store(make)
+
+
+@pytest.mark.parametrize("make", BREAKS_ONE, ids=lambda make: make.__name__)
+def test_a_promise_that_is_tried_alone_finds_who_breaks_it(make: Callable[[], Store]) -> None:
+    (promise,) = (one for one in PROMISES if BREAKS_ONE[make] in (one.__doc__ or ""))
+    promise(MemoryStore())
+    with pytest.raises((AssertionError, ToolwrightError)):
+        promise(make())
 
 
 def test_a_journal_that_is_gone_with_its_process_is_told_so(tmp_path: Path) -> None:
     opened = partial(broken.SavesWhenItIsClosed, tmp_path / "agents.pickle")
     with pytest.raises(AssertionError, match="after the process that wrote it was killed"):
-        check_journal(opened, reopen=opened)
+        check_store(opened, reopen=opened)
 
 
 def test_a_journal_that_does_not_see_other_processes_is_told_so(tmp_path: Path) -> None:
     opened = partial(broken.ChecksClaimsInMemory, tmp_path / "agents.db")
     with pytest.raises(AssertionError, match="another process takes"):
-        check_journal(opened, reopen=opened)
+        check_store(opened, reopen=opened)
 
 
-def wrote(journal: Journal) -> None:
+def wrote(journal: Store) -> None:
     journal.write(journal.create(Facts(id="s", created=0.0, seed=b"", pins={}, names=NOTHING)), Row(cell=1, path="1/0"))
     journal.close()
 
@@ -71,15 +95,15 @@ def wrote(journal: Journal) -> None:
 )
 def test_a_url_opens_the_file_it_names(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    wrote(open_journal(url.format(tmp_path)))
+    wrote(open_store(url.format(tmp_path)))
     assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
-    again = SqliteJournal(tmp_path / "a.db")
+    again = SqliteStore(tmp_path / "a.db")
     assert [row.path for row in again.rows("s")] == ["1/0"]
     again.close()
 
 
 def test_memory_is_a_new_journal_each_time() -> None:
-    first, second = open_journal("memory:"), open_journal("memory:")
+    first, second = open_store("memory:"), open_store("memory:")
     wrote(first)
     assert (list(first.sessions()), list(second.sessions())) == (["s"], [])
 
@@ -87,7 +111,7 @@ def test_memory_is_a_new_journal_each_time() -> None:
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("postgresql://localhost/agents", r'known are "sqlite:///file\.db"'),
+        ("mysql://localhost/agents", r'known are "sqlite:///file\.db"'),
         ("sqlite://a.db", "four slashes"),
         ("sqlite:a.db", "four slashes"),
         ("memory:name", "known are"),
@@ -105,5 +129,5 @@ def test_a_url_that_names_no_journal_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=said):
-        open_journal(url)
+        open_store(url)
     assert list(tmp_path.iterdir()) == []

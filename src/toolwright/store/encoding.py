@@ -9,26 +9,25 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from typing import Any, get_args
+from dataclasses import fields
+from typing import Any, TypeVar, cast, get_args
 
 from toolwright.doors import Made
 from toolwright.errors import JournalFailed, UsageError
-from toolwright.journal.rows import CellRow, CellStatus, Checkpoint, DoorName, Facts, Row, Status
+from toolwright.store.rows import CellRow, CellStatus, Checkpoint, DoorName, Facts, Row, Status, TurnStatus
 from toolwright_guest.wire import Packed
 
+T = TypeVar("T")
 LARGE_BLOB = 1 << 10
 LARGE_TREE = 8 << 10
 
-FIELDS = (  # of a row, in the order of `_fields`
-    "status door title verb target name key line reads arguments value delivered at after back made kept"
-).split()
-
 _ROW = (str, str, str, str, int, str, str, int, bool)  # the types of the first of them
+_CELL = (str, str, str, str, str, dict, bool)
 _DOORS = frozenset(get_args(DoorName))
-_STATUSES = frozenset(get_args(Status)) | frozenset(get_args(CellStatus))
-_NUMBER, _COUNT = (int, float), (int,)
+_STATUSES = frozenset((*get_args(Status), *get_args(CellStatus), *get_args(TurnStatus)))
+NUMBER, COUNT = (int, float), (int,)
 
 Body = str | bytes
 Large = dict[str, bytes]  # what was set aside, by digest
@@ -88,6 +87,23 @@ def restored(name: Any) -> str:
     return name.decode("utf-8", "surrogatepass") if type(name) is bytes else name
 
 
+def filler(cls: type[T]) -> Callable[[Iterable[Any]], T]:
+    """What makes a value of its fields in their order. A frozen class itself looks each up by name: thrice the time."""
+    new: Callable[[type[T]], T] = object.__new__
+    puts: list[Callable[[T, Any], None]] = [getattr(cls, one.name).__set__ for one in fields(cast("Any", cls))]
+
+    def fill(values: Iterable[Any]) -> T:
+        made = new(cls)
+        for put, value in zip(puts, values, strict=True):
+            put(made, value)
+        return made
+
+    return fill
+
+
+_row, _cell = filler(Row), filler(CellRow)
+
+
 def row_body(row: Row, large: Large) -> Body:
     """All of a row but its cell and path."""
     arguments, value, kept = row.arguments, row.value, row.kept
@@ -95,7 +111,7 @@ def row_body(row: Row, large: Large) -> Body:
         text = dumps(_fields(row, arguments.tree, None if value is None else [value.tree], None))
         if len(text) < LARGE_TREE:
             return text
-    packed = _pack(arguments, large), value and _pack(value, large), kept and _pack(kept, large)
+    packed = pack(arguments, large), value and pack(value, large), kept and pack(kept, large)
     return dumps(_fields(row, *packed)).encode("ascii")
 
 
@@ -123,31 +139,38 @@ def _fields(row: Row, arguments: Any, value: Any, kept: Any) -> list[Any]:
 
 def row_of(cell: int, path: str, body: Body, fetch: Fetch) -> Row:
     """The row that `row_body` made this of."""
-    values = json.loads(body)
-    fields: dict[str, Any] = dict(zip(FIELDS, values, strict=True))
-    if tuple(map(type, values[: len(_ROW)])) != _ROW or fields["door"] not in _DOORS or type(path) is not str:
+    values: list[Any] = json.loads(body)
+    status, door, title, verb, target, name, key, line, reads, arguments, value, delivered, at, after, *rest = values
+    back, made, kept = rest
+    if tuple(map(type, values[: len(_ROW)])) != _ROW or type(values) is not list or type(path) is not str:
         raise ValueError("a row of another shape")
-    _require(fields, at=_NUMBER, delivered=(int, type(None)), after=(str,))
-    if type(body) is str:
-        fields["arguments"] = Packed(fields["arguments"], [])
-        _require(fields, value=(list, type(None)), kept=(type(None),))
-        if fields["value"] is not None:
-            (tree,) = fields["value"]
-            fields["value"] = Packed(tree, [])
+    if door not in _DOORS or status not in _STATUSES or type(at) not in NUMBER or type(after) is not str:
+        raise ValueError("fields of another type")
+    if delivered is not None and type(delivered) is not int:
+        raise ValueError("fields of another type")
+    if type(body) is not str:
+        arguments = unpack(arguments, fetch)
+        value, kept = (None if part is None else unpack(part, fetch) for part in (value, kept))
     else:
-        fields["arguments"] = _unpack(fields["arguments"], fetch)
-        for name in ("value", "kept"):
-            fields[name] = None if fields[name] is None else _unpack(fields[name], fetch)
-    fields["back"] = tuple((lent, count) for lent, count in fields["back"])
-    fields["made"] = _made(fields["made"])
-    return Row(cell=cell, path=path, **fields)
+        arguments = Packed(arguments, [])
+        if value is not None:
+            (tree,) = value
+            value = Packed(tree, [])
+        if kept is not None or (values[10] is not None and type(values[10]) is not list):
+            raise ValueError("fields of another type")
+    back = tuple((lent, count) for lent, count in back) if back else ()
+    made = _made(made) if made else ()
+    return _row(
+        (cell, path, door, title, verb, target, name, key, line, status, reads)
+        + (arguments, value, delivered, at, after, back, made, kept)
+    )
 
 
 def cell_body(cell: CellRow, large: Large) -> Body:
     """All of a cell but its number."""
     return dumps(
         {
-            "code": _pack(Packed(cell.code, []), large),
+            "code": pack(Packed(cell.code, []), large),
             "status": cell.status,
             "at": cell.at,
             "before": cell.before,
@@ -155,33 +178,40 @@ def cell_body(cell: CellRow, large: Large) -> Body:
             "tree": cell.tree,
             "pending": cell.pending,
             "undone": cell.undone,
-            "value": cell.value and _pack(cell.value, large),
-            "stdout": _pack(Packed(cell.stdout, []), large),
-            "error": _pack(Packed(cell.error, []), large),
-            "calls": _pack(Packed(cell.calls, []), large),
+            "value": cell.value and pack(cell.value, large),
+            "stdout": pack(Packed(cell.stdout, []), large),
+            "error": pack(Packed(cell.error, []), large),
+            "calls": pack(Packed(cell.calls, []), large),
             "rung": cell.rung,
             "duration_s": cell.duration_s,
+            "tree_after": cell.tree_after,
+            "files": pack(Packed(cell.files, []), large),
         }
     )
 
 
 def cell_of(number: int, body: Body, fetch: Fetch) -> CellRow:
     """The cell that `cell_body` made this of."""
-    fields: dict[str, Any] = json.loads(body)
-    for name in ("code", "stdout", "error", "calls"):
-        fields[name] = _unpack(fields[name], fetch).tree
-    fields["value"] = None if fields["value"] is None else _unpack(fields["value"], fetch)
-    fields["pending"] = tuple(fields["pending"])
-    fields["calls"] = tuple((name, duration, error) for name, duration, error in fields["calls"])
-    _require(fields, code=(str,), stdout=(str,), tree=(str,), rung=(str,), error=(dict,), undone=(bool,))
-    _require(fields, at=_NUMBER, before=_COUNT, after=_COUNT, duration_s=_NUMBER)
-    error: dict[str, Any] = fields["error"]
-    words = [error[word] for word in ("class", "text", "type", "message") if word in error]
-    if not all(type(one) is str for one in (*fields["pending"], *words)):
+    found: dict[str, Any] = json.loads(body)
+    code, stdout, error, calls = (text_of(found[name], fetch) for name in ("code", "stdout", "error", "calls"))
+    value = None if found["value"] is None else unpack(found["value"], fetch)
+    files = tuple(text_of(found["files"], fetch)) if "files" in found else ()  # older ones have none of these two
+    tree, tree_after, rung, undone = found["tree"], found.get("tree_after", ""), found["rung"], found["undone"]
+    pending = tuple(found["pending"])
+    calls = tuple((name, duration, failed) for name, duration, failed in calls)
+    if tuple(map(type, (code, stdout, tree, tree_after, rung, error, undone))) != _CELL or len(found) not in (14, 16):
+        raise ValueError("fields of another type")
+    require(found, at=NUMBER, before=COUNT, after=COUNT, duration_s=NUMBER)
+    words = [error[word] for word in ("class", "text", "type", "message") if word in error] if error else []
+    if not all(type(one) is str for one in (*pending, *files, *words)):
         raise ValueError("a cell of another shape")
     if type(error.get("line")) not in (int, type(None)):
         raise ValueError("an error of another shape")
-    return CellRow(number=number, **fields)
+    numbers = found["at"], found["before"], found["after"]
+    return _cell(
+        (number, code, found["status"], *numbers, tree, pending, undone, value, stdout, error, calls, rung)
+        + (found["duration_s"], tree_after, files)
+    )
 
 
 def checkpoint_body(checkpoint: Checkpoint, large: Large) -> Body:
@@ -204,31 +234,36 @@ def facts_body(facts: Facts, large: Large) -> Body:
             "created": facts.created,
             "seed": base64.b64encode(facts.seed).decode("ascii"),
             "pins": facts.pins,
-            "names": _pack(facts.names, large),
-            "made": _pack(Packed(_listed(facts.made), []), large),
+            "names": pack(facts.names, large),
+            "made": pack(Packed(_listed(facts.made), []), large),
             "parent": facts.parent,
             "parent_cell": facts.parent_cell,
+            "parent_entry": facts.parent_entry,
+            "child_of": facts.child_of,
+            "agent": facts.agent,
         }
     )
 
 
 def facts_of(id: str, body: Body, fetch: Fetch) -> Facts:
     """The facts that `facts_body` made this of."""
-    fields: dict[str, Any] = json.loads(body)
+    fields: dict[str, Any] = {"parent_entry": 0, "child_of": "", "agent": ""} | json.loads(body)
     fields["seed"] = base64.b64decode(fields["seed"])
-    _require(fields, created=_NUMBER, pins=(dict,), parent=(str,), parent_cell=_COUNT)
-    fields["names"] = _unpack(fields["names"], fetch)
-    fields["made"] = _made(_unpack(fields["made"], fetch).tree)
+    require(fields, created=NUMBER, pins=(dict,), parent=(str,), parent_cell=COUNT)
+    require(fields, parent_entry=COUNT, child_of=(str,), agent=(str,))
+    fields["names"] = unpack(fields["names"], fetch)
+    fields["made"] = _made(unpack(fields["made"], fetch).tree)
     return Facts(id=id, **fields)
 
 
-def _require(fields: dict[str, Any], **kinds: tuple[type[Any], ...]) -> None:
+def require(fields: dict[str, Any], **kinds: tuple[type[Any], ...]) -> None:
     """What was read has these types; the file may be a stranger's."""
     if fields.get("status", "done") not in _STATUSES or any(type(fields[n]) not in kinds[n] for n in kinds):
         raise ValueError("fields of another type")
 
 
-def _pack(packed: Packed, large: Large) -> dict[str, Any]:
+def pack(packed: Packed, large: Large) -> dict[str, Any]:
+    """A value, with what is large of it set aside."""
     tree, blobs = packed
     text = dumps(tree)
     part: dict[str, Any] = {"at": _aside(text.encode("ascii"), large)} if len(text) >= LARGE_TREE else {"tree": tree}
@@ -237,10 +272,16 @@ def _pack(packed: Packed, large: Large) -> dict[str, Any]:
     return part
 
 
-def _unpack(part: dict[str, Any], fetch: Fetch) -> Packed:
+def unpack(part: dict[str, Any], fetch: Fetch) -> Packed:
+    """What `pack` made this of."""
     tree = json.loads(fetch(part["at"])) if "at" in part else part["tree"]
     blobs: list[Any] = part.get("blobs", [])
     return Packed(tree, [base64.b64decode(b) if type(b) is str else fetch(b["at"]) for b in blobs])
+
+
+def text_of(part: dict[str, Any], fetch: Fetch) -> Any:
+    """The tree of what `pack` made this of, where it has no blobs."""
+    return part["tree"] if "tree" in part else unpack(part, fetch).tree
 
 
 def _blob(content: bytes, large: Large) -> Any:

@@ -1,65 +1,25 @@
-"""`check_journal`: what every journal promises, tried on one. It knows the `Journal` contract, and no implementation.
-
-A promise is a function whose docstring is the sentence that a broken journal is told.
-"""
+"""What a store promises of what is written: rows, cells and blobs come back as they were, under claims that fence."""
 
 from __future__ import annotations
 
 import threading
 import uuid
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 
 from toolwright.doors import Made
-from toolwright.errors import Fenced, NoSession, ToolwrightError, UsageError
-from toolwright.journal import CellRow, Change, Checkpoint, Claim, Dropped, Journal
-from toolwright.testing.lasting import LASTING, Reopen
-from toolwright.testing.samples import LONE, VALUES, expect, expect_refused, facts, row
+from toolwright.errors import Fenced, NoSession, UsageError
+from toolwright.store import CellRow, Change, Checkpoint, Claim, Dropped, Store
+from toolwright.testing.samples import BREAKS, LONE, PATIENCE_S, VALUES, expect, expect_refused, facts, row
 from toolwright_guest.wire import Packed
 
-PATIENCE_S = 60.0
-BREAKS = (
-    AssertionError,
-    ToolwrightError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
-Promise = Callable[[Journal], None]
 
-
-def check_journal(make: Callable[[], Journal], *, reopen: Reopen | None = None) -> None:
-    """Try every promise of the `Journal` contract. Raises AssertionError that names the first one that is broken.
-
-    `make` gives a journal, which need not be empty. For one that outlives its process, `reopen` opens what `make` made
-    last, from any process: it must be picklable (a function of a module, a `functools.partial` of one).
-    """
-    with closing(make()) as journal:
-        for promise in PROMISES:
-            _try(promise.__doc__, lambda promise=promise: promise(journal))
-    _try(closing_twice_is_fine.__doc__, lambda: closing_twice_is_fine(make()))
-    if reopen is not None:
-        for lasting in LASTING:
-            _try(lasting.__doc__, lambda lasting=lasting: lasting(make(), reopen))
-
-
-def _try(words: str | None, tried: Callable[[], None]) -> None:
-    try:
-        tried()
-    except BREAKS as broken:
-        raise AssertionError(f"the journal breaks a promise: {words} ({type(broken).__name__}: {broken})") from broken
-
-
-def sessions_are_made(journal: Journal) -> None:
+def sessions_are_made(journal: Store) -> None:
     """a session's facts come back as they were, and `sessions` has its id."""
     one = facts()
     made = (Made(number=1, path="crm", kind="shop.Crm"), Made(number=-2, path=LONE, kind=LONE))
     two = facts(id=f"/{LONE}?{one.id}", pins={"python": "3.11", LONE: LONE}, made=made, parent=one.id, parent_cell=7)
+    two = replace(two, parent_entry=3, child_of=one.id, agent=LONE)
     wide = [facts(names=value, made=made * 1000) for value in VALUES]
     for each in (one, two, *wide):
         journal.create(each)
@@ -67,7 +27,7 @@ def sessions_are_made(journal: Journal) -> None:
     expect([id for id in journal.sessions() if id in (one.id, two.id)], [one.id, two.id])
 
 
-def a_name_is_taken_once(journal: Journal) -> None:
+def a_name_is_taken_once(journal: Store) -> None:
     """`create` refuses an id that is there, and leaves that session as it was."""
     first = facts(created=1.0)
     claim = journal.create(first)
@@ -76,14 +36,23 @@ def a_name_is_taken_once(journal: Journal) -> None:
     expect((journal.facts(first.id), len(journal.rows(first.id))), (first, 1))
 
 
-def unknown_sessions_are_refused(journal: Journal) -> None:
+def unknown_sessions_are_refused(journal: Store) -> None:
     """what asks for a session that is not there raises NoSession."""
-    for asked in (journal.facts, journal.cells, journal.rows, journal.checkpoints, journal.claim, journal.forget):
+    reads = journal.facts, journal.cells, journal.rows, journal.checkpoints, journal.turns, journal.notes
+    for asked in (
+        *reads,
+        journal.entries,
+        journal.summary,
+        journal.family,
+        journal.inbox,
+        journal.claim,
+        journal.forget,
+    ):
         expect_refused(NoSession, lambda asked=asked: asked("no such session"))
     expect_refused(NoSession, lambda: journal.keep("no such session", b"content"))
 
 
-def rows_come_back(journal: Journal) -> None:
+def rows_come_back(journal: Store) -> None:
     """a row comes back with every field as it was: any tree, any text, any bytes, any size."""
     made = (Made(number=3, path=LONE, kind="k"),)
     written = [row(0, "plain")]
@@ -104,7 +73,7 @@ def rows_come_back(journal: Journal) -> None:
     expect(list(journal.rows(id)), [*written[::2], *written[1::2]])
 
 
-def cells_come_back(journal: Journal) -> None:
+def cells_come_back(journal: Store) -> None:
     """a cell and a checkpoint come back with every field as they were."""
     id = (claim := journal.create(facts())).session
     cells = [CellRow(number=1, code="")]
@@ -116,7 +85,8 @@ def cells_come_back(journal: Journal) -> None:
         ended = CellRow(
             number=100 + n, code="x", status="ended", error=error, calls=calls, at=1.5, before=3, after=2**70
         )
-        cells.append(replace(ended, duration_s=0.5, pending=("1/a", text), undone=True))
+        ended = replace(ended, duration_s=0.5, pending=("1/a", text), undone=True, tree_after="t")
+        cells.append(replace(ended, files=("a.txt", text)))
     points = [
         Checkpoint(cell=1, digest="d", signature="s"),
         Checkpoint(cell=2, digest="", signature="", missing=(LONE,)),
@@ -128,7 +98,7 @@ def cells_come_back(journal: Journal) -> None:
     expect(list(journal.checkpoints(id)), points)
 
 
-def a_change_replaces(journal: Journal) -> None:
+def a_change_replaces(journal: Store) -> None:
     """a change replaces the whole row of the same cell and path, or the same number; its place stays."""
     id = (claim := journal.create(facts())).session
     first = row(1, "a", value=VALUES[5], title="first", back=((1, 1),))
@@ -146,7 +116,7 @@ def a_change_replaces(journal: Journal) -> None:
     expect(list(journal.rows(id)), [row(2, "z"), *wanted[1:], row(0, "d")])
 
 
-def a_checkpoint_goes_with_its_blob(journal: Journal) -> None:
+def a_checkpoint_goes_with_its_blob(journal: Store) -> None:
     """a checkpoint is kept with its content, and `Dropped` removes both; to drop one that is not there does nothing."""
     id = (claim := journal.create(facts())).session
     kept = [journal.keep(id, content) for content in (b"one", b"two")]  # to learn their digests
@@ -167,7 +137,7 @@ def a_checkpoint_goes_with_its_blob(journal: Journal) -> None:
     expect(list(journal.checkpoints(id)), points[1:])
 
 
-def the_last_can_be_asked_for(journal: Journal) -> None:
+def the_last_can_be_asked_for(journal: Store) -> None:
     """`cells` come by number from `first` on, `rows` from `first_cell` on, `checkpoints` by cell."""
     id = (claim := journal.create(facts())).session
     order = [10, 2, 9, 1]
@@ -181,7 +151,7 @@ def the_last_can_be_asked_for(journal: Journal) -> None:
     expect((len(journal.cells(id, 11)), len(journal.rows(id, 11))), (0, 0))
 
 
-def a_write_is_whole(journal: Journal) -> None:
+def a_write_is_whole(journal: Store) -> None:
     """`write` writes all changes or none."""
     id = (claim := journal.create(facts())).session
     journal.write(claim)
@@ -192,7 +162,7 @@ def a_write_is_whole(journal: Journal) -> None:
     expect((list(journal.rows(id)), len(journal.cells(id))), ([row(1, "d")], 0))
 
 
-def a_claim_fences(journal: Journal) -> None:
+def a_claim_fences(journal: Store) -> None:
     """a newer claim fences the older ones: they raise Fenced, and write nothing."""
     id = (first := journal.create(facts())).session
     other = journal.create(facts())
@@ -217,7 +187,7 @@ def a_claim_fences(journal: Journal) -> None:
     expect(list(journal.rows(id)), [row(1, "a"), row(1, "b")])
 
 
-def a_dead_claim_stays_dead(journal: Journal) -> None:
+def a_dead_claim_stays_dead(journal: Store) -> None:
     """a claim of a session that was forgotten is fenced, also when another session has its name."""
     one = facts()
     claim = journal.create(one)
@@ -230,7 +200,7 @@ def a_dead_claim_stays_dead(journal: Journal) -> None:
     expect(list(journal.rows(one.id)), [])
 
 
-def sessions_are_apart(journal: Journal) -> None:
+def sessions_are_apart(journal: Store) -> None:
     """two sessions share no rows, also where their paths are the same; a fork is read without its parent's."""
     one = (claim := journal.create(facts())).session
     two = (other := journal.create(facts(parent=one, parent_cell=1))).session
@@ -240,7 +210,7 @@ def sessions_are_apart(journal: Journal) -> None:
     expect(list(journal.cells(two)), [])
 
 
-def blobs_are_kept(journal: Journal) -> None:
+def blobs_are_kept(journal: Store) -> None:
     """bytes are kept by their content: the same have one digest, others another; an unknown digest is a KeyError."""
     one, two = journal.create(facts()).session, journal.create(facts()).session
     contents = [b"", b"\x00", b"small " + uuid.uuid4().bytes, b"large " * 50_000]
@@ -252,7 +222,7 @@ def blobs_are_kept(journal: Journal) -> None:
         expect_refused(KeyError, lambda unknown=unknown: journal.blob(unknown))
 
 
-def forgetting_takes_what_is_its_own(journal: Journal) -> None:
+def forgetting_takes_what_is_its_own(journal: Store) -> None:
     """`forget` removes a session and the blobs that no other uses, and refuses while a fork of it is there."""
     one = (claim := journal.create(facts())).session
     fork = journal.create(facts(parent=one)).session
@@ -276,7 +246,7 @@ def forgetting_takes_what_is_its_own(journal: Journal) -> None:
     expect((len(journal.rows(one)), len(journal.cells(one)), len(journal.checkpoints(one))), (0, 0, 0))
 
 
-def what_is_written_is_a_copy(journal: Journal) -> None:
+def what_is_written_is_a_copy(journal: Store) -> None:
     """what is changed after it was written, or after it was read, is not changed in the journal."""
     id = (claim := journal.create(facts())).session
     tree, buffer = ["before"], bytearray(b"before" * 500)
@@ -291,7 +261,7 @@ def what_is_written_is_a_copy(journal: Journal) -> None:
         found.arguments.blobs.clear()
 
 
-def threads_may_write(journal: Journal) -> None:
+def threads_may_write(journal: Store) -> None:
     """threads may write to sessions of their own at once, small rows and large."""
     broken: list[BaseException] = []
     claims = [journal.create(facts()) for _ in range(4)]
@@ -315,13 +285,7 @@ def threads_may_write(journal: Journal) -> None:
     expect([len(journal.rows(claim.session)) for claim in claims], [37] * len(claims))
 
 
-def closing_twice_is_fine(journal: Journal) -> None:
-    """a journal may be closed twice."""
-    journal.close()
-    journal.close()
-
-
-PROMISES: tuple[Promise, ...] = (
+KEEPING: tuple[Callable[[Store], None], ...] = (
     sessions_are_made,
     a_name_is_taken_once,
     unknown_sessions_are_refused,

@@ -1,6 +1,6 @@
 """A file as a journal: opened, checked, brought to this version; and what SQLite's failures mean for an operator.
 
-The tables of each version, and the steps from one to the next. What rows mean is `encoding`'s business.
+What is in a file of which version is `tables`' business.
 """
 
 from __future__ import annotations
@@ -10,35 +10,14 @@ import itertools
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from toolwright.errors import JournalFailed, ToolwrightError, UsageError
+from toolwright.store.tables import INDEX, INDEX_PARTS, MAKE_INDEX, MIGRATIONS, Step
 
 BUSY_S = 10.0
 APPLICATION_ID = 0x74774A6C  # "twJl", in the file's header: it tells a journal from anybody else's database
-
-# `seq` is the order of first writing; replacing a row leaves it. `session` is `sessions.n`, which is never used twice.
-# `epochs` has one row: claims are counted for the whole file, so that no claim of a session that was forgotten fits one
-# that has its name later.
-FIRST = (
-    "create table epochs (last integer not null)",
-    "insert into epochs values (0)",
-    "create table sessions (n integer primary key autoincrement, epoch integer not null, id not null unique, parent, "
-    "body not null)",
-    "create index forks on sessions (parent)",
-    "create table calls (session integer not null, cell not null, path not null, seq integer not null, body not null, "
-    "primary key (session, cell, path)) without rowid",
-    "create table cells (session integer not null, number not null, body not null, "
-    "primary key (session, number)) without rowid",
-    "create table checkpoints (session integer not null, cell not null, body not null, "
-    "primary key (session, cell)) without rowid",
-    "create table blobs (n integer primary key, digest text not null unique, content blob not null)",
-    "create table uses (session integer not null, digest text not null, primary key (session, digest)) without rowid",
-    "create index users on uses (digest)",
-)
-MIGRATIONS: tuple[Sequence[str], ...] = (FIRST,)  # the statements from version i to i + 1
 
 _WHY = {
     sqlite3.SQLITE_FULL: "the disk is full; make room, then resume",
@@ -52,9 +31,14 @@ _WHY = {
 }
 
 
-def failure(path: Path, error: sqlite3.Error) -> ToolwrightError:
-    """One line for the operator. Whatever failed, the file is as the last `write` that returned left it."""
+def failure(path: Path, error: sqlite3.Error | ValueError) -> ToolwrightError:
+    """One line for the operator. Whatever failed, the file is as the last `write` that returned left it.
+
+    A `ValueError` is what Python makes of a damaged file: words with bytes of it, a row that only an index has.
+    """
     code = getattr(error, "sqlite_errorcode", None)
+    if isinstance(error, ValueError):
+        return JournalFailed(f"journal {path}: {_WHY[sqlite3.SQLITE_CORRUPT]} ({str(error)!r:.200})")
     if code is None:
         if "closed" in str(error):
             return UsageError(f"journal {path}: it is closed")
@@ -71,7 +55,9 @@ def connect(path: Path, *, power_safe: bool) -> sqlite3.Connection:
     if not path.parent.is_dir():
         raise UsageError(f"journal {path}: there is no directory {path.parent}; make it, or name another file")
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # it holds arguments and answers as they were
+        # It holds arguments and answers as they were. One that is there is not opened: closing it again would take from
+        # this process the locks of its other connections to the file.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError:
         pass  # SQLite says better what is wrong with it
     try:
@@ -85,7 +71,7 @@ def connect(path: Path, *, power_safe: bool) -> sqlite3.Connection:
         _write_ahead(connection, path)
         connection.execute(f"pragma synchronous = {'full' if power_safe else 'normal'}")
         _migrate(connection, path)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         connection.close()
         raise failure(path, error) from error
     except ToolwrightError:
@@ -119,9 +105,18 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _objects(connection: sqlite3.Connection) -> set[tuple[object, ...]]:
-    """All that is defined there but SQLite's own statistics. A view or a trigger of a stranger's file would run."""
+    """All that is defined there but SQLite's own statistics. A view or a trigger of a stranger's file would run.
+
+    The search index is made when somebody searches, and its inner tables as SQLite's version likes them.
+    """
     sql = "select type, name, tbl_name, sql from sqlite_master where name not like 'sqlite_stat%'"
-    return set(connection.execute(sql))
+    return {found for found in connection.execute(sql) if not _of_index(*found)}
+
+
+def _of_index(kind: str, name: str, table: str, sql: str | None) -> bool:
+    if kind != "table" or name != table or sql is None:
+        return False
+    return sql == MAKE_INDEX if name == INDEX else name in INDEX_PARTS and sql.startswith("CREATE TABLE ")
 
 
 @functools.cache
@@ -129,11 +124,18 @@ def _made_by(version: int) -> set[tuple[object, ...]]:
     """What a journal of that version has."""
     connection = sqlite3.connect(":memory:")
     try:
-        for statement in itertools.chain(*MIGRATIONS[:version]):
-            connection.execute(statement)
+        for step in itertools.chain(*MIGRATIONS[:version]):
+            _take(connection, step)
         return _objects(connection)
     finally:
         connection.close()
+
+
+def _take(connection: sqlite3.Connection, step: Step) -> None:
+    if isinstance(step, str):
+        connection.execute(step)
+    else:
+        step(connection)
 
 
 def _write_ahead(connection: sqlite3.Connection, path: Path) -> None:
@@ -160,8 +162,8 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     try:
         _check(connection, path)  # another process may have been here before the lock was ours
         for step in MIGRATIONS[_version(connection) :]:
-            for statement in step:
-                connection.execute(statement)
+            for one in step:
+                _take(connection, one)
         connection.execute(f"pragma application_id = {APPLICATION_ID}")
         connection.execute(f"pragma user_version = {len(MIGRATIONS)}")
         connection.execute("commit")
