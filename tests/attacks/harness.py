@@ -63,7 +63,7 @@ from tests.attacks.lures import Books, Canaries, Colour, Note, Places, Refused, 
 
 from toolwright import Limits, Outcome, Runtime, Scope, replay
 from toolwright.errors import ToolwrightError
-from toolwright.journal import MemoryJournal
+from toolwright.store import MemoryStore
 
 CELLS = Path(__file__).parent / "cells"
 RAW = Path(__file__).parent / "raw.py"
@@ -250,7 +250,7 @@ class Arena:
         places: Places | None = None,
         workspace: Path | None = None,
         covering: Covering | None = None,
-        journal: MemoryJournal | None = None,
+        journal: MemoryStore | None = None,
     ) -> Runtime:
         names = {
             "vault": vault,
@@ -322,7 +322,7 @@ class Arena:
         resident = witnesses.reset_peak_mb()
         read: list[bytes] = []
         covering = Covering(self.canaries.live) if attack.scratch else None
-        journal = MemoryJournal() if attack.journal else None
+        journal = MemoryStore() if attack.journal else None
         runtime = await self.runtime(vault, limits, places, covering=covering, journal=journal).__aenter__()
         try:
             control = await runtime.execute(attack.control)
@@ -416,7 +416,7 @@ class Arena:
                     read.append(got[:1_000_000])
         return errors
 
-    async def _resumed(self, journal: MemoryJournal, limits: Limits) -> list[str]:
+    async def _resumed(self, journal: MemoryStore, limits: Limits) -> list[str]:
         """What a hostile session wrote down is read, run again and gone on with, whatever comes of its cells."""
         (session,) = journal.sessions()
         errors: list[str] = []

@@ -14,6 +14,7 @@ import pytest
 
 from toolwright import Limits
 from toolwright.errors import JournalFailed, PlatformError, UsageError
+from toolwright.journal import manifests
 from toolwright.journal.trees import EMPTY, FileChange, Trees
 from toolwright.sandboxes import GUEST_UID, Workspace, entries
 
@@ -121,6 +122,18 @@ def test_restore_undoes_whatever_was_done(trees: Trees, workspace: Workspace) ->
     (top / "new" / "one" / "f").write_text("x")
     trees.restore(name, workspace)
     assert seen(top) == before
+
+
+def test_a_link_that_was_made_anew_gets_its_time_back(trees: Trees, workspace: Workspace) -> None:
+    link = workspace.path / "link"
+    os.symlink("a", link)
+    os.utime(link, ns=(5, 5), follow_symlinks=False)
+    name = trees.take(workspace)
+    link.unlink()
+    os.symlink("a", link)
+    trees.restore(name, workspace)
+    assert link.lstat().st_mtime_ns == 5
+    assert trees.take(workspace) == name
 
 
 def test_restore_in_another_process_needs_the_journal_only(blobs: Kept, trees: Trees, workspace: Workspace) -> None:
@@ -250,6 +263,102 @@ def test_restore_does_not_read_what_did_not_change(blobs: Kept, trees: Trees, wo
     blobs.blobs = {name: manifest, hashlib.sha256(b"one").hexdigest(): b"one"}
     trees.restore(name, workspace)
     assert (workspace.path / "a.txt").read_text() == "one"
+
+
+def many(top: Path, count: int) -> None:
+    for i in range(count):
+        (top / f"{i:04}").write_text(f"number {i}")
+
+
+def test_one_change_among_many_files_costs_a_short_manifest(
+    trees: Trees, blobs: Kept, workspace: Workspace, other: Workspace
+) -> None:
+    many(workspace.path, 500)
+    whole = trees.take(workspace)
+    (workspace.path / "0007").write_text("changed")
+    (workspace.path / "0008").unlink()
+    name = trees.take(workspace)
+    assert len(blobs.blobs[name]) < 600 < 30_000 < len(blobs.blobs[whole])
+    before = seen(workspace.path)
+    Trees(blobs, "s1").populate(name, other)
+    assert seen(other.path) == before
+
+
+def test_every_tree_of_a_long_session_can_be_restored_from_few_blobs(
+    trees: Trees, blobs: Kept, workspace: Workspace, other: Workspace
+) -> None:
+    top = workspace.path
+    many(top, 300)
+    kept: list[tuple[str, dict[str, tuple[object, ...]]]] = []
+    for i in range(200):
+        (top / f"{(i * 37) % 300:04}").write_text(f"changed {i}")
+        (top / "new").mkdir(exist_ok=True)
+        (top / "new" / str(i)).touch()
+        if i % 3 == 0:
+            (top / "new" / str(i)).unlink()
+        name = trees.take(workspace)
+        if i % 20 == 0 or i > 195:
+            kept.append((name, seen(top)))
+    written = sum(len(blob) for blob in blobs.blobs.values() if blob.startswith(b'{"entries"'))
+    assert written < 200 * 15_000 < 200 * 300 * 100  # a whole manifest each time would be twice as much
+    for name, before in kept:
+        parts = manifests.decoded(name, blobs.blob(name)).parts
+        assert len(parts) <= 10
+        Trees(blobs, "s1").restore(name, other)
+        assert seen(other.path) == before
+
+
+def test_the_difference_of_trees_taken_here_reads_nothing(trees: Trees, blobs: Kept, workspace: Workspace) -> None:
+    many(workspace.path, 100)
+    one = trees.take(workspace)
+    (workspace.path / "0001").write_text("changed")
+    (workspace.path / "new").touch()
+    trees.take(workspace)
+    (workspace.path / "new").unlink()
+    (workspace.path / "0002").unlink()
+    three = trees.take(workspace)
+    expected = Trees(blobs, "s1").difference(one, three)
+    assert [(change.path, change.what) for change in expected] == [("0001", "changed"), ("0002", "removed")]
+    blobs.blobs.clear()
+    assert trees.difference(one, three) == expected
+
+
+def test_a_take_that_could_not_be_kept_is_made_good_by_the_next(
+    trees: Trees, blobs: Kept, workspace: Workspace, other: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many(workspace.path, 100)
+    trees.take(workspace)
+    (workspace.path / "0001").write_text("changed")
+
+    def fail(session: str, content: bytes) -> str:
+        raise JournalFailed("the disk is full")
+
+    monkeypatch.setattr(blobs, "keep", fail)
+    with pytest.raises(JournalFailed, match="full"):
+        trees.take(workspace)
+    monkeypatch.undo()
+    name = trees.take(workspace)
+    before = seen(workspace.path)
+    Trees(blobs, "s1").populate(name, other)
+    assert seen(other.path) == before
+
+
+@pytest.mark.parametrize("parts", ['"abc"', '["{delta}"]', "[{many}]", "[7]", '["absent"]'])
+def test_a_manifest_of_parts_that_do_not_fit_is_refused(parts: str, blobs: Kept, trees: Trees) -> None:
+    whole = blobs.keep("s1", b'{"entries":[],"left":[]}')
+    delta = blobs.keep("s1", f'{{"entries":[],"left":[],"gone":[],"parts":["{whole}"]}}'.encode())
+    many = ",".join([f'"{whole}"'] * (manifests.MOST_PARTS + 1))
+    told = parts.replace("{delta}", delta).replace("{many}", many)
+    name = blobs.keep("s1", f'{{"entries":[],"left":[],"gone":[],"parts":{told}}}'.encode())
+    with pytest.raises(JournalFailed):
+        trees.left_out(name)
+
+
+def test_two_workspaces_are_taken_side_by_side(trees: Trees, workspace: Workspace, other: Workspace) -> None:
+    many(workspace.path, 3)
+    one = trees.take(workspace)
+    assert trees.take(other) == EMPTY
+    assert trees.take(workspace) == one
 
 
 # hostile workspaces
@@ -410,7 +519,8 @@ def swap(top: Path, i: int) -> None:
     path = top / "swapped"
     passing = top / "passing"
     if i % 3 == 0:
-        passing.write_text("mine")
+        with open(passing, "x") as file:  # not through a symlink that a restore has put there
+            file.write("mine")
     elif i % 3 == 1:
         os.symlink(top.parent / "outside", passing)
     else:

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from tests.sandboxes.races import busy, exchange
 
-from toolwright.errors import ToolwrightError, UsageError
+from toolwright.errors import PlatformError, ToolwrightError, UsageError
 from toolwright.sandboxes.files import FileEntry, Files
+from toolwright.sandboxes.tree import Usage
 from toolwright.sandboxes.workspace import Workspace
 
 NOBODY = 65534
@@ -113,8 +114,45 @@ async def test_a_read_is_bounded(files: Files, workspace: Workspace, tmp_path: P
         file.truncate(1 << 40)
     with pytest.raises(UsageError, match="at most 1,000,000"):
         await files.read("huge")
-    with pytest.raises(UsageError, match="at most 1,000,000"):
-        await files.take("huge", tmp_path / "out")
+
+
+async def test_a_file_beyond_what_can_be_read_is_put_and_taken_with_its_holes(
+    files: Files, workspace: Workspace, tmp_path: Path
+) -> None:
+    with (tmp_path / "in").open("wb") as file:
+        file.write(b"begin")
+        file.seek(1 << 30)
+        file.write(b"end")
+    await files.put(tmp_path / "in", "big")
+    await files.take("big", tmp_path / "out")
+    with (tmp_path / "out").open("rb") as file:
+        assert file.read(8) == b"begin\0\0\0"
+        file.seek(1 << 30)
+        assert file.read() == b"end"
+    assert (tmp_path / "out").stat().st_blocks * 512 < 1 << 20
+
+
+async def test_what_does_not_fit_is_refused_before_it_is_written(workspace: Workspace, tmp_path: Path) -> None:
+    files = Files(workspace, quota=Usage(bytes=100_000, files=5))
+    (tmp_path / "big").write_bytes(os.urandom(90_000))
+    await files.put(tmp_path / "big", "one")
+    for act in (files.put(tmp_path / "big", "two"), files.write("two", b"x" * 90_000)):
+        with pytest.raises(UsageError, match="delete some, or give more"):
+            await act
+    assert os.listdir(workspace.path) == ["one"]
+    await files.delete("one")
+    await files.put(tmp_path / "big", "two")
+    for i in range(4):
+        await files.write(f"{i}", b"x")
+    with pytest.raises(UsageError, match="5 of 5 files"):
+        await files.write("more", b"x")
+
+
+async def test_what_the_disk_has_no_room_for_is_told(files: Files, tmp_path: Path) -> None:
+    with (tmp_path / "vast").open("wb") as file:
+        file.truncate(1 << 43)
+    with pytest.raises(PlatformError, match="the disk of the workspace has"):
+        await files.put(tmp_path / "vast", "vast")
 
 
 async def test_bytes_that_are_no_text_say_what_to_use(files: Files) -> None:

@@ -29,6 +29,13 @@ async def test_files_of_the_machine_are_not_there(path: str, tmp_path: Path) -> 
     assert "FileNotFoundError" in (await told(f"import os; os.stat({path!r})", tmp_path))["error"]
 
 
+async def test_a_file_gets_no_second_name_by_which_it_could_be_changed_unseen(tmp_path: Path) -> None:
+    made = "open('a', 'w').close(); os.mkdir('d')"
+    for make in ("os.link('a', 'd/b')", "os.link('a', 'd/b', follow_symlinks=False)"):
+        assert "PermissionError" in (await told(f"import os; {made}; {make}", tmp_path))["error"]
+        (tmp_path / "d").rmdir()
+
+
 async def test_the_environment_is_empty_but_for_what_the_jail_sets(tmp_path: Path) -> None:
     answer = (await told("import os; answer = dict(os.environ)", tmp_path))["answer"]
     assert answer == {"HOME": "/workspace", "TMPDIR": "/tmp", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"}

@@ -11,8 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from toolwright.errors import PlatformError
+from toolwright.journal.story import Story
 from toolwright.journal.trees import FileChange, Trees
+from toolwright.journal.versions import FileDiff, Versions
 from toolwright.sandboxes import Workspace
+from toolwright.store import Reading
 
 T = TypeVar("T")
 CELL_BYTES = 1 << 30  # of files that the transactions of one cell may have kept
@@ -41,12 +44,32 @@ class Snapshots:
 
         return await self._alone(work)
 
+    @property
+    def is_due(self) -> bool:
+        """Whether a last one is worth its cost when the session closes."""
+        return self.workspace.fresh or self._trees.knows(self.workspace)
+
     async def restore(self, tree: str) -> None:
         workspace = self.workspace
         await self._alone(lambda: self._trees.restore(tree, workspace))
 
     async def difference(self, before: str, after: str) -> tuple[FileChange, ...]:
         return await self._alone(lambda: self._trees.difference(before, after))
+
+    async def diff(self, store: Reading, story: Story, since: int | None) -> tuple[FileDiff, ...]:
+        """What the files of this session are otherwise than after a cell."""
+        workspace = self.workspace
+        return await self._alone(lambda: Versions(store, story, self._trees, workspace).diff(since))
+
+    async def put_back(self, store: Reading, story: Story, at: int | None) -> tuple[tuple[FileChange, ...], str]:
+        """The files as they were after a cell, or before the last one. What changed, and the tree that it is now."""
+        versions = Versions(store, story, self._trees, self.workspace)
+
+        def work() -> tuple[tuple[FileChange, ...], str]:
+            changes = versions.restore(versions.before_last() if at is None else versions.at(at))
+            return changes, self._trees.take(self.workspace)
+
+        return await self._alone(work)
 
     async def _alone(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)

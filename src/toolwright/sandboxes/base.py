@@ -65,7 +65,7 @@ class GuestValue:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What came of one cell."""
+    """What came of one cell. `waiting` are the questions that it waits for: it is not over, and its guest was ended."""
 
     cell: int
     value: Any = None
@@ -75,6 +75,7 @@ class Outcome:
     rung: str = ""
     duration_s: float = 0.0
     mistakes: tuple[str, ...] = ()  # what the type checker said of it, where it ran all the same
+    waiting: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

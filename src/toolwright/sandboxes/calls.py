@@ -51,7 +51,9 @@ class Cell:
             asyncio.get_running_loop().call_exception_handler(context)
 
 
-_BESIDE: ContextVar[tuple[Cell | None, Callable[[int], None]] | None] = ContextVar("_BESIDE", default=None)
+_BESIDE: ContextVar[tuple[Cell | None, Callable[[int], None], Callable[[], bool]] | None] = ContextVar(
+    "_BESIDE", default=None
+)
 
 
 @contextmanager
@@ -60,14 +62,25 @@ def waiting(event: Event) -> Generator[None]:
 
     It stands still while one such call waits, whatever else the guest does meanwhile; processor time is counted on.
     """
-    cell, waits = _BESIDE.get() or (None, lambda change: None)
+    beside = _BESIDE.get()
+    cell = None if beside is None else beside[0]
     if cell is not None:
         cell.tell(event)
+    if beside is None:
+        yield
+        return
+    waits = beside[1]
     waits(1)
     try:
         yield
     finally:
         waits(-1)
+
+
+def guest_at_work() -> Callable[[], bool]:
+    """What tells whether the guest whose call is served here computes something."""
+    beside = _BESIDE.get()
+    return beside[2] if beside is not None else lambda: False
 
 
 class Calls:
@@ -84,6 +97,7 @@ class Calls:
         self._loop = asyncio.get_running_loop()
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self.waits: Callable[[int], None] = lambda change: None  # is told of patient calls that begin and end
+        self.at_work: Callable[[], bool] = lambda: False  # whether the guest computes something
         self._asked = self._cancels = self._sleeps = 0  # since the last cell began, by it or by what it left running
         self._bytes = 0  # of the calls under way
 
@@ -165,7 +179,7 @@ class Calls:
 
     async def _serve(self, call: Call, title: str, cell: Cell | None, size: int) -> None:
         began = time.monotonic()
-        _BESIDE.set((cell, self.waits))  # in the context of this task alone
+        _BESIDE.set((cell, self.waits, self.at_work))  # in the context of this task alone
         try:
             try:
                 answer = await self._host.call(call)

@@ -1,4 +1,4 @@
-"""A workspace's entries as values, and the walk that reads them: `Entry`, `Listing`, `Reading`.
+"""The walk that reads a workspace, or a part of it: `Reading`.
 
 The guest may change everything meanwhile. Each step goes from an open directory to a name in it, follows no symlink,
 and opens regular files only. What it gets at is bounded, and what was left out is told. Where contents are kept is
@@ -12,15 +12,16 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Protocol
 
 from toolwright.errors import PlatformError
 from toolwright.sandboxes import tree
+from toolwright.sandboxes.nodes import Entry, Key, Kind, Nodes
 
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 CHUNK = 1 << 20
+LARGE = 1 << 20  # files of so many bytes are not read into memory where they can be kept without
 MODE = 0o777  # set-id bits are nobody's to keep
 DEEPEST = 64
 FILES = 100_000
@@ -30,63 +31,73 @@ RECENT_NS = 100_000_000  # a change within this of the last one may leave the sa
 # what a guest can cause: such an entry is left out; anything else is the machine's trouble
 ITS_OWN = {errno.EACCES, errno.EPERM, errno.EAGAIN, errno.ELOOP, errno.ENXIO, errno.ENOTDIR, errno.EISDIR, errno.EINVAL}
 
-Kind = Literal["file", "dir", "link"]
-Key = tuple[int, int, int, int, int]  # device, inode, size, time of the content's change, of any change
 
+class Contents(Protocol):
+    """Where contents are kept, by names that it gives."""
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
-    """One file, directory or symlink. `content` names a file's bytes, and is a symlink's target."""
-
-    path: str
-    kind: Kind
-    mode: int
-    mtime_ns: int
-    size: int = 0
-    content: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Listing:
-    """All of a workspace, by path. `left` names what is not in it, and directories of which not all is in it."""
-
-    entries: tuple[Entry, ...] = ()
-    left: tuple[str, ...] = ()
+    def keep(self, content: bytes) -> str: ...
+    def keep_file(self, file: int, size: int) -> tuple[str, int]: ...  # its first `size` bytes
+    def write(self, name: str, file: int, size: int) -> bool: ...  # False: it has not that size, and is not written
+    def equals(self, name: str, file: int, size: int) -> bool: ...
 
 
 class Reading:
-    """One walk. `keep` takes a file's bytes and names them; `known` are the names of files as they were last time.
+    """Reads into `nodes`. `known` are the names of contents, of files as they were last time.
 
     A second link to a file is a file of its own. A file that is written through a shared mapping counts as changed when
-    the kernel says so, which is when the mapping is flushed.
+    the kernel says so, which is when the mapping is flushed; one whose number is in `afresh` is read in any case.
+    `enter` is called with each directory, open, before it is listed.
     """
 
-    def __init__(self, keep: Callable[[bytes], str], known: dict[Key, str], *, most_bytes: int) -> None:
-        self.known: dict[Key, str] = {}
-        self._keep = keep
+    def __init__(
+        self,
+        nodes: Nodes,
+        contents: Contents,
+        known: Mapping[Key, str],
+        *,
+        most_bytes: int,
+        enter: Callable[[int, str], None] | None = None,
+    ) -> None:
+        self.nodes = nodes
+        self.afresh: set[int] = set()
+        self._contents = contents
         self._before = known
-        self._room = most_bytes
-        self._paths = PATHS
-        self._entries: list[Entry] = []
-        self._left: list[str] = []
+        self._most_bytes = most_bytes
+        self._told = enter
 
-    def walk(self, root: int) -> Listing:
-        """Raises `PlatformError` where the machine fails. Closes `root`."""
-        try:
-            self._directory(root, "")
-        except OSError as error:
-            raise PlatformError(f"the workspace cannot be read ({error.strerror}); see to its disk") from None
-        finally:
-            os.close(root)
-        return Listing(
-            entries=tuple(sorted(self._entries, key=lambda entry: entry.path)), left=tuple(sorted(self._left))
-        )
+    def walk(self, root: int) -> None:
+        """All of it. Raises `PlatformError` where the machine fails. Closes `root`."""
+        with reading():
+            try:
+                self._directory(root, "")
+            finally:
+                os.close(root)
+
+    def part(self, parent: int, prefix: str, name: str, about: os.stat_result) -> None:
+        """One entry of an open directory, with all that is below it. `prefix` is "" or ends with a slash."""
+        if self._is_full:
+            self._leave(prefix.removesuffix("/"))
+            return
+        with self._leaving_out(prefix + name):
+            self._add(parent, prefix, name, about)
+            if stat.S_ISDIR(about.st_mode):
+                self._enter(parent, prefix, name, about, prefix.count("/"))
+
+    def same_directory(self, path: str, about: os.stat_result) -> None:
+        """One that is known, and may have another mode or time."""
+        self._entry(path, "dir", about)
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self.nodes) + len(self.nodes.left) >= FILES or self.nodes.letters >= PATHS
 
     def _directory(self, fd: int, prefix: str, depth: int = 0) -> None:
+        if self._told is not None:
+            self._told(fd, prefix.removesuffix("/"))
         below: list[tuple[str, os.stat_result]] = []
         with os.scandir(fd) as found:
             for one in found:
-                if len(self._entries) + len(self._left) >= FILES or self._paths <= 0:
+                if self._is_full:
                     self._leave(prefix.removesuffix("/"))
                     break
                 with self._leaving_out(prefix + one.name):
@@ -96,12 +107,12 @@ class Reading:
                         below.append((one.name, about))
         for name, about in below:
             with self._leaving_out(prefix + name):
-                if depth >= DEEPEST:
-                    self._leave(prefix + name)
-                else:
-                    self._enter(fd, prefix, name, about, depth)
+                self._enter(fd, prefix, name, about, depth)
 
     def _enter(self, fd: int, prefix: str, name: str, about: os.stat_result, depth: int) -> None:
+        if depth >= DEEPEST:
+            self._leave(prefix + name)
+            return
         child = tree.open_directory(name, fd)
         try:
             self._directory(child, f"{prefix}{name}/", depth + 1)
@@ -111,8 +122,8 @@ class Reading:
             os.close(child)
 
     def _leave(self, path: str) -> None:
-        self._paths -= len(path)
-        self._left.append(path)
+        self.nodes.whole = False
+        self.nodes.leave(path)
 
     @contextlib.contextmanager
     def _leaving_out(self, path: str) -> Generator[None]:
@@ -134,46 +145,62 @@ class Reading:
         elif stat.S_ISREG(about.st_mode):
             self._file(fd, name, path, about)
         else:
-            self._leave(path)
+            self.nodes.leave(path)
 
-    def _entry(self, path: str, kind: Kind, about: os.stat_result, *, size: int = 0, content: str = "") -> None:
-        self._paths -= len(path) + len(content)
+    def _entry(self, path: str, kind: Kind, about: os.stat_result, *, content: str = "") -> None:
         mode = about.st_mode & MODE
-        entry = Entry(path=path, kind=kind, mode=mode, mtime_ns=about.st_mtime_ns, size=size, content=content)
-        self._entries.append(entry)
+        entry = Entry(path=path, kind=kind, mode=mode, mtime_ns=about.st_mtime_ns, content=content)
+        self.nodes.put(entry, about, key_of(about))
 
     def _file(self, fd: int, name: str, path: str, about: os.stat_result) -> None:
-        if about.st_size > self._room:
+        room = self._most_bytes - self.nodes.size
+        if about.st_size > room:
             self._leave(path)
             return
-        digest, size = self.known.get(key_of(about)) or self._before.get(key_of(about)), about.st_size
+        key, size = key_of(about), about.st_size
+        held = about.st_ino in self.afresh  # its times tell nothing, also when it is let go of
+        digest = None if held else self.nodes.digests.get(key) or self._before.get(key)
         steady = digest is not None
         if digest is None:
             began = time.time_ns()
-            content, about = self._content(fd, name)
-            digest, size = self._keep(content), len(content)
-            steady = size == about.st_size and began - max(about.st_ctime_ns, about.st_mtime_ns) > RECENT_NS
-        if steady:
-            self.known[key_of(about)] = digest
-        self._room -= size
-        self._entry(path, "file", about, size=size, content=digest)
+            digest, size, about = self._content(fd, name, room)
+            key = key_of(about)
+            recent = began - max(about.st_ctime_ns, about.st_mtime_ns) <= RECENT_NS
+            steady = size == about.st_size and not recent and not held
+        mode, mtime_ns = about.st_mode & MODE, about.st_mtime_ns
+        entry = Entry(path=path, kind="file", mode=mode, mtime_ns=mtime_ns, size=size, content=digest)
+        self.nodes.put(entry, about, key, steady=steady)
 
-    def _content(self, parent: int, name: str) -> tuple[bytes, os.stat_result]:
-        """As many bytes as it had when it was opened, the same twice where that can be had."""
+    def _content(self, parent: int, name: str, room: int) -> tuple[str, int, os.stat_result]:
+        """As many bytes as it had when it was opened, the same twice where that can be had. Gives their name."""
         tries = TRIES
         while True:
             tries -= 1
             fd = open_file(name, parent)
             try:
                 before = os.fstat(fd)
-                if before.st_size > self._room:
+                if before.st_size > room:
                     raise OSError(errno.EINVAL, "grown beyond what there is room for")
-                content = b"".join(chunks(fd, before.st_size))
+                found: bytes | tuple[str, int]
+                if before.st_size >= LARGE:
+                    found = self._contents.keep_file(fd, before.st_size)
+                else:
+                    found = b"".join(chunks(fd, before.st_size))
                 after = os.fstat(fd)
             finally:
                 os.close(fd)
             if not tries or key_of(before) == key_of(after):
-                return content, after
+                digest, size = (self._contents.keep(found), len(found)) if isinstance(found, bytes) else found
+                return digest, size, after
+
+
+@contextlib.contextmanager
+def reading() -> Generator[None]:
+    """What the machine fails at, in words."""
+    try:
+        yield
+    except OSError as error:
+        raise PlatformError(f"the workspace cannot be read ({error.strerror}); see to its disk") from None
 
 
 def key_of(about: os.stat_result) -> Key:

@@ -33,7 +33,7 @@ from toolwright.sandboxes.invokes import Invokes
 from toolwright.sandboxes.line import Line
 from toolwright.sandboxes.printed import Printing
 from toolwright.sandboxes.stack import Stack
-from toolwright.sandboxes.watchers import Gauge, Idle, Watchers
+from toolwright.sandboxes.watchers import Gauge, Idle, Watchers, at_work
 from toolwright.sandboxes.zygotes import SETUP_FAILED, Child
 from toolwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
 
@@ -71,6 +71,7 @@ class ProcessInterpreter:
         self._line = Line(conn, Bounds(), self._hear, self._hung_up)
         self._printing = Printing(printed, self._printed, self._printed_too_much)
         self._calls = Calls(opening.host, opening.limits, self._send, self._printing.drain, self.kill)
+        self._calls.at_work = lambda: at_work(guests())
         self._invokes = Invokes(opening.limits.wall_s, self._send, self.kill)
         self._state = Exchange(opening.limits.wall_s, self._send_in_turn, self.kill)
         self._ended = False

@@ -10,33 +10,32 @@ import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from toolwright.errors import PlatformError
 from toolwright.sandboxes import tree
-from toolwright.sandboxes.entries import CHUNK, MODE, Entry, Key, Listing, chunks, key_of, open_file
+from toolwright.sandboxes.entries import MODE, Contents, key_of, open_file
+from toolwright.sandboxes.nodes import Entry, Key, Listing
 from toolwright.sandboxes.workspace import Workspace
 
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 REMOVE_S = 60.0
 
 
-def place(workspace: Workspace, listing: Listing, content: Callable[[str], bytes], known: Mapping[Key, str]) -> None:
+def place(workspace: Workspace, listing: Listing, contents: Contents, known: Mapping[Key, str]) -> None:
     """Create, replace and remove until the workspace equals the listing; what the listing left out is left alone.
 
-    `content` gives the bytes of a file by their name; `known` are names of files as they are, which saves reading them.
+    `contents` has the bytes of files by their names; `known` are names of files as they are, which saves reading them.
     Raises `PlatformError` where the machine fails, or where the guest keeps what is to be removed.
     """
-    _Placing(workspace, listing, content, known).run()
+    _Placing(workspace, listing, contents, known).run()
 
 
 class _Placing:
-    def __init__(
-        self, workspace: Workspace, listing: Listing, content: Callable[[str], bytes], known: Mapping[Key, str]
-    ) -> None:
+    def __init__(self, workspace: Workspace, listing: Listing, contents: Contents, known: Mapping[Key, str]) -> None:
         self._workspace = workspace
         self._left = frozenset(listing.left)
-        self._content = content
+        self._contents = contents
         self._known = known
         self._below: dict[str, dict[str, Entry]] = {}
         for entry in listing.entries:
@@ -78,6 +77,8 @@ class _Placing:
         elif entry.kind == "link":
             if kind != stat.S_IFLNK or os.readlink(name, dir_fd=fd) != entry.content:
                 self._link(fd, name, entry)
+            else:
+                os.utime(name, ns=(entry.mtime_ns, entry.mtime_ns), dir_fd=fd, follow_symlinks=False)
         elif kind != stat.S_IFREG or not self._is_there(fd, name, entry):
             self._write(fd, name, entry)
 
@@ -100,31 +101,23 @@ class _Placing:
             about = os.fstat(file)
             if about.st_size != entry.size:
                 return False
-            if self._known.get(key_of(about)) != entry.content and not self._equals(file, entry):
+            same = self._known.get(key_of(about)) == entry.content
+            if not same and not self._contents.equals(entry.content, file, entry.size):
                 return False
             _dress(file, entry)
             return True
         finally:
             os.close(file)
 
-    def _equals(self, file: int, entry: Entry) -> bool:
-        wanted, at = self._content(entry.content), 0
-        for chunk in chunks(file, entry.size):
-            if chunk != wanted[at : at + len(chunk)]:
-                return False
-            at += len(chunk)
-        return at == len(wanted)
-
     def _write(self, fd: int, name: str, entry: Entry) -> None:
-        content = memoryview(self._content(entry.content))
-        if len(content) != entry.size:
-            raise PlatformError(f"the workspace cannot be restored: {entry.path!r} has not the size that is told of it")
         passing = f".{secrets.token_hex(12)}"
         file = os.open(passing, CREATE, 0o600, dir_fd=fd)
         try:
             try:
-                while content:
-                    content = content[os.write(file, content[:CHUNK]) :]
+                if not self._contents.write(entry.content, file, entry.size):
+                    raise PlatformError(
+                        f"the workspace cannot be restored: {entry.path!r} has not the size that is told of it"
+                    )
                 self._workspace.hand_over(file)
                 _dress(file, entry)
             finally:

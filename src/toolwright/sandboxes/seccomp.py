@@ -28,7 +28,7 @@ _PRCTLS = (2, 3, 15, 16, 21, 23, 30, 39, 0x5356_4D41)
 ALWAYS = """
     read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 close close_range lseek dup dup2 dup3
     stat lstat fstat newfstatat statx statfs fstatfs access faccessat faccessat2 readlink readlinkat getcwd chdir fchdir
-    getdents getdents64 mkdir mkdirat rmdir unlink unlinkat rename renameat link linkat symlink symlinkat
+    getdents getdents64 mkdir mkdirat rmdir unlink unlinkat rename renameat symlink symlinkat
     truncate ftruncate fsync fdatasync flock umask utime utimes futimesat utimensat fadvise64 readahead
     sendfile copy_file_range getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr
     munmap mprotect mremap brk madvise msync membarrier
@@ -43,6 +43,8 @@ ALWAYS = """
     sched_get_priority_min getcpu getpriority getpid getppid getpgid getpgrp getsid getuid geteuid getgid getegid
     getresuid getresgid getgroups capget uname sysinfo getrandom
 """.split()
+# Not link and linkat: a file that was changed by a name that it had for a while would be changed without a word of the
+# kernel's to who watches its directory (`changes`). Programs know of file systems without hard links.
 PROGRAMS = "execve execveat fork vfork setsid setpgid".split()
 
 _NO_SET_ID = {  # the workspace is the host's disk: a set-id file there would serve other users outside the jail

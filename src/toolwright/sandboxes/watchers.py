@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from toolwright.errors import CpuLimit, GuestError, TimeLimit, WorkspaceLimit
 from toolwright.sandboxes.base import Limits
@@ -167,6 +168,17 @@ class Idle:
         error = await self._gauge.measure()
         if error is not None:
             self._end(error)
+
+
+def at_work(pids: Iterable[int]) -> bool:
+    """Whether a thread of these processes runs, or would if a processor were free; one that waits for a disk, too."""
+    for pid in pids:
+        with contextlib.suppress(OSError):  # it has ended
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/stat", "rb") as file:
+                    if file.read().rpartition(b")")[2][1:2] in b"RD":
+                        return True
+    return False
 
 
 def spent_s(pid: int, group: Cgroup | None) -> float:

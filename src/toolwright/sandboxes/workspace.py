@@ -36,6 +36,7 @@ class Workspace:
         self.owner_uid = owner_uid if os.geteuid() == 0 else None
         self.fresh = fresh
         self.guests: Callable[[], Iterable[int]] = tuple  # the processes that may hold deleted files of it open
+        self.closing: list[Callable[[], None]] = []  # what ends with it
         self._lock = threading.Lock()
         self._fd = os.open(path, tree.DIRECTORY)
 
@@ -126,6 +127,8 @@ class Workspace:
 
     def close(self) -> None:
         """Let go of the directory and leave it where it is."""
+        while self.closing:
+            self.closing.pop()()
         with self._lock:
             if self._fd >= 0:
                 os.close(self._fd)

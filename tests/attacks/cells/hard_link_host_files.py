@@ -1,15 +1,15 @@
 """Hard-links and renames files of other mounts into the workspace.
 
 Escape: a host file has another name, which the guest may change
-Control: a hard link between own files works
+Control: a rename between own files works
 """
 
 # control
 import os
 
 open("one", "w").write("1")
-os.link("one", "two")
-os.stat("one").st_nlink == 2
+os.rename("one", "two")
+os.path.exists("two")
 
 # attack
 loot = []
