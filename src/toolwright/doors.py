@@ -109,10 +109,14 @@ class Beginning:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class About:
-    """What is known of a call before it is made: its name for people, and the facts of its operation."""
+    """What is known of a call before it is made: its name for people, and the facts of its operation.
+
+    `known_as` names the operation for all calls of it, in every session; "" where it has no such name.
+    """
 
     title: str
     operation: Operation
+    known_as: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -210,12 +214,16 @@ class Wrapper:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What a language model is asked. Two requests of one turn differ at their end only, so that a cache serves."""
+    """What a language model is asked. Two requests of one turn differ at their end only, so that a cache serves.
+
+    `aside`: its reply becomes no part of the conversation, as that of a summary does not.
+    """
 
     messages: tuple[Message, ...]
     instructions: str = ""
     tools: tuple[Tool, ...] = ()
     generation: Generation = field(default_factory=Generation)
+    aside: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

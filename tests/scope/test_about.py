@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -63,6 +63,10 @@ def search() -> int:
 
 
 def made(life: Life, verb: str, target: int, name: str = "") -> About:
+    return replace(told(life, verb, target, name), known_as="")
+
+
+def told(life: Life, verb: str, target: int, name: str = "") -> About:
     return life.host.about(Call(id=1, cell=1, verb=verb, target=target, name=name, arguments=NOTHING))
 
 
@@ -129,6 +133,30 @@ async def test_other_verbs_are_no_reads(life: Life, verb: str) -> None:
     assert made(life, verb, life.name("crm"), "items") == About(
         title="crm.next" if verb == "items" else "crm.items", operation=Operation()
     )
+
+
+@pytest.mark.parametrize(
+    ("verb", "owner", "name", "known_as"),
+    [
+        ("call", "crm", "find", "crm.find"),
+        ("call", "search", "", "search"),
+        ("get", "crm", "items", "crm.items"),
+        ("new", "Crm", "", f"{__name__}:Crm"),
+        ("call", "Crm", "known", f"{__name__}:Crm.known"),
+    ],
+)
+async def test_an_operation_is_known_as_the_same_in_every_session(
+    life: Life, verb: str, owner: str, name: str, known_as: str
+) -> None:
+    assert told(life, verb, life.name(owner), name).known_as == known_as
+
+
+async def test_an_object_that_a_call_gave_is_known_by_its_class_and_a_function_by_nothing() -> None:
+    life = Life({"make": lambda: Crm(), "function": lambda: lambda: 1})
+    for name, member, known_as in (("make", "find", f"{__name__}:Crm.find"), ("function", "", "")):
+        number = await life.handle("call", life.name(name))
+        assert told(life, "call", number, member).known_as == known_as
+    life.host.close()
 
 
 async def test_building_a_data_class_may_be_done_twice_and_building_another_not(life: Life) -> None:

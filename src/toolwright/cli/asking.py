@@ -16,16 +16,21 @@ import typer
 
 if TYPE_CHECKING:
     from toolwright.events import ApprovalWanted
+    from toolwright.guard import Said
+    from toolwright.store import Decision
 
 NOBODY = "nobody can be asked here; run it in a terminal, or say yes to everything with --yes"
+CHOICES = "[y/N, or why not] "
+KEPT_CHOICES = "[y/N, a: always in this session, l: later, or why not] "
 _AS_IT_WAS = "\x1b[!p\x1b[0m"  # soft reset: margins, character sets, a hidden cursor; then colours
 
 YesOption = Annotated[bool, typer.Option("--yes", help="Say yes to every call that waits for a person's yes.")]
 
 
 class Person:
-    """Who says yes: a person, one question at a time; with `yes` nobody is asked, and without a terminal it is a no.
+    """Who says yes: a person, one question at a time; with `yes` nobody is asked.
 
+    Without a terminal the question is left to whoever decides it later where the session is kept, and else it is a no.
     `asked` says that a question stands: whoever writes to the terminal waits until `answered` is called.
     """
 
@@ -35,19 +40,44 @@ class Person:
         self._yes = yes
         self._turn = asyncio.Lock()
 
-    async def approve(self, wanted: ApprovalWanted) -> bool | str:
+    async def approve(self, wanted: ApprovalWanted) -> Said:
         """For `Runtime(approve=…)` and `Agent(approve=…)`."""
+        from toolwright.guard import LATER
+        from toolwright.store import Decision
+
         if self._yes:
-            return True
+            return Decision(yes=True, reason="--yes", who=login()) if wanted.question else True
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            return NOBODY
+            return LATER if wanted.question else NOBODY
         async with self._turn:
             self.asked = True
             try:
-                return _meant(await _answer(wanted))
+                typed = await _answer(wanted)
             finally:
                 self.asked = False
                 self.answered()
+        meant = _meant(typed, kept=bool(wanted.question))
+        return LATER if meant is None else meant
+
+
+def login() -> str:
+    """The name of the one who runs this process."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        return "the person at the terminal"
+
+
+def read_answer() -> Decision | None:
+    """What is typed to a question that is shown; None for later. For a command that does nothing else meanwhile."""
+    import termios
+
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    sys.stderr.write(f"May it be made? {KEPT_CHOICES}")
+    sys.stderr.flush()
+    return _meant(sys.stdin.readline(), kept=True)
 
 
 async def _answer(wanted: ApprovalWanted) -> str:
@@ -59,7 +89,8 @@ async def _answer(wanted: ApprovalWanted) -> str:
     sys.stdout.flush()
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     again = "" if where.is_dumb_terminal else _AS_IT_WAS
-    words = f"toolwright: a call waits for your yes:\n    {wanted.name}{wanted.arguments}\nMake it? [y/N, or why not] "
+    choices = KEPT_CHOICES if wanted.question else CHOICES
+    words = f"toolwright: a call waits for your yes:\n    {wanted.name}{wanted.arguments}\nMake it? {choices}"
     sys.stderr.write(f"{again}\r\n{words}")
     sys.stderr.flush()
     return await _line(sys.stdin.fileno())
@@ -87,9 +118,17 @@ async def _line(source: int) -> str:
         loop.remove_reader(source)
 
 
-def _meant(line: str) -> bool | str:
-    """A yes is `y` or `yes` and nothing else; any other text is the reason for the no."""
+def _meant(line: str, *, kept: bool) -> Decision | None:
+    """A yes is `y` or `yes` and nothing else; other text is the reason for the no. None: later, where it is kept."""
+    from toolwright.store import Decision
+
     text = line.strip()
-    if not line.endswith("\n") or text.lower() in ("", "n", "no"):
-        return False
-    return True if text.lower() in ("y", "yes") else text
+    word = text.lower()
+    if kept and line.endswith("\n") and word in ("l", "later"):
+        return None
+    if kept and line.endswith("\n") and word in ("a", "always"):
+        return Decision(yes=True, who=login(), always="session")
+    if not line.endswith("\n") or word in ("", "n", "no"):
+        return Decision(yes=False, who=login())
+    yes = word in ("y", "yes")
+    return Decision(yes=yes, reason="" if yes else text, who=login())

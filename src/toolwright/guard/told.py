@@ -14,6 +14,7 @@ from toolwright_guest.unpacking import Unpacker
 from toolwright_guest.wire import Bounds, Packed, WireError, type_of
 
 LONGEST = 20_000  # characters
+MOST = 1 << 26  # of them, where all is asked for: more than crosses in one call
 CUT = "… [cut: there is more than is shown here]"
 _DEPTH = 250  # beyond what crosses: only a list that holds itself is deeper
 _LARGE_BITS = 4000
@@ -28,8 +29,8 @@ Name = Callable[[int], str]
 """What a host object (a number above zero) or a class (below) is called."""
 
 
-def told(arguments: Packed, name: Name) -> str:
-    """`(7, to='ann')`. Raises `WireError` for what no honest guest sends."""
+def told(arguments: Packed, name: Name, longest: int | None = LONGEST) -> str:
+    """`(7, to='ann')`, up to `longest` characters. Raises `WireError` for what no honest guest sends."""
 
     def other(tag: str, body: Any, unpacker: Unpacker) -> Any:
         return _stand_in(tag, body, unpacker, name)
@@ -38,8 +39,8 @@ def told(arguments: Packed, name: Name) -> str:
     if type_of(given) is not tuple:
         raise WireError("arguments that are none")
     text: list[str] = []
-    room = LONGEST
-    for part in _given(given):
+    room = MOST if longest is None else longest
+    for part in _given(given, room + 1):
         text.append(part[:room])
         room -= len(part)
         if room < 0:
@@ -47,7 +48,7 @@ def told(arguments: Packed, name: Name) -> str:
     return printable("".join(text))
 
 
-def _given(given: tuple[Any, ...]) -> Iterator[str]:
+def _given(given: tuple[Any, ...], most: int) -> Iterator[str]:
     args: tuple[Any, ...] = given
     kwargs: dict[Any, Any] = {}
     if len(given) == 2 and type_of(given[0]) is tuple and type_of(given[1]) is dict:
@@ -55,52 +56,53 @@ def _given(given: tuple[Any, ...]) -> Iterator[str]:
     yield "("
     for place, value in enumerate(args):
         yield ", " if place else ""
-        yield from _value(value, 1)
+        yield from _value(value, 1, most)
     for place, (key, value) in enumerate(kwargs.items()):
         yield ", " if place or args else ""
         yield f"{_word(key)}="
-        yield from _value(value, 1)
+        yield from _value(value, 1, most)
     yield ")"
 
 
-def _value(value: Any, depth: int) -> Iterator[str]:
+def _value(value: Any, depth: int, most: int) -> Iterator[str]:
     kind = type_of(value)
     if depth > _DEPTH:
         yield "…"
     elif kind is dict:
-        yield from _pairs(value, depth + 1)
+        yield from _pairs(value, depth + 1, most)
     elif kind is _StandIn:
         yield value.word
         if value.fields is not None:
-            yield from _items("(", value.fields, ")", depth + 1)
+            yield from _items("(", value.fields, ")", depth + 1, most)
     elif kind is slice:
-        yield from _items("slice(", (value.start, value.stop, value.step), ")", depth + 1)
+        yield from _items("slice(", (value.start, value.stop, value.step), ")", depth + 1, most)
     elif kind in _BRACKETS and (value or kind in (list, tuple)):
         first, last = _BRACKETS[kind]
-        yield from _items(first, value, f",{last}" if kind is tuple and len(value) == 1 else last, depth + 1)
+        last = f",{last}" if kind is tuple and len(value) == 1 else last
+        yield from _items(first, value, last, depth + 1, most)
     elif kind in (str, bytes, bytearray):
-        yield repr(value[: LONGEST + 1])  # what is left out here is over the bound, and marked there
+        yield repr(value[:most])  # what is left out here is over the bound, and marked there
     elif kind is int and value.bit_length() > _LARGE_BITS:
         yield hex(value)  # Python refuses to write so many decimal digits
     else:
         yield repr(value)
 
 
-def _items(first: str, values: Iterable[Any], last: str, depth: int) -> Iterator[str]:
+def _items(first: str, values: Iterable[Any], last: str, depth: int, most: int) -> Iterator[str]:
     yield first
     for place, value in enumerate(values):
         yield ", " if place else ""
-        yield from _value(value, depth)
+        yield from _value(value, depth, most)
     yield last
 
 
-def _pairs(values: dict[Any, Any], depth: int) -> Iterator[str]:
+def _pairs(values: dict[Any, Any], depth: int, most: int) -> Iterator[str]:
     yield "{"
     for place, (key, value) in enumerate(values.items()):
         yield ", " if place else ""
-        yield from _value(key, depth)
+        yield from _value(key, depth, most)
         yield ": "
-        yield from _value(value, depth)
+        yield from _value(value, depth, most)
     yield "}"
 
 

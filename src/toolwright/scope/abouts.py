@@ -18,7 +18,7 @@ from toolwright.scope.classes import Classes, Known
 from toolwright.scope.handles import Handles, Held
 from toolwright.scope.members import FUNCTIONS, OPERATORS, members
 from toolwright.scope.operations import CAREFUL, facts_of
-from toolwright.scope.parcels import find_type
+from toolwright.scope.parcels import find_type, type_key
 from toolwright.scope.placing import HANDED
 from toolwright.scope.revive import named
 from toolwright.scope.rules import Place, Rules
@@ -30,6 +30,7 @@ TITLE = 200
 READING = Operation(reads=True)
 _READING_VERBS = frozenset(("get", "dir", "about"))
 _DATA_KINDS = frozenset(("record", "model", "namedtuple", "object", "enum"))
+_PYTHONS = ("builtins", "functools")  # where functions, partials and containers come from
 _SLEEP = About(title="sleep", operation=READING)
 _NO_OBJECT: Any = None
 
@@ -84,29 +85,36 @@ class Abouts:
     def _of_class(self, known: Known, call: Call) -> About:
         cls = known.value
         title = ".".join(filter(None, (cls.__name__, _shown(call.name))))[:TITLE]
+        known_as = ".".join(filter(None, (type_key(cls), _shown(call.name)))) if isinstance(cls, type) else ""
         if call.verb == "call":
             member = members(cls).get(call.name) if isinstance(cls, type) else None
             said = CAREFUL if member is None else facts_of(member.value)
             facts = self._rules.facts(known.place, call.name, said)
-            return About(title=title, operation=self._asks.called(known.place, call.name, facts, None))
+            return About(
+                title=title, operation=self._asks.called(known.place, call.name, facts, None), known_as=known_as
+            )
         if call.verb == "new":
             facts = self._own(known.place, facts_of(cls), cls)
             # data alone comes of it: what its class checks may be checked twice
-            return About(title=title, operation=replace(facts, idempotent=True) if known.kind in _DATA_KINDS else facts)
+            facts = replace(facts, idempotent=True) if known.kind in _DATA_KINDS else facts
+            return About(title=title, operation=facts, known_as=known_as)
         read = members(cls).get(call.name) if call.verb == "get" and isinstance(cls, type) else None
         asks = read is not None and read.kind == "property" and self._asks.is_declared(known.place, call.name)
-        return About(title=title, operation=replace(_by_nature(call), ask=True) if asks else _by_nature(call))
+        facts = replace(_by_nature(call), ask=True) if asks else _by_nature(call)
+        return About(title=title, operation=facts, known_as=known_as)
 
     def _of_object(self, held: Held, call: Call) -> About:
         placed = held.bound or _names_itself(held) or _is_namespace(held)
         owner = _stands(held) if placed else f"{_kind(held)}#{held.handle}"
         title = ".".join(filter(None, (owner, "next" if call.verb == "items" else _shown(call.name))))[:TITLE]
+        known_as = _known_as(held, call, placed=placed)
         if call.verb == "call":
-            return About(title=title, operation=self._called(held, call.name))
+            return About(title=title, operation=self._called(held, call.name), known_as=known_as)
         if call.verb == "get":  # other facts are of the call: to read a method is not to make it
             reads = self._rules.verdict(held.place, call.name).facts.get("reads", True)
-            return About(title=title, operation=self._used(held, call, READING if reads else CAREFUL))
-        return About(title=title, operation=self._used(held, call, _by_nature(call)))
+            facts = self._used(held, call, READING if reads else CAREFUL)
+            return About(title=title, operation=facts, known_as=known_as)
+        return About(title=title, operation=self._used(held, call, _by_nature(call)), known_as=known_as)
 
     def _used(self, held: Held, call: Call, known: Operation) -> Operation:
         asks = self._asks.used(held, call, _static(held, call.name))
@@ -131,6 +139,16 @@ def _stands(held: Held) -> str:
     """Where it stands. In a child's scope its name is the guest's choice, and a person is asked by what stands here."""
     path = held.place.path
     return held.shown if not path or path.startswith(HANDED) else path
+
+
+def _known_as(held: Held, call: Call, *, placed: bool) -> str:
+    """By its place, or by its class. Not what the guest named, nor a function, nor what is made by Python itself."""
+    path, kind = held.place.path, held.place.kind
+    if placed:
+        return "" if not path or path.startswith(HANDED) else ".".join(filter(None, (path, _shown(call.name))))
+    if kind.__module__ in _PYTHONS:
+        return ""
+    return ".".join(filter(None, (type_key(kind), _shown(call.name))))
 
 
 def _names_itself(held: Held) -> bool:
