@@ -3,13 +3,17 @@
 ToolwrightError
 ├── UsageError                the developer: a wrong argument, a wrong order of calls
 │   ├── NoSession             the store has no session of that id
+│   ├── NoQuestion            the store has no question of that id
+│   ├── SessionBusy           another process runs that session
 │   ├── SpecError             a description of an API that cannot be read at all
 │   └── RollbackRefused       not everything can be undone, and nobody said yes
 ├── GuestGone                 host code whose guest function has no guest any more
 ├── TurnFailed                whoever set the task: it did not come to an answer; carries the result so far
 │   ├── ReturnTypeError       what was returned is not of the type that was asked for
 │   ├── Stuck                 the same failure again and again, and another way did not help
-│   └── BudgetSpent           tokens, money, steps or time
+│   ├── BudgetSpent           tokens, money, steps or time
+│   ├── TurnWaiting           a call of it waits for a person's yes: `questions`; it is carried on when that is there
+│   └── TurnCancelled         a person ended it
 ├── PlatformError             the operator: the machine does not give what was asked
 │   ├── IsolationMissing      a layer that the operator's minimum names
 │   ├── PackagesFailed        the guest's packages could not be installed
@@ -41,6 +45,7 @@ ToolwrightError
     ├── HandleLost            also a ReferenceError: a host object that did not outlive its process
     ├── Diverged              code that was run again did not ask for the same
     ├── NotReversible         an operation without an undo, inside a transaction
+    ├── Waiting               a call of the cell waits for a person's yes; the cell is carried on when that is there
     ├── Denied                also a PermissionError: a person said no to a call, or nobody could be asked
     ├── UpstreamError         an upstream answered, and not with a result: `status`, `body`
     │   ├── UpstreamRefused   also a PermissionError: 401, 403; a key that is missing or wrong
@@ -86,6 +91,14 @@ class SandboxDied(PlatformError):
 
 class NoSession(UsageError):
     """The store has no session of that id."""
+
+
+class NoQuestion(UsageError):
+    """The store has no question of that id."""
+
+
+class SessionBusy(UsageError):
+    """Another process runs that session, as far as can be known."""
 
 
 class SpecError(UsageError):
@@ -167,6 +180,22 @@ class ReturnTypeError(TurnFailed):
 
 class Stuck(TurnFailed):
     """The same failure again and again, and another way did not help. The message is the report."""
+
+
+class TurnWaiting(TurnFailed):
+    """A call waits for a person's yes, and the guest was ended. `carry_on` goes on from there when it is decided.
+
+    `questions` are the ids of what is asked; `session` is where.
+    """
+
+    def __init__(self, text: str, *, session: str = "", questions: tuple[str, ...] = ()) -> None:
+        super().__init__(text)
+        self.session = session
+        self.questions = questions
+
+
+class TurnCancelled(TurnFailed):
+    """A person ended the turn by a message."""
 
 
 class BudgetSpent(TurnFailed):
@@ -281,6 +310,10 @@ class Diverged(GuestError):
 
 class NotReversible(GuestError):
     """An operation that cannot be undone was called inside a transaction, and did not run."""
+
+
+class Waiting(GuestError):
+    """A call of the cell waits for a person's yes, and the guest was ended; it is carried on when that is decided."""
 
 
 class Denied(GuestError, PermissionError):

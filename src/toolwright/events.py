@@ -106,12 +106,17 @@ class CallFinished(Happening):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ApprovalWanted(Happening):
-    """A call waits for a person's yes. `arguments` is for that person; the model sees only that it waits."""
+    """A call waits for a person's yes. `arguments` is for that person; the model sees only that it waits.
+
+    `question` is its id in the store, "" where the session is kept in none; `expires` when it is too late for a yes.
+    """
 
     cell: int
     call: int
     name: str
     arguments: str
+    question: str = ""
+    expires: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,6 +143,25 @@ class Compacted(Happening):
 
     before_tokens: int
     after_tokens: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MessageTaken(Happening):
+    """What a person told the turn while it works was taken up: "add", "ask", "redirect", "cancel" or "stop"."""
+
+    kind: str
+    text: str
+    who: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answered(Happening):
+    """A person's question was answered beside the task; or, with an `error`, could not be. `who` asked it."""
+
+    question: str
+    text: str
+    who: str = ""
+    error: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -193,6 +217,8 @@ Event = (
     | CellFinished
     | Retried
     | Compacted
+    | MessageTaken
+    | Answered
     | ChildStarted
     | ChildFinished
     | Used

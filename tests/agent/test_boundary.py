@@ -26,10 +26,10 @@ from toolwright.agent.talk import Talk
 from toolwright.doors import Reply
 from toolwright.errors import BudgetSpent, Fenced, JournalFailed, ReturnTypeError, UsageError
 from toolwright.events import ApprovalWanted, ChildFinished, Event
-from toolwright.journal import MemoryJournal
 from toolwright.messages import Answered, Said, ToolCall, Traits, Usage, estimated_tokens
 from toolwright.models import Budget, open_model
 from toolwright.scope import shown
+from toolwright.store import MemoryStore
 from toolwright.testing import ScriptedModel, call, code
 from toolwright_guest.wire import Packed
 
@@ -405,8 +405,8 @@ def test_room_is_made_also_where_nobody_counts_tokens() -> None:
     assert talk.full
 
 
-async def _recorded() -> MemoryJournal:
-    journal = MemoryJournal()
+async def _recorded() -> MemoryStore:
+    journal = MemoryStore()
     agent = Agent(ScriptedModel(code("x = 1", say="so"), code("done(x)")), store=journal, check="off")
     async with agent.session("s") as session:
         await session.run("…")
@@ -429,8 +429,8 @@ async def test_a_row_that_nobody_wrote_so_is_one_clear_error(place: tuple[str, .
     journal = await _recorded()
     rows = journal.rows
 
-    def changed(session: str, after: int = 0) -> Any:
-        return [_with(row, place, wild) if row.door == "model" else row for row in rows(session, after)]
+    def changed(session: str, after: int = 0, upto: int | None = None) -> Any:
+        return [_with(row, place, wild) if row.door == "model" else row for row in rows(session, after, upto)]
 
     journal.rows = changed  # type: ignore[method-assign]
     with pytest.raises(JournalFailed, match="damaged"):
@@ -450,7 +450,7 @@ async def test_of_two_that_carry_a_session_on_the_first_is_told_that_it_is_over(
     async with Agent(ScriptedModel(code("done(1)")), store=store, check="off").session("s") as session:
         await session.run("…")
     first, second = (Agent(ScriptedModel(otherwise=code(f"done({n})")), store=store, check="off") for n in (1, 2))
-    async with first.resume("s") as one, second.resume("s") as two:
+    async with first.resume("s") as one, second.resume("s", take_over=True) as two:
         with pytest.raises(Fenced):
             await one.run("…")
         assert (await two.run("…")).value == 2

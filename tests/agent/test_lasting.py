@@ -15,8 +15,8 @@ from toolwright.agent import Agent
 from toolwright.doors import Request
 from toolwright.errors import Fenced, NoSession, RollbackRefused, UsageError
 from toolwright.events import TurnStarted
-from toolwright.journal import MemoryJournal
 from toolwright.messages import Answered, Asked
+from toolwright.store import MemoryStore
 from toolwright.testing import call, code
 
 
@@ -38,17 +38,13 @@ STEPS = (
 
 @pytest.mark.parametrize("lived", range(len(STEPS)))
 async def test_a_turn_is_carried_on_where_its_process_left_it(lived: int) -> None:
-    crm, journal = Crm(), MemoryJournal()
+    crm, journal = Crm(), MemoryStore()
     first, paid = agent_with(*STEPS[:lived], dies, scope={"crm": crm}, store=journal)
     with pytest.raises(Died):
         async with first.session("s1") as session:
             await session.run("Write to the idle ones.", returns=list[str])
     again, rest = agent_with(*STEPS[lived:], scope={"crm": crm}, store=journal)
     async with again.resume("s1") as session:
-        if lived == 0:
-            with pytest.raises(UsageError, match="no turn to carry on"):
-                await session.carry_on()
-            return
         result = await session.carry_on(returns=list[str])
     assert result.value == ["Bo", "Cy"]
     assert crm.letters == ["Bo: hello", "Cy: hello"]
@@ -57,8 +53,8 @@ async def test_a_turn_is_carried_on_where_its_process_left_it(lived: int) -> Non
 
 
 async def test_the_resumed_conversation_is_the_one_that_was_cut_off() -> None:
-    journal = MemoryJournal()
-    whole, all_in_one = agent_with(*STEPS, store=MemoryJournal())
+    journal = MemoryStore()
+    whole, all_in_one = agent_with(*STEPS, store=MemoryStore())
     await whole.run("Write to the idle ones.")
     first, _ = agent_with(*STEPS[:3], dies, store=journal)
     with pytest.raises(Died):
@@ -71,7 +67,7 @@ async def test_the_resumed_conversation_is_the_one_that_was_cut_off() -> None:
 
 
 async def test_a_cell_that_was_cut_off_goes_on_and_its_effects_are_there_once() -> None:
-    crm, journal = Crm(), MemoryJournal()
+    crm, journal = Crm(), MemoryStore()
     stuck = [asyncio.Event()]
 
     @operation(idempotent=True)
@@ -87,7 +83,7 @@ async def test_a_cell_that_was_cut_off_goes_on_and_its_effects_are_there_once() 
     await asyncio.wait_for(stuck[0].wait(), 20)
     stuck.clear()
     again, _ = agent_with(scope=scope, store=journal)
-    async with again.resume("s1") as session:  # takes it over, as another process would; the first may write no more
+    async with again.resume("s1", take_over=True) as session:  # as another process would; the first may write no more
         assert (await session.carry_on(returns=int)).value == 7
     abandoned.cancel()
     with pytest.raises((Fenced, asyncio.CancelledError)):
@@ -101,7 +97,7 @@ async def _turn(agent: Agent) -> None:
 
 
 async def test_a_turn_that_had_ended_gives_its_answer_again() -> None:
-    journal = MemoryJournal()
+    journal = MemoryStore()
     agent, _ = agent_with(code("done([c for c in crm.contacts() if c.city == 'Rome'])"), store=journal)
     async with agent.session("s1", returns=list[Contact]) as session:
         first = await session.run("Who?")
@@ -126,7 +122,7 @@ async def test_a_resumed_session_goes_on_with_its_names_and_its_words(tmp_path: 
 
 
 async def test_a_fork_goes_its_own_way() -> None:
-    journal = MemoryJournal()
+    journal = MemoryStore()
     agent, _ = agent_with(code("x = 1\ndone(x)"), code("x += 1\ndone(x)"), code("done(x)"), store=journal)
     async with agent.session("s1") as session:
         await session.run("one")
@@ -156,7 +152,7 @@ async def test_undo_takes_the_last_turn_back() -> None:
     box = Box()
     agent, model = agent_with(
         code("box.put('a')\nn = 1\ndone(n)"), code("box.put('b')\nn = 2\ndone(n)"), code("done(n)"),
-        scope={"box": box}, store=MemoryJournal(),
+        scope={"box": box}, store=MemoryStore(),
     )  # fmt: skip
     async with agent.session() as session:
         await session.run("one")
@@ -170,7 +166,7 @@ async def test_undo_takes_the_last_turn_back() -> None:
 
 async def test_an_undo_that_cannot_undo_everything_asks_first() -> None:
     crm = Crm()
-    agent, _ = agent_with(code("crm.write('Ada', 'x')\ndone(1)"), scope={"crm": crm}, store=MemoryJournal())
+    agent, _ = agent_with(code("crm.write('Ada', 'x')\ndone(1)"), scope={"crm": crm}, store=MemoryStore())
     async with agent.session() as session:
         await session.run("one")
         with pytest.raises(RollbackRefused, match=r"crm\.write"):
@@ -181,7 +177,7 @@ async def test_an_undo_that_cannot_undo_everything_asks_first() -> None:
 
 
 async def test_direct_calls_are_carried_on_too() -> None:
-    crm, journal = Crm(), MemoryJournal()
+    crm, journal = Crm(), MemoryStore()
     steps: Any = ([call("crm__write", name="Ada", text="x")], [call("done", value=5)])
     first, _ = agent_with(steps[0], dies, scope={"crm": crm}, store=journal, mode="direct")
     with pytest.raises(Died):
@@ -195,7 +191,7 @@ async def test_direct_calls_are_carried_on_too() -> None:
 
 
 async def test_a_session_that_is_not_there_is_told() -> None:
-    agent, _ = agent_with(store=MemoryJournal())
+    agent, _ = agent_with(store=MemoryStore())
     with pytest.raises(NoSession):
         async with agent.resume("nothing"):
             pass
@@ -205,7 +201,7 @@ async def test_a_session_that_is_not_there_is_told() -> None:
 
 async def test_a_turn_that_ended_is_not_unfinished_and_one_that_was_cut_off_is() -> None:
     for replies, unfinished in (((code("x = 1"), code("done(x)")), False), ((code("x = 1"), dies), True)):
-        journal = MemoryJournal()
+        journal = MemoryStore()
         agent, _ = agent_with(*replies, store=journal)
         with contextlib.suppress(Died):
             async with agent.session("s1") as session:
@@ -216,7 +212,7 @@ async def test_a_turn_that_ended_is_not_unfinished_and_one_that_was_cut_off_is()
 
 
 async def test_what_is_carried_on_is_the_last_task_and_undo_takes_all_of_it_back() -> None:
-    box, journal = Box(), MemoryJournal()
+    box, journal = Box(), MemoryStore()
     agent, _ = agent_with(code("box.put('a')\ndone(1)"), code("box.put('b')"), dies, scope={"box": box}, store=journal)
     with contextlib.suppress(Died):
         async with agent.session("s1") as session:
@@ -232,7 +228,7 @@ async def test_what_is_carried_on_is_the_last_task_and_undo_takes_all_of_it_back
 
 
 async def test_show_reopens_an_output_of_an_earlier_process() -> None:
-    journal = MemoryJournal()
+    journal = MemoryStore()
     first, _ = agent_with(code("print('row ' * 5)"), code("done(1)"), store=journal)
     async with first.session("s1") as session:
         await session.run("…")

@@ -17,9 +17,9 @@ from toolwright.agent.patterns import Improved, Tried, Verdict
 from toolwright.doors import Request
 from toolwright.errors import BudgetSpent, ChildFailed, ReturnTypeError, TurnFailed, UsageError
 from toolwright.events import CellFinished, Event
-from toolwright.journal import MemoryJournal
 from toolwright.messages import Asked
 from toolwright.models import Budget, Spending
+from toolwright.store import MemoryStore
 from toolwright.testing import ScriptedModel, code
 from toolwright.testing.model import Script
 
@@ -323,7 +323,7 @@ async def test_the_time_of_a_delegate_is_not_that_of_the_cell_that_asks() -> Non
 
 
 async def test_a_delegate_is_asked_once_by_a_session_that_is_resumed() -> None:
-    store, scope = MemoryJournal(), {"finds": patterns.as_function(worker(code("done(1660)")), "finds", "Finds.", int)}
+    store, scope = MemoryStore(), {"finds": patterns.as_function(worker(code("done(1660)")), "finds", "Finds.", int)}
     async with worker(code("year = await finds('tea')\ndone(year)"), scope=scope, store=store).session("s") as session:
         assert (await session.run("x")).value == 1660
     async with worker(code("done(year + 1)"), scope=scope, store=store).resume("s") as session:

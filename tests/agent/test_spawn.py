@@ -21,9 +21,9 @@ from toolwright.agent.spawn import child_id
 from toolwright.doors import Request
 from toolwright.errors import BudgetSpent, UsageError
 from toolwright.events import CellFinished, ChildFinished, ChildStarted, Event
-from toolwright.journal import MemoryJournal
 from toolwright.messages import Answered, Asked, Said
 from toolwright.models import Budget
+from toolwright.store import MemoryStore
 from toolwright.testing import ScriptedModel, code
 
 Line = Any
@@ -437,7 +437,7 @@ def test_a_childs_id_is_its_parents_and_its_calls() -> None:
 
 
 async def test_children_are_kept_in_the_parents_store_and_share_its_journal() -> None:
-    journal = MemoryJournal()
+    journal = MemoryStore()
     agent, _ = played("done(await spawn('child'))", always(code("done(1)")), store=journal)
     result = await agent.run("parent")
     child, parent = sorted(journal.sessions(), key=len, reverse=True)
@@ -447,7 +447,7 @@ async def test_children_are_kept_in_the_parents_store_and_share_its_journal() ->
 
 
 async def test_a_parents_session_is_repeated_without_its_children() -> None:
-    journal = MemoryJournal()
+    journal = MemoryStore()
     parent = """
         seen = []
         card = await spawn("x", scope={"c": box.card(0), "note": lambda text: seen.append(text)})

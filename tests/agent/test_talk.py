@@ -5,10 +5,10 @@ from __future__ import annotations
 from tests.agent.worlds import agent_with, last_observation
 
 from toolwright.agent.observing import Outputs
-from toolwright.agent.talk import SUMMARY, Talk
+from toolwright.agent.talk import ADDED, REDIRECTED, SUMMARY, Talk
 from toolwright.doors import Request
 from toolwright.events import CellFinished, Compacted
-from toolwright.messages import Answered, Asked, Said, ToolCall, ToolResult, Traits, Usage
+from toolwright.messages import Answered, Asked, Message, Said, ToolCall, ToolResult, Traits, Usage
 from toolwright.testing import code
 
 SMALL = Traits(window=4_000)
@@ -142,3 +142,85 @@ async def test_the_task_of_this_turn_stays_and_those_before_it_are_told_in_short
     await talk.compact(summary)
     assert isinstance(talk.messages[0], Asked)
     assert talk.messages[0].text.startswith("the second task")
+
+
+async def test_what_a_person_said_stays_word_for_word_when_the_window_fills() -> None:
+    words = ADDED + "and mind this: " + "w" * 500
+    for enough in (True, False):
+        talk = long_talk(2, size=100)
+        talk.hear(words)
+        for n in range(10, 22 if enough else 70):
+            talk.say(Said(text="", calls=(ToolCall(id=f"c{n}", name="execute", arguments="{}"),)), Usage())
+            talk.answer(ToolResult(id=f"c{n}", name="execute", text="o" * 1000), f"output:{n}")
+        again = Talk(talk.window, talk.messages)  # as it is read from a journal
+
+        async def summary(_: object) -> str:
+            return "much"
+
+        for one in (talk, again):
+            await one.compact(summary)
+            asked = "\n".join(message.text for message in one.messages if isinstance(message, Asked))
+            assert asked.count(words) == 1
+            assert ("much" in asked) is not enough
+            assert calls_and_answers(one)
+
+
+async def test_a_person_s_words_below_an_observation_stay_when_that_is_cut_or_forgotten() -> None:
+    talk = Talk(4_000)
+    talk.begin("the task")
+    failed: list[Said] = []
+    for n in range(6):
+        said = Said(text=f"```python\nstep {n}\n```")
+        talk.say(said, Usage())
+        failed += [said] if n in (1, 2) else []
+        talk.ask(str(n) * 1000, f"output:{n}")
+        if n < 3:
+            talk.hear(f"{ADDED}word {n}")
+
+    async def never(_: object) -> str:
+        raise AssertionError("cutting is enough")
+
+    talk.forget(failed)
+    await talk.compact(never)
+    asked = "\n".join(message.text for message in talk.messages if isinstance(message, Asked))
+    assert [asked.count(f"{ADDED}word {n}") for n in range(3)] == [1, 1, 1]
+    assert "show('output:0') has it" in asked
+    assert [type(message) for message in talk.messages] == [Asked, Said, Asked] + [Said, Asked] * 3
+
+
+async def test_a_person_s_words_below_an_observation_stay_also_where_another_process_goes_on() -> None:
+    talk = Talk(100_000)
+    talk.begin("the task")
+    talk.say(Said(text="a step"), Usage())
+    talk.ask("o" * 5_000)
+    talk.hear(f"{ADDED}mind this: {'w' * 500}")
+    for n in range(3):
+        talk.say(Said(text=f"step {n}"), Usage())
+        talk.ask(f"came of it: {n}")
+    resumed = Talk(100_000, talk.messages)
+
+    async def never(messages: tuple[Message, ...]) -> str:
+        raise AssertionError(messages)
+
+    await resumed.compact(never)
+    text = "".join(m.text for m in resumed.messages if isinstance(m, Asked))
+    assert f"{ADDED}mind this: {'w' * 500}" in text
+    assert "o" * 500 not in text
+
+
+async def test_another_task_is_the_one_that_stays() -> None:
+    talk = long_talk(6, size=1000)
+    talk.hear(REDIRECTED + "the other task", task=True)
+    for n in range(100, 108):
+        talk.say(Said(text="", calls=(ToolCall(id=f"c{n}", name="execute", arguments="{}"),)), Usage())
+        talk.answer(ToolResult(id=f"c{n}", name="execute", text="o" * 3000), f"output:{n}")
+
+    async def summary(_: object) -> str:
+        return "much"
+
+    again = Talk(talk.window, talk.messages)
+    for one in (talk, again):
+        await one.compact(summary)
+        first = one.messages[0]
+        assert isinstance(first, Asked)
+        assert first.text == f"{REDIRECTED}the other task\n\nWhat was done so far, in short:\nmuch"

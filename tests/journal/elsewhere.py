@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 PATIENCE_S = 120
 
 
-def killed_after(store: Path, scope: str, *cells: str) -> None:
+def killed_after(store: Path | str, scope: str, *cells: str) -> None:
     """Run these cells elsewhere, each to its end; then that process is gone."""
     command = [sys.executable, "-m", "tests.journal.elsewhere", str(store), scope, *map(dedent, cells)]
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -11,7 +11,7 @@ from typing import Any
 from tests.journal.crash.dying import Mortal
 
 from toolwright import Limits, Outcome, Runtime
-from toolwright.journal import MemoryJournal
+from toolwright.store import MemoryStore
 
 SESSION = "s1"
 PATIENT = Limits(wall_s=20.0, cpu_s=20.0)
@@ -21,7 +21,7 @@ class Sessions:
     """One journal and one workspace, as they lie on a disk. Each `life` is a process; none of them ends in order."""
 
     def __init__(self, workspace: Path) -> None:
-        self.journal = Mortal(MemoryJournal())
+        self.journal = Mortal(MemoryStore())
         self.workspace = workspace
 
     @asynccontextmanager
@@ -30,7 +30,7 @@ class Sessions:
         self.journal.live_until(None)
         options = {"workspace": self.workspace, "limits": PATIENT, "store": self.journal, **options}
         known = session in self.journal.sessions()
-        rt = Runtime.resume(session, **options) if known else Runtime(session=session, **options)
+        rt = Runtime.resume(session, take_over=True, **options) if known else Runtime(session=session, **options)
         async with rt:
             yield rt
             self.journal.dead = True  # nothing is written any more: no checkpoint, no word of farewell

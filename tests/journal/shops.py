@@ -8,8 +8,8 @@ from textwrap import dedent
 from typing import Any
 
 from toolwright import Limits, Outcome, Runtime, operation
-from toolwright.journal import Journal
 from toolwright.scope import Undoing, current_call
+from toolwright.store import Store
 
 PATIENT = Limits(wall_s=20.0, cpu_s=20.0)
 
@@ -116,10 +116,10 @@ class Shop:
         self.log.append(f"take back {what}")
 
 
-def session(shop: Shop, journal: Journal | str = "memory:", **options: Any) -> Runtime:
+def session(shop: Shop, journal: Store | str = "memory:", **options: Any) -> Runtime:
     """A new session, or one that goes on with `resume=True`."""
     if options.pop("resume", False):
-        return Runtime.resume("s1", store=journal, scope={"shop": shop}, limits=PATIENT, **options)
+        return Runtime.resume("s1", store=journal, scope={"shop": shop}, limits=PATIENT, take_over=True, **options)
     return Runtime({"shop": shop}, store=journal, session="s1", limits=PATIENT, **options)
 
 

@@ -14,7 +14,8 @@ from tests.journal.elsewhere import killed_after
 from tests.journal.lasting import PATIENT, SESSION, failure, run, value
 
 from toolwright import Limits, Runtime, replay
-from toolwright.journal import Dropped, Restored, open_journal
+from toolwright.journal import Restored
+from toolwright.store import Dropped, open_store
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -65,7 +66,7 @@ class Sessions:
 
     def drop_checkpoints(self) -> None:
         """Else the session goes on from the last, and nothing is run again."""
-        with closing(open_journal(str(self.store))) as journal:
+        with closing(open_store(str(self.store))) as journal:
             dropped = [Dropped(cell=one.cell) for one in journal.checkpoints(SESSION)]
             journal.write(journal.claim(SESSION), *dropped)
 

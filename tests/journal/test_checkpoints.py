@@ -19,11 +19,12 @@ from tests.journal.shops import PATIENT, value
 
 from toolwright import Limits, Runtime, operation
 from toolwright.errors import Fenced, JournalFailed, PlatformError
-from toolwright.journal import Checkpoint, Dropped, Journal, MemoryJournal, Restored, SqliteJournal, read_key, saving
+from toolwright.journal import Restored, read_key, saving
 from toolwright.runtime import replay
 from toolwright.sandboxes import Environment, ProcessSandbox
 from toolwright.sandboxes.packages import host_python
 from toolwright.settings import Settings
+from toolwright.store import Checkpoint, Dropped, MemoryStore, SqliteStore, Store
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -67,8 +68,8 @@ def every_eight_cells(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Journal:
-    return MemoryJournal() if request.param == "memory" else SqliteJournal(tmp_path / "j.db")
+def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "j.db")
 
 
 @pytest.fixture
@@ -83,14 +84,14 @@ def places(tmp_path: Path) -> Callable[[], Path]:
     return make
 
 
-def begin(journal: Journal, desk: Desk | None = None, **options: Any) -> Runtime:
+def begin(journal: Store, desk: Desk | None = None, **options: Any) -> Runtime:
     scope = options.pop("scope", {"desk": desk or Desk()})
     return Runtime(scope, store=journal, session="s1", limits=PATIENT, **options)
 
 
-def resume(journal: Journal, desk: Desk | None = None, **options: Any) -> Runtime:
+def resume(journal: Store, desk: Desk | None = None, **options: Any) -> Runtime:
     scope = options.pop("scope", {"desk": desk or Desk()})
-    return Runtime.resume("s1", scope=scope, store=journal, **{"limits": PATIENT} | options)
+    return Runtime.resume("s1", scope=scope, store=journal, take_over=True, **{"limits": PATIENT} | options)
 
 
 def how(rt: Runtime) -> Restored:
@@ -98,7 +99,7 @@ def how(rt: Runtime) -> Restored:
     return rt.restored
 
 
-def drop_all(journal: Journal) -> None:
+def drop_all(journal: Store) -> None:
     journal.write(journal.claim("s1"), *(Dropped(cell=one.cell) for one in journal.checkpoints("s1")))
 
 
@@ -118,7 +119,7 @@ MIXED = (
 
 
 async def test_a_session_goes_on_the_same_with_its_checkpoints_and_without_them(
-    journal: Journal, places: Callable[[], Path]
+    journal: Store, places: Callable[[], Path]
 ) -> None:
     place = places()
     async with begin(journal, workspace=place) as rt:
@@ -133,7 +134,7 @@ async def test_a_session_goes_on_the_same_with_its_checkpoints_and_without_them(
         assert await value(rt, "r[-1], (loud.n, len(r), open('f').read(), d.label())") == tuple(told)
 
 
-async def test_a_session_of_five_hundred_cells_is_resumed_without_running_ten(journal: Journal) -> None:
+async def test_a_session_of_five_hundred_cells_is_resumed_without_running_ten(journal: Store) -> None:
     desk = Desk()
     abandoned = begin(journal, desk)
     await abandoned.__aenter__()
@@ -152,7 +153,7 @@ async def test_a_session_of_five_hundred_cells_is_resumed_without_running_ten(jo
             await abandoned.close()
 
 
-async def test_only_a_few_are_kept(journal: Journal) -> None:
+async def test_only_a_few_are_kept(journal: Store) -> None:
     async with begin(journal) as rt:
         for number in range(40):
             await value(rt, f"v{number} = {number}")
@@ -170,7 +171,7 @@ async def test_only_a_few_are_kept(journal: Journal) -> None:
             journal.blob(one.digest)
 
 
-async def test_what_cannot_be_pickled_is_brought_back_from_the_last_whole_one(journal: Journal) -> None:
+async def test_what_cannot_be_pickled_is_brought_back_from_the_last_whole_one(journal: Store) -> None:
     async with begin(journal) as rt:
         for number in range(9):
             await value(rt, f"v{number} = desk.next()")
@@ -182,7 +183,7 @@ async def test_what_cannot_be_pickled_is_brought_back_from_the_last_whole_one(jo
         assert await value(rt, "v0, v8, w, next(g)") == (1, 9, 1, 2)
 
 
-async def test_a_cell_that_a_limit_ends_costs_the_cells_since_the_last_one(journal: Journal) -> None:
+async def test_a_cell_that_a_limit_ends_costs_the_cells_since_the_last_one(journal: Store) -> None:
     async with Runtime({"desk": Desk()}, store=journal, session="s1", limits=Limits(wall_s=1.0)) as rt:
         for number in range(9):
             await value(rt, f"v{number} = desk.next()")
@@ -192,7 +193,7 @@ async def test_a_cell_that_a_limit_ends_costs_the_cells_since_the_last_one(journ
 
 
 async def test_a_cell_that_was_cut_off_is_carried_on_after_a_checkpoint() -> None:
-    journal, desk = Mortal(MemoryJournal()), Desk()
+    journal, desk = Mortal(MemoryStore()), Desk()
     journal.live_until(None)
     died = False
     try:
@@ -212,7 +213,7 @@ async def test_a_cell_that_was_cut_off_is_carried_on_after_a_checkpoint() -> Non
         assert await value(rt, "v0, x - v7 in (9, 10), y") in [(1, True, 10), (1, True, 11)]
 
 
-async def test_what_host_code_called_between_two_cells_is_called_again_after_a_checkpoint(journal: Journal) -> None:
+async def test_what_host_code_called_between_two_cells_is_called_again_after_a_checkpoint(journal: Store) -> None:
     desk = Desk()
     async with begin(journal, desk) as rt:
         await cells(rt, "seen = []\ndef hear(n):\n    seen.append((n, desk.next()))\n    return n", "desk.keep(hear)")
@@ -229,11 +230,11 @@ async def test_what_host_code_called_between_two_cells_is_called_again_after_a_c
     assert desk.count == 2
 
 
-def how_many(journal: Journal) -> int:
+def how_many(journal: Store) -> int:
     return len(journal.checkpoints("s1"))
 
 
-async def test_names_that_are_bound_later_are_there_with_a_checkpoint_and_without(journal: Journal) -> None:
+async def test_names_that_are_bound_later_are_there_with_a_checkpoint_and_without(journal: Store) -> None:
     async with begin(journal, scope={"desk": Desk()}) as rt:
         await value(rt, "a = 1")
     both = {"desk": Desk(), "more": Desk()}
@@ -250,7 +251,7 @@ async def test_names_that_are_bound_later_are_there_with_a_checkpoint_and_withou
         assert await value(rt, "m is more, third.next(), a") == (True, 1, 1)
 
 
-async def test_a_fork_begins_with_a_checkpoint_of_its_parent(journal: Journal) -> None:
+async def test_a_fork_begins_with_a_checkpoint_of_its_parent(journal: Store) -> None:
     async with begin(journal) as rt:
         for number in range(20):
             await value(rt, f"n = {number}; v{number} = desk.next()")
@@ -267,7 +268,7 @@ async def test_a_fork_begins_with_a_checkpoint_of_its_parent(journal: Journal) -
         assert await value(again, "n, v5") == ("branch", 6)
 
 
-async def test_a_checkpoint_of_cells_that_were_rolled_back_is_not_used(journal: Journal) -> None:
+async def test_a_checkpoint_of_cells_that_were_rolled_back_is_not_used(journal: Store) -> None:
     async with begin(journal, scope={}) as rt:
         for number in range(10):
             await value(rt, f"n = {number}; v{number} = 1")
@@ -279,7 +280,7 @@ async def test_a_checkpoint_of_cells_that_were_rolled_back_is_not_used(journal: 
         assert await value(rt, "n, 'v7' in globals()") == (4, False)
 
 
-async def test_an_open_transaction_is_no_part_of_a_checkpoint(journal: Journal) -> None:
+async def test_an_open_transaction_is_no_part_of_a_checkpoint(journal: Store) -> None:
     async with begin(journal, scope={}) as rt:
         await cells(rt, "t = transaction(); t.__enter__()", "n = 1")
     assert "a transaction that is open" in journal.checkpoints("s1")[-1].missing
@@ -291,7 +292,7 @@ async def test_an_open_transaction_is_no_part_of_a_checkpoint(journal: Journal) 
 # what is not used
 
 
-async def spoiled(journal: Journal, spoil: Callable[[Checkpoint], Checkpoint], **options: Any) -> Restored:
+async def spoiled(journal: Store, spoil: Callable[[Checkpoint], Checkpoint], **options: Any) -> Restored:
     """How a session comes back whose checkpoint was changed."""
     async with begin(journal) as rt:
         await cells(rt, "a = desk.next()", "b = a + 1")
@@ -309,11 +310,11 @@ def not_used(found: Restored, why: str) -> None:
     assert [note for note in found.notes if why in note], found.notes
 
 
-async def test_one_with_another_signature_is_not_used(journal: Journal) -> None:
+async def test_one_with_another_signature_is_not_used(journal: Store) -> None:
     not_used(await spoiled(journal, lambda one: replace(one, signature="0" * 64)), "it is not signed")
 
 
-async def test_one_whose_content_was_exchanged_is_not_used(journal: Journal) -> None:
+async def test_one_whose_content_was_exchanged_is_not_used(journal: Store) -> None:
     def exchange(one: Checkpoint) -> Checkpoint:
         content = journal.blob(one.digest).replace(b"desk", b"dusk")
         return replace(one, digest=journal.keep("s1", content))
@@ -321,12 +322,12 @@ async def test_one_whose_content_was_exchanged_is_not_used(journal: Journal) -> 
     not_used(await spoiled(journal, exchange), "it is not signed")
 
 
-async def test_one_that_says_it_is_whole_and_is_not_is_not_used(journal: Journal) -> None:
+async def test_one_that_says_it_is_whole_and_is_not_is_not_used(journal: Store) -> None:
     found = await spoiled(journal, lambda one: replace(one, missing=("x: y",)))
     assert (found.checkpoint, found.cells) == (0, (1, 2))
 
 
-async def test_one_of_another_session_is_not_used(journal: Journal) -> None:
+async def test_one_of_another_session_is_not_used(journal: Store) -> None:
     async with Runtime({"desk": Desk()}, store=journal, session="other", limits=PATIENT) as rt:
         await cells(rt, "a = 'theirs'", "b = a")
     (theirs,) = journal.checkpoints("other")
@@ -334,7 +335,7 @@ async def test_one_of_another_session_is_not_used(journal: Journal) -> None:
 
 
 async def test_one_whose_content_is_gone_is_not_used(tmp_path: Path) -> None:
-    journal = MemoryJournal()
+    journal = MemoryStore()
 
     def lose(one: Checkpoint) -> Checkpoint:
         blobs: dict[str, bytes] = vars(journal)["_blobs"]
@@ -345,7 +346,7 @@ async def test_one_whose_content_is_gone_is_not_used(tmp_path: Path) -> None:
 
 
 async def test_one_whose_content_is_damaged_is_not_used(tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path / "j.db")
+    journal = SqliteStore(tmp_path / "j.db")
 
     def damage(one: Checkpoint) -> Checkpoint:
         connection = vars(journal)["_connection"]
@@ -355,7 +356,7 @@ async def test_one_whose_content_is_damaged_is_not_used(tmp_path: Path) -> None:
     not_used(await spoiled(journal, damage), "damaged")
 
 
-async def test_one_made_with_another_interpreter_is_not_used(journal: Journal) -> None:
+async def test_one_made_with_another_interpreter_is_not_used(journal: Store) -> None:
     class Older(ProcessSandbox):
         async def pins(self) -> dict[str, str]:
             return await super().pins() | {"python": "3.11.0"}
@@ -368,7 +369,7 @@ async def test_one_made_with_another_interpreter_is_not_used(journal: Journal) -
 
 
 async def test_one_signed_with_another_key_is_not_used(
-    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    journal: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def move(one: Checkpoint) -> Checkpoint:
         monkeypatch.setenv("TOOLWRIGHT_STATE", str(tmp_path / "state"))
@@ -388,7 +389,7 @@ BOMBS = {
 @pytest.mark.parametrize("what", BOMBS)
 async def test_one_that_a_hostile_guest_made_harms_no_one_and_is_not_used(what: str) -> None:
     setup, function, arguments, why = BOMBS[what]
-    journal, desk = MemoryJournal(), Desk()
+    journal, desk = MemoryStore(), Desk()
     hostile = f"""
 import sys, pickle
 {setup}
@@ -422,7 +423,7 @@ LIES = (
 
 @pytest.mark.parametrize("lie", LIES)
 async def test_a_guest_that_answers_what_no_guest_answers_is_ended_and_brought_back(lie: str) -> None:
-    journal = MemoryJournal()
+    journal = MemoryStore()
     async with begin(journal) as rt:
         await value(
             rt, f"import sys\ndef lie(self): {lie}\nsys.modules['toolwright_guest.interpreter'].Guest._save = lie"
@@ -436,7 +437,7 @@ async def test_a_guest_that_answers_what_no_guest_answers_is_ended_and_brought_b
 
 
 async def test_a_cell_that_goes_another_way_is_not_run_again_where_a_later_checkpoint_has_its_names(
-    journal: Journal, places: Callable[[], Path]
+    journal: Store, places: Callable[[], Path]
 ) -> None:
     desk = Desk()
     async with begin(journal, desk, workspace=places()) as rt:
@@ -453,7 +454,7 @@ async def test_a_cell_that_goes_another_way_is_not_run_again_where_a_later_check
         assert (how(rt).diverged, how(rt).checkpoint) == (None, 4)
 
 
-async def test_without_a_later_checkpoint_the_session_goes_on_before_the_cell(journal: Journal) -> None:
+async def test_without_a_later_checkpoint_the_session_goes_on_before_the_cell(journal: Store) -> None:
     desk = Desk()
     async with begin(journal, desk) as rt:
         await cells(rt, *(f"v{n} = {n}" for n in range(9)), "b = desk.next()", "c = b")
@@ -465,7 +466,7 @@ async def test_without_a_later_checkpoint_the_session_goes_on_before_the_cell(jo
         assert await value(rt, "v0, v8, 'b' in globals()") == (0, 8, False)
 
 
-def _make_diverge(journal: Journal, cell: int) -> None:
+def _make_diverge(journal: Store, cell: int) -> None:
     """Change what is recorded of a call, as if the code had asked for something else then."""
     row = next(row for row in journal.rows("s1") if row.cell == cell and row.title == "desk.next")
     journal.write(journal.claim("s1"), replace(row, name="other"))
@@ -496,7 +497,7 @@ def test_a_file_that_is_no_key_is_told(tmp_path: Path) -> None:
 
 
 async def test_without_a_place_for_the_key_sessions_run_and_resume(
-    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    journal: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TOOLWRIGHT_STATE", str(tmp_path / "file"))

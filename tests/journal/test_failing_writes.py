@@ -12,8 +12,8 @@ from tests.journal.lasting import PATIENT, SESSION
 
 from toolwright import Runtime, operation
 from toolwright.errors import JournalFailed
-from toolwright.journal import Change, Claim, Facts, MemoryJournal, Row
 from toolwright.runtime import replay
+from toolwright.store import Change, Claim, Facts, Holder, MemoryStore, Row
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -36,7 +36,7 @@ EFFECTS = ("send", "send_later", "each")
 FULL = "the disk is full"
 
 
-class Failing(MemoryJournal):
+class Failing(MemoryStore):
     """Takes so many writes, and none after them."""
 
     def __init__(self, writes: int | None = None) -> None:
@@ -49,9 +49,9 @@ class Failing(MemoryJournal):
             raise JournalFailed(FULL)
         self.made += 1
 
-    def create(self, facts: Facts) -> Claim:
+    def create(self, facts: Facts, holder: Holder | None = None) -> Claim:
         self._take()
-        return super().create(facts)
+        return super().create(facts, holder)
 
     def write(self, claim: Claim, *changes: Change) -> int:
         if changes:

@@ -12,7 +12,7 @@ from tests.journal.lasting import PATIENT, run, value
 
 from toolwright import Runtime, operation
 from toolwright.errors import Fenced
-from toolwright.journal import MemoryJournal, SqliteJournal
+from toolwright.store import MemoryStore, SqliteStore
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -36,11 +36,11 @@ class Post:
 
 def opened(post: Post, store: Any, *, resume: bool, workspace: Path) -> Runtime:
     options: dict[str, Any] = {"store": store, "scope": {"post": post}, "limits": PATIENT, "workspace": workspace}
-    return Runtime.resume("s1", **options) if resume else Runtime(session="s1", **options)
+    return Runtime.resume("s1", take_over=True, **options) if resume else Runtime(session="s1", **options)
 
 
 async def test_who_was_overtaken_is_told_and_does_nothing_more(tmp_path: Path) -> None:
-    journal, first, second = MemoryJournal(), Post(), Post()
+    journal, first, second = MemoryStore(), Post(), Post()
     async with opened(first, journal, resume=False, workspace=tmp_path) as old:
         await value(old, "x = post.send('old')")
         async with opened(second, journal, resume=True, workspace=tmp_path) as new:
@@ -57,7 +57,7 @@ async def test_who_was_overtaken_is_told_and_does_nothing_more(tmp_path: Path) -
 
 
 async def test_a_cell_that_is_overtaken_makes_no_further_effect(tmp_path: Path) -> None:
-    journal, first, second = MemoryJournal(), Post(), Post()
+    journal, first, second = MemoryStore(), Post(), Post()
     second.gate.set()
     async with opened(first, journal, resume=False, workspace=tmp_path) as old:
         cell = asyncio.create_task(run(old, "x = await post.wait()\npost.send('once')"))
@@ -79,7 +79,7 @@ class Post:
     def send(self, what): return 41
 
 async def main():
-    async with Runtime.resume("s1", store=sys.argv[1], scope={"post": Post()}) as rt:
+    async with Runtime.resume("s1", store=sys.argv[1], scope={"post": Post()}, take_over=True) as rt:
         print((await rt.execute("x = post.send('other') + 1")).value)
 
 asyncio.run(main())
@@ -98,13 +98,13 @@ async def test_another_process_takes_over_from_one_that_still_lives(tmp_path: Pa
         with pytest.raises(Fenced):
             await run(rt, "post.send('never')")
     assert post.sent == ["mine"]
-    journal = SqliteJournal(store)
+    journal = SqliteStore(store)
     assert [(c.number, c.status) for c in journal.cells("s1")] == [(1, "done"), (2, "done")]
     journal.close()
 
 
 async def test_a_session_that_was_forgotten_is_told(tmp_path: Path) -> None:
-    journal, post = MemoryJournal(), Post()
+    journal, post = MemoryStore(), Post()
     async with opened(post, journal, resume=False, workspace=tmp_path) as rt:
         await value(rt, "1")
         journal.forget("s1")

@@ -13,8 +13,8 @@ from tests.journal.lasting import PATIENT, SESSION, Sessions, run, value
 
 from toolwright import Runtime
 from toolwright.errors import UsageError
-from toolwright.journal import SqliteJournal
 from toolwright.runtime import replay
+from toolwright.store import SqliteStore
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -185,7 +185,7 @@ async def test_forks_in_a_file_are_resumed_with_their_own_files(tmp_path: Path) 
     for name, wanted in {"trunk": (3, "trunk"), "branch": (2, "branch")}.items():
         async with Runtime.resume(name, store=store, limits=PATIENT) as rt:
             assert await value(rt, "(x, open('f').read())") == wanted
-    journal = SqliteJournal(store)
+    journal = SqliteStore(store)
     with pytest.raises(UsageError, match="has a fork"):
         journal.forget("trunk")
     journal.close()

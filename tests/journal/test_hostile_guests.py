@@ -14,7 +14,8 @@ import pytest
 from toolwright import Limits, Outcome, Runtime, current_call, operation
 from toolwright.errors import CallLimit, CodeError, ProtocolError, RollbackRefused
 from toolwright.events import CallStarted, Event
-from toolwright.journal import MemoryJournal, Row, Story, life, snapshots
+from toolwright.journal import Story, life, snapshots
+from toolwright.store import MemoryStore, Row
 
 RAW = (Path(__file__).parent.parent / "attacks" / "raw.py").read_text(encoding="utf-8")
 LIMITS = Limits(wall_s=10, host_calls=200)
@@ -48,7 +49,7 @@ class Session:
     """A journaled session whose first cell is `raw.py`."""
 
     def __init__(self, limits: Limits = LIMITS, id: str = "s1") -> None:
-        self.journal = MemoryJournal()
+        self.journal = MemoryStore()
         self.vault = Vault()
         self.asked = asyncio.Event()  # a transaction has begun
         self.runtime = Runtime(self.scope(), store=self.journal, session=id, limits=limits, progress=quiet)
@@ -255,7 +256,7 @@ async def test_two_journals_with_a_session_of_one_name_have_keys_of_their_own() 
 
 
 async def test_a_session_that_takes_the_name_of_a_forgotten_one_has_keys_of_its_own() -> None:
-    journal, keys = MemoryJournal(), list[str]()
+    journal, keys = MemoryStore(), list[str]()
     for _ in range(2):
         vault = Vault()
         async with Runtime({"vault": vault}, store=journal, session="s1", limits=LIMITS) as rt:

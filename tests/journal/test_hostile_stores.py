@@ -19,9 +19,11 @@ from typer.testing import CliRunner
 from toolwright import Limits, Runtime, replay
 from toolwright.cli import app
 from toolwright.errors import JournalFailed, PlatformError, ToolwrightError
-from toolwright.journal import Facts, MemoryJournal, Trees, open_journal
+from toolwright.journal import Trees, remove_workspace
 from toolwright.journal.outcomes import error_of
+from toolwright.journal.places import place_of
 from toolwright.sandboxes import Workspace
+from toolwright.store import Facts, MemoryStore, SqliteStore, open_store
 from toolwright_guest.wire import NOTHING, type_of
 
 LIMITS = Limits(wall_s=10, workspace_mb=8)
@@ -50,6 +52,13 @@ def opened(path: Path) -> Generator[sqlite3.Connection]:
         connection.close()
 
 
+def second(connection: sqlite3.Connection, id: str, facts: str) -> None:
+    """One more session in the file."""
+    sql = "insert into sessions (epoch, id, created, updated) values (0, ?, 0, 0)"
+    number = connection.execute(sql, (id,)).lastrowid
+    connection.execute("insert into facts values (?, ?)", (number, facts))
+
+
 # --- the file ---
 
 
@@ -61,9 +70,9 @@ async def test_the_honest_one_is_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "alter table calls rename to other",
+        "alter table inbox rename to other",
         "create view more as with recursive t(n) as (select 1 union all select n + 1 from t) select n from t",
-        "create trigger spy after update on sessions begin delete from calls; end",
+        "create trigger spy after update on sessions begin delete from entries; end",
         "create table more (x)",
         "create index costly on blobs (hex(content))",
     ],
@@ -73,19 +82,19 @@ async def test_a_file_with_more_than_a_journal_has_is_refused(tmp_path: Path, st
     with opened(store) as connection:
         connection.execute(statement)
     with pytest.raises(JournalFailed, match="that no journal has"):
-        open_journal(str(store))
+        open_store(str(store))
 
 
 async def test_a_table_that_is_really_a_view_without_end_is_refused(tmp_path: Path) -> None:
     store = await recorded(tmp_path)
     with opened(store) as connection:
-        connection.execute("drop table calls")
+        connection.execute("drop table entries")
         connection.execute(
-            "create view calls as with recursive t(n) as (select 1 union all select n + 1 from t) "
-            "select 1 session, n cell, 'x' path, n seq, '[]' body from t"
+            "create view entries as with recursive t(n) as (select 1 union all select n + 1 from t) "
+            "select n, 1 session, n number, 0 parent, 'row' kind, n cell, 'x' path, 0 at, '[]' body from t"
         )
     with pytest.raises(JournalFailed, match="that no journal has"):
-        open_journal(str(store))
+        open_store(str(store))
 
 
 # --- sessions ---
@@ -95,11 +104,12 @@ async def test_a_table_that_is_really_a_view_without_end_is_refused(tmp_path: Pa
 async def test_a_session_that_is_a_fork_of_itself_is_told(tmp_path: Path, parents: dict[str, str]) -> None:
     store = await recorded(tmp_path)
     with opened(store) as connection:
-        (body,) = connection.execute("select body from sessions where id = 's1'").fetchone()
-        connection.execute("insert into sessions (epoch, id, parent, body) values (0, 's2', null, ?)", (body,))
+        (body,) = connection.execute("select body from facts").fetchone()
+        second(connection, "s2", body)
         for session, parent in parents.items():
             changed = json.dumps(json.loads(body) | {"parent": parent, "parent_cell": 1})
-            connection.execute("update sessions set body = ? where id = ?", (changed, session))
+            sql = "update facts set body = ? where session = (select n from sessions where id = ?)"
+            connection.execute(sql, (changed, session))
     with pytest.raises(JournalFailed, match="fork of itself"):
         await replay("s1", store=store, limits=LIMITS)
 
@@ -113,7 +123,7 @@ async def test_a_workspace_that_is_a_symlink_is_not_given_to_a_guest(tmp_path: P
         await Runtime.resume("s1", scope={"add": add}, store=store, limits=LIMITS).__aenter__()
 
 
-@pytest.mark.parametrize("name", ["SqliteJournal", "annotations", "UsageError", "ToolwrightError", "", 5, None])
+@pytest.mark.parametrize("name", ["SqliteStore", "annotations", "UsageError", "ToolwrightError", "", 5, None])
 def test_an_error_of_any_name_is_one_of_the_guests(name: Any) -> None:
     told = error_of({"class": name, "text": "words"})
     assert str(told) == "words"
@@ -140,7 +150,9 @@ def spoiled(rng: random.Random, value: Any) -> Any:
     return rng.choice(ODD)
 
 
-@pytest.mark.parametrize("table", ["calls", "cells", "sessions", "checkpoints"])
+@pytest.mark.parametrize(
+    "table", ["entries where kind = 'row'", "entries where kind = 'cell'", "facts where true", "checkpoints where true"]
+)
 async def test_rows_of_any_shape_are_told_or_run(tmp_path: Path, table: str) -> None:
     store = await recorded(tmp_path)
     rng = random.Random(7)
@@ -151,14 +163,14 @@ async def test_rows_of_any_shape_are_told_or_run(tmp_path: Path, table: str) -> 
         body = rng.choice(bodies)
         other = json.dumps(spoiled(rng, json.loads(body)))
         with opened(store) as connection:
-            connection.execute(f"update {table} set body = ? where body = ?", (other, body))
+            connection.execute(f"update {table.replace('where', 'set body = ? where')} and body = ?", (other, body))
         try:
             found = await replay("s1", store=store, limits=LIMITS)
             outcomes.add("same" if found.same else "different")
         except ToolwrightError:
             outcomes.add("told")
         with opened(store) as connection:
-            connection.execute(f"update {table} set body = ? where body = ?", (body, other))
+            connection.execute(f"update {table.replace('where', 'set body = ? where')} and body = ?", (body, other))
     assert outcomes
 
 
@@ -166,7 +178,7 @@ async def test_rows_of_any_shape_are_told_or_run(tmp_path: Path, table: str) -> 
 async def test_bodies_that_are_no_rows_are_told(tmp_path: Path, body: Any) -> None:
     store = await recorded(tmp_path)
     with opened(store) as connection:
-        connection.execute("update calls set body = ?", (body,))
+        connection.execute("update entries set body = ? where kind = 'row'", (body,))
     with pytest.raises(JournalFailed, match="damaged"):
         await replay("s1", store=store, limits=LIMITS)
 
@@ -241,7 +253,7 @@ NAME = [""]  # of the tree that was planted last
 
 
 def planted(entries: list[list[Any]], tmp_path: Path, content: bytes = b"text") -> tuple[Trees, Workspace]:
-    journal = MemoryJournal()
+    journal = MemoryStore()
     journal.create(Facts(id="s1", created=0.0, seed=b"", pins={}, names=NOTHING))
     digest = journal.keep("s1", content)
     text = json.dumps({"entries": entries, "left": []}).replace('"content"', f'"{digest}"')
@@ -258,12 +270,25 @@ async def test_the_command_prints_nothing_that_a_terminal_obeys(tmp_path: Path) 
     async with Runtime({"add": add}, store=path, session="s1", limits=LIMITS) as rt:
         await rt.execute("raise ValueError('\\x1b]0;owned\\x07\\x9b2J\\u202e')")
     with opened(path) as connection:
-        (body,) = connection.execute("select body from cells").fetchone()
-        connection.execute("update cells set body = ?", (body.replace("owned", "other"),))
-        (facts,) = connection.execute("select body from sessions").fetchone()
-        odd = "insert into sessions (epoch, id, parent, body) values (0, ?, null, ?)"
-        connection.execute(odd, ("\x1b[2J\u202e", facts))
+        connection.execute("update entries set body = replace(body, 'owned', 'other') where kind = 'cell'")
+        (facts,) = connection.execute("select body from facts").fetchone()
+        second(connection, "\x1b[2J\u202e", facts)
     for arguments in (["s1"], ["s1", "--json"], [], ["--json"], ["\x1b[2J"]):
         told = await asyncio.to_thread(CliRunner().invoke, app, ["replay", *arguments, "--store", str(path)])
         assert told.exit_code in (0, 1, 2), told
         assert all(letter.isprintable() or letter == "\n" for letter in told.output), repr(told.output)
+
+
+@pytest.mark.parametrize("id", ["", ".", "..", "{}/mine", "../mine", "a/../../mine"])
+def test_a_session_with_the_name_of_a_directory_has_none_that_could_be_removed(id: str, tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "agents.db")
+    id = id.format(tmp_path)
+    store.create(Facts(id=id, created=0.0, seed=bytes(32), pins={}, names=NOTHING))
+    kept = [tmp_path / "mine" / "file", tmp_path / "agents.db.workspaces" / "s1" / "file"]
+    for file in kept:
+        file.parent.mkdir(parents=True)
+        file.write_text("mine")
+    assert place_of(store, id) is None
+    assert remove_workspace(store, id) == 0
+    assert all(file.exists() for file in kept)
+    store.close()

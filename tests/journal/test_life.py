@@ -8,7 +8,7 @@ import random
 
 from toolwright.doors import About, Call, Operation
 from toolwright.journal.life import Clock, Life
-from toolwright.journal.rows import CellRow, Row
+from toolwright.store.rows import CellRow, Row
 from toolwright_guest.wire import NOTHING, Packed
 
 ABOUT = About(title="f", operation=Operation())

@@ -14,19 +14,8 @@ from tests.journal.lasting import Sessions, value
 from toolwright import Runtime
 from toolwright.doors import Reply, Request
 from toolwright.errors import Diverged, JournalFailed, ModelBusy, UsageError
-from toolwright.journal import (
-    Continuity,
-    Conversation,
-    Facts,
-    Journal,
-    MemoryJournal,
-    ReplayedModel,
-    Row,
-    SqliteJournal,
-    Story,
-    conversation,
-    replies,
-)
+from toolwright.journal import Continuity, Conversation, ReplayedModel, Story, conversation, replies
+from toolwright.journal.conversations import usage_in
 from toolwright.journal.writer import Writer
 from toolwright.messages import (
     Answered,
@@ -42,6 +31,7 @@ from toolwright.messages import (
     Usage,
 )
 from toolwright.runtime import replay
+from toolwright.store import Facts, MemoryStore, Row, SqliteStore, Store
 from toolwright.testing import ScriptedModel, code, fenced
 from toolwright_guest.packing import Packer, plain
 from toolwright_guest.wire import NOTHING
@@ -62,17 +52,17 @@ def counting(**options: Any) -> ScriptedModel:
 
 @pytest.fixture(params=["memory", "sqlite"])
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    made = MemoryJournal() if request.param == "memory" else SqliteJournal(tmp_path / "j.db")
+    made = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "j.db")
     yield made
     made.close()
 
 
-def writer(journal: Journal) -> Writer:
+def writer(journal: Store) -> Writer:
     facts = Facts(id="s1", created=1.0, seed=os.urandom(32), pins={}, names=NOTHING)
     return Writer(journal, journal.create(facts))
 
 
-async def test_a_reply_that_was_paid_for_is_given_again(kept: Journal) -> None:
+async def test_a_reply_that_was_paid_for_is_given_again(kept: Store) -> None:
     own = {"id": "r\ud800", "raw": b"\x00", "long": "x" * 3_000, "parts": [{"a": (1, 2.5, None)}]}
     usage = Usage(requests=1, input_tokens=3, output_tokens=4, cached_tokens=2, cost=None)
     whole = Reply(message=Said(text="é", calls=code("1").calls, own=own), usage=usage, model="m", cut=True)
@@ -88,7 +78,7 @@ async def test_a_reply_that_was_paid_for_is_given_again(kept: Journal) -> None:
     assert replies(kept.rows("s1")) == [first, second]
 
 
-async def test_what_is_not_recorded_is_asked_where_there_is_a_model(kept: Journal) -> None:
+async def test_what_is_not_recorded_is_asked_where_there_is_a_model(kept: Store) -> None:
     model, pen = counting(), writer(kept)
     await ReplayedModel(model, (), pen).request(ask("a"))
     again = ReplayedModel(model, kept.rows("s1"), pen)
@@ -97,7 +87,7 @@ async def test_what_is_not_recorded_is_asked_where_there_is_a_model(kept: Journa
     assert [row.path for row in kept.rows("s1")] == ["model#1", "model#2"]
 
 
-async def test_offline_nothing_is_asked(kept: Journal) -> None:
+async def test_offline_nothing_is_asked(kept: Store) -> None:
     weak = Traits(calls=False, window=9)
     await ReplayedModel(counting(name="m", traits=weak), (), writer(kept)).request(ask("a"))
     offline = ReplayedModel(None, kept.rows("s1"), None)
@@ -109,7 +99,7 @@ async def test_offline_nothing_is_asked(kept: Journal) -> None:
 
 
 async def test_a_reply_given_again_is_told_whole() -> None:
-    kept = MemoryJournal()
+    kept = MemoryStore()
     await ReplayedModel(ScriptedModel(fenced("1")), (), writer(kept)).request(ask("a"))
     told: list[Piece] = []
     reply = await ReplayedModel(None, kept.rows("s1"), None).request(ask("a"), told.append)
@@ -136,7 +126,7 @@ OTHERS: list[tuple[Request, str]] = [
 
 @pytest.mark.parametrize(("other", "said"), OTHERS)
 async def test_another_request_than_the_recorded_one_diverges(other: Request, said: str) -> None:
-    kept = MemoryJournal()
+    kept = MemoryStore()
     pen = writer(kept)
     live = ReplayedModel(counting(), (), pen)
     await live.request(ask("a", instructions=LONG))
@@ -149,13 +139,13 @@ async def test_another_request_than_the_recorded_one_diverges(other: Request, sa
 
 
 async def test_how_long_a_request_may_take_is_no_difference() -> None:
-    kept = MemoryJournal()
+    kept = MemoryStore()
     await ReplayedModel(counting(), (), writer(kept)).request(ask("a"))
     await ReplayedModel(None, kept.rows("s1"), None).request(ask("a", generation=Generation(timeout_s=1)))
 
 
 async def test_settings_of_a_provider_are_not_kept_in_clear() -> None:
-    kept = MemoryJournal()
+    kept = MemoryStore()
     asked = ask("a", generation=Generation(extra={"headers": {"authorization": "sk-secret"}, "odd": object()}))
     await ReplayedModel(counting(), (), writer(kept)).request(asked)
     assert "sk-secret" not in repr(kept.rows("s1"))
@@ -163,7 +153,7 @@ async def test_settings_of_a_provider_are_not_kept_in_clear() -> None:
 
 
 async def test_a_request_that_failed_is_asked_again_under_its_number() -> None:
-    kept = MemoryJournal()
+    kept = MemoryStore()
     pen = writer(kept)
     live = ReplayedModel(ScriptedModel(ModelBusy("429"), "one", "two"), (), pen)
     with pytest.raises(ModelBusy):
@@ -175,6 +165,27 @@ async def test_a_request_that_failed_is_asked_again_under_its_number() -> None:
     assert live.requests == 2
 
 
+async def test_an_aside_is_paid_for_once_and_is_no_part_of_the_conversation(kept: Store) -> None:
+    model, writing = counting(), writer(kept)
+    first = ReplayedModel(model, (), writing)
+    await first.request(ask("a"))
+    aside = ask("a", Said(text="reply 1"), "how far?", tools=(), aside=True)
+    assert (await first.request(aside)).message.text == "reply 2"
+    rows = list(kept.rows("s1"))
+    again = ReplayedModel(model, rows, writing, begun=1)
+    assert (await again.request(aside)).message.text == "reply 2"  # it was written down
+    assert (await again.request(replace(aside, instructions="be long"))).message.text == "reply 3"
+    assert (await again.request(ask("b"))).message.text == "reply 4"
+    said = conversation(kept.rows("s1"))
+    assert (said.messages, said.reply, said.requests) == ((Asked(text="b"),), Said(text="reply 4"), 2)
+    assert usage_in(kept.rows("s1")).requests == 4
+    assert [reply.message.text for reply in replies(kept.rows("s1"))] == ["reply 1", "reply 4"]
+    offline = ReplayedModel(None, kept.rows("s1"), None)
+    assert (await offline.request(aside)).message.text == "reply 2"
+    with pytest.raises(Diverged, match="an aside to the model is not recorded"):
+        await offline.request(replace(aside, instructions="otherwise"))
+
+
 async def test_requests_at_once_are_known_by_the_order_in_which_they_were_made() -> None:
     gates = [asyncio.Event(), asyncio.Event()]
 
@@ -184,7 +195,7 @@ async def test_requests_at_once_are_known_by_the_order_in_which_they_were_made()
         await gates[int(first.text)].wait()
         return f"to {first.text}"
 
-    kept = MemoryJournal()
+    kept = MemoryStore()
     live = ReplayedModel(ScriptedModel(slow, slow, "last"), (), writer(kept))
     tasks = [asyncio.create_task(live.request(ask("x", str(n)))) for n in range(2)]
     gates[1].set()
@@ -200,13 +211,13 @@ async def test_requests_at_once_are_known_by_the_order_in_which_they_were_made()
 
 async def test_what_is_not_plain_is_refused() -> None:
     with pytest.raises(UsageError, match="plain data"):
-        await ReplayedModel(ScriptedModel(Said(text="", own=object())), (), writer(MemoryJournal())).request(ask("a"))
+        await ReplayedModel(ScriptedModel(Said(text="", own=object())), (), writer(MemoryStore())).request(ask("a"))
 
 
 # reading back
 
 
-async def test_a_conversation_is_read_back(kept: Journal) -> None:
+async def test_a_conversation_is_read_back(kept: Store) -> None:
     calls = (ToolCall(id="1", name="execute", arguments="{"),)
     said = Said(text="", calls=calls, own={"k": "v" * 2_000})
     results = Answered(results=(ToolResult(id="1", name="execute", text="no\ud800", failed=True),))
@@ -220,12 +231,13 @@ async def test_a_conversation_is_read_back(kept: Journal) -> None:
     found = conversation(kept.rows("s1"))
     assert (found.instructions, found.tools, found.messages) == ("be long", (), third.messages)
     assert (found.reply, found.requests) == (Said(text="more"), 3)
-    assert found.usage == sum((reply.usage for reply in replies(kept.rows("s1"))), Usage())
-    assert found.usage.requests == 3
+    used = usage_in(kept.rows("s1"))
+    assert used == sum((reply.usage for reply in replies(kept.rows("s1"))), Usage())
+    assert used.requests == 3
 
 
 async def test_a_shortened_conversation_is_read_back_as_it_was_asked() -> None:
-    kept = MemoryJournal()
+    kept = MemoryStore()
     live = ReplayedModel(counting(), (), writer(kept))
     talks = [
         ask("a"),
@@ -245,7 +257,7 @@ async def test_a_shortened_conversation_is_read_back_as_it_was_asked() -> None:
 
 
 async def test_a_long_conversation_is_kept_once() -> None:
-    kept = MemoryJournal()
+    kept = MemoryStore()
     pen = writer(kept)
     model = ScriptedModel(otherwise="r" * 500)
     talk: list[Message] = []
@@ -259,7 +271,7 @@ async def test_a_long_conversation_is_kept_once() -> None:
 
 
 async def test_damage_is_told_as_damage() -> None:
-    kept = MemoryJournal()
+    kept = MemoryStore()
     live = ReplayedModel(counting(), (), writer(kept))
     await live.request(ask("a"))
     await live.request(ask("a", "b"))

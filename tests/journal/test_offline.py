@@ -21,7 +21,7 @@ import pytest
 import toolwright
 from toolwright import Runtime, operation
 from toolwright.errors import NoSession, UsageError
-from toolwright.journal import CellRow, Row, SqliteJournal
+from toolwright.store import CellRow, Row, SqliteStore
 from toolwright_guest.wire import Packed
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -111,7 +111,7 @@ async def record(store: Path, *cells: str, session: str = "s1") -> Desk:
 
 def change(store: Path, wanted: Callable[[Row], bool], **fields: Any) -> None:
     """Write another thing in the place of the first such row."""
-    journal = SqliteJournal(store)
+    journal = SqliteStore(store)
     try:
         row = next(row for row in journal.rows("s1") if wanted(row))
         journal.write(journal.claim("s1"), replace(row, **fields))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from toolwright import Runtime, replay
-from toolwright.journal import SqliteJournal
 from toolwright.sandboxes import ProcessSandbox, environment
+from toolwright.store import SqliteStore
 
 
 class Elsewhere(ProcessSandbox):
@@ -17,7 +17,7 @@ class Elsewhere(ProcessSandbox):
 
 
 async def test_another_python_is_told_when_a_session_is_resumed_or_replayed(tmp_path: Path) -> None:
-    store = SqliteJournal(tmp_path / "agents.db")
+    store = SqliteStore(tmp_path / "agents.db")
     async with Runtime(store=store, session="s1") as rt:
         (await rt.execute("x = 1")).unwrap()
     sandbox = Elsewhere(await environment(None, cache=tmp_path))

@@ -14,8 +14,8 @@ from tests.journal.lasting import PATIENT, SESSION, value
 
 from toolwright import Runtime, operation
 from toolwright.errors import NoSession
-from toolwright.journal import MemoryJournal, SqliteJournal
 from toolwright.runtime import replay
+from toolwright.store import MemoryStore, SqliteStore
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -73,7 +73,7 @@ async def store(tmp_path: Path) -> Path:
 
 
 async def test_a_recorded_session_runs_again_with_nothing_behind_it() -> None:
-    journal = MemoryJournal()
+    journal = MemoryStore()
     crm = await record(journal, *CELLS)
     calls = crm.calls
     seen: list[int] = []
@@ -85,7 +85,7 @@ async def test_a_recorded_session_runs_again_with_nothing_behind_it() -> None:
 
 
 async def test_the_first_difference_is_told() -> None:
-    journal = MemoryJournal()
+    journal = MemoryStore()
     await record(journal, "x = 1", DIFFERS, DIFFERS)
     found = await replay(SESSION, store=journal)
     assert not found.same
@@ -96,7 +96,7 @@ async def test_the_first_difference_is_told() -> None:
 
 async def test_a_replay_writes_nothing(store: Path) -> None:
     def rows() -> list[Any]:
-        journal = SqliteJournal(store)
+        journal = SqliteStore(store)
         try:
             return [*journal.cells(SESSION), *journal.rows(SESSION), journal.facts(SESSION), *journal.sessions()]
         finally:
@@ -114,7 +114,7 @@ async def test_a_replay_does_not_fence_who_writes(store: Path) -> None:
 
 
 async def test_a_session_that_was_cut_off_is_replayed_up_to_that_cell() -> None:
-    journal = MemoryJournal()
+    journal = MemoryStore()
     await record(journal, "x = 1")
     last = journal.cells(SESSION)[-1]
     journal.write(journal.claim(SESSION), type(last)(number=2, code="x = 2"))
@@ -123,14 +123,14 @@ async def test_a_session_that_was_cut_off_is_replayed_up_to_that_cell() -> None:
 
 
 async def test_an_empty_session_is_the_same() -> None:
-    journal = MemoryJournal()
+    journal = MemoryStore()
     await record(journal)
     assert str(await replay(SESSION, store=journal)) == "same: 0 cells, 0 calls"
 
 
 async def test_a_session_that_is_not_there_is_told() -> None:
     with pytest.raises(NoSession):
-        await replay("none", store=MemoryJournal())
+        await replay("none", store=MemoryStore())
 
 
 # from the command line

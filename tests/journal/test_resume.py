@@ -289,7 +289,7 @@ async def test_a_resume_that_fails_leaves_the_session_as_it_was(sessions: Sessio
         sessions.journal.live_until(point)
         with pytest.raises(JournalFailed):
             async with Runtime.resume(
-                SESSION, store=sessions.journal, scope={"post": post}, workspace=sessions.workspace
+                SESSION, store=sessions.journal, scope={"post": post}, workspace=sessions.workspace, take_over=True
             ) as rt:
                 await rt.outcome()
     async with sessions.life(scope={"post": post}) as rt:

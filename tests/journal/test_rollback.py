@@ -14,19 +14,20 @@ from tests.journal.shops import PATIENT, Shop, failure, run, session, value
 
 from toolwright import Limits, Runtime, Scope, operation
 from toolwright.errors import JournalFailed, RollbackFailed, RollbackRefused, UsageError
-from toolwright.journal import Journal, MemoryJournal, RolledBack, SqliteJournal
+from toolwright.journal import RolledBack
 from toolwright.runtime import replay
+from toolwright.store import MemoryStore, SqliteStore, Store
 
 pytestmark = pytest.mark.usefixtures("warm")
 BOUND_S = 60.0
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Journal:
-    return MemoryJournal() if request.param == "memory" else SqliteJournal(tmp_path / "j.db")
+def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "j.db")
 
 
-async def test_cells_are_undone_last_first_and_the_session_goes_on_as_before_them(journal: Journal) -> None:
+async def test_cells_are_undone_last_first_and_the_session_goes_on_as_before_them(journal: Store) -> None:
     shop = Shop()
     async with session(shop, journal) as rt:
         await value(rt, "import os; n = 1; open('f', 'w').write('1'); shop.order('a')")
@@ -42,7 +43,7 @@ async def test_cells_are_undone_last_first_and_the_session_goes_on_as_before_the
     assert [(one.path, one.what) for one in done.files] == [("f", "added"), ("g", "removed")]
 
 
-async def test_the_beginning_is_cell_nought(journal: Journal) -> None:
+async def test_the_beginning_is_cell_nought(journal: Store) -> None:
     shop = Shop()
     async with session(shop, journal) as rt:
         await value(rt, "shop.order('a')")
@@ -59,7 +60,7 @@ async def test_a_rollback_over_nothing_does_nothing() -> None:
         assert await value(rt, "n") == 1
 
 
-async def test_what_cannot_be_undone_is_listed_and_nothing_is_done(journal: Journal) -> None:
+async def test_what_cannot_be_undone_is_listed_and_nothing_is_done(journal: Store) -> None:
     shop = Shop()
     async with session(shop, journal) as rt:
         await value(rt, "n = 1")
@@ -125,7 +126,7 @@ async def test_cells_that_failed_or_were_ended_are_undone_as_well() -> None:
     assert shop.log == ["order a", "order b", "take back b", "take back a"]
 
 
-async def test_a_call_in_doubt_is_listed(journal: Journal) -> None:
+async def test_a_call_in_doubt_is_listed(journal: Store) -> None:
     shop = Shop()
     async with session(shop, journal) as rt:
         running = asyncio.create_task(run(rt, "await shop.order_at_the_gate('a')"))
@@ -244,10 +245,10 @@ class Files:
         return 1
 
 
-async def test_an_undo_whose_object_is_lost_is_listed(journal: Journal) -> None:
+async def test_an_undo_whose_object_is_lost_is_listed(journal: Store) -> None:
     async with Runtime({"files": Files()}, store=journal, session="s1", limits=PATIENT) as rt:
         await value(rt, "h = files.open(); files.note('x')")
-    async with Runtime.resume("s1", scope={"files": Files()}, store=journal, limits=PATIENT) as rt:
+    async with Runtime.resume("s1", scope={"files": Files()}, store=journal, limits=PATIENT, take_over=True) as rt:
         with pytest.raises(RollbackRefused) as refused:
             await rt.rollback(0)
         done = await rt.rollback(0, yes=True)
@@ -256,18 +257,18 @@ async def test_an_undo_whose_object_is_lost_is_listed(journal: Journal) -> None:
     assert "did not outlive" in refused.value.left[0] or "files.open" in refused.value.left[0]
 
 
-async def test_facts_are_those_of_the_scope_as_it_is_now(journal: Journal) -> None:
+async def test_facts_are_those_of_the_scope_as_it_is_now(journal: Store) -> None:
     shop = Shop()
     async with session(shop, journal) as rt:
         await value(rt, "shop.mail('x')")
     scope = Scope({"shop": shop})
     scope.declare("shop.mail", undo=lambda result, call: shop.log.append(f"unmail {call.args[0]}"))  # pyright: ignore[reportUnknownLambdaType, reportUnknownMemberType]
-    async with Runtime.resume("s1", scope=scope, store=journal, limits=PATIENT) as rt:
+    async with Runtime.resume("s1", scope=scope, store=journal, limits=PATIENT, take_over=True) as rt:
         await rt.rollback(0)
     assert shop.log == ["mail x", "unmail x"]
 
 
-async def test_a_cell_that_was_cut_off_is_rolled_back_and_not_carried_on(journal: Journal) -> None:
+async def test_a_cell_that_was_cut_off_is_rolled_back_and_not_carried_on(journal: Store) -> None:
     shop, mortal = Shop(), Mortal(journal)
     async with session(shop, mortal) as rt:
         await value(rt, "n = 1")
@@ -289,7 +290,7 @@ async def test_a_cell_that_was_cut_off_is_rolled_back_and_not_carried_on(journal
     assert shop.log == ["order a", "take back a"]
 
 
-async def test_a_call_that_may_have_happened_stays_listed_after_its_cell_was_carried_on(journal: Journal) -> None:
+async def test_a_call_that_may_have_happened_stays_listed_after_its_cell_was_carried_on(journal: Store) -> None:
     shop, mortal = Shop(), Mortal(journal)
     async with session(shop, mortal) as rt:
         running = asyncio.create_task(run(rt, UNKNOWN))
@@ -386,7 +387,9 @@ async def _lives(journal: Mortal, book: Book, point: int | None, workspace: Path
         journal.live_until(None)
     if "s1" not in journal.sessions():
         return None
-    async with Runtime.resume("s1", scope=scope, store=journal, limits=PATIENT, workspace=workspace) as rt:
+    async with Runtime.resume(
+        "s1", scope=scope, store=journal, limits=PATIENT, workspace=workspace, take_over=True
+    ) as rt:
         try:
             return (await rt.outcome()).unwrap()
         except UsageError:
@@ -394,14 +397,14 @@ async def _lives(journal: Mortal, book: Book, point: int | None, workspace: Path
 
 
 async def test_a_death_at_any_moment_of_a_transaction_undoes_all_of_it_once(tmp_path: Path) -> None:
-    journal, book = Mortal(MemoryJournal()), Book()
+    journal, book = Mortal(MemoryStore()), Book()
     unbroken = await _lives(journal, book, None, tmp_path / "w")
     points = journal.points
     assert unbroken == (["f"], "1")
     assert list(book.lines.values()) == ["kept"]
     assert points > 20
     for point in range(points):
-        journal, book = Mortal(MemoryJournal()), Book()
+        journal, book = Mortal(MemoryStore()), Book()
         found = await _lives(journal, book, point, tmp_path / f"w{point}")
         if found is None:
             assert book.lines == {}, point
@@ -415,7 +418,7 @@ async def test_a_death_at_any_moment_of_a_transaction_undoes_all_of_it_once(tmp_
 async def test_a_death_at_any_moment_of_a_rollback_is_gone_on_from(tmp_path: Path) -> None:
     point = 0
     while True:
-        journal, book = Mortal(MemoryJournal()), Book()
+        journal, book = Mortal(MemoryStore()), Book()
         scope = scope_of(book, journal)
         workspace = tmp_path / f"{point}"
         workspace.mkdir()
@@ -429,7 +432,7 @@ async def test_a_death_at_any_moment_of_a_rollback_is_gone_on_from(tmp_path: Pat
         except JournalFailed:
             died = True
         journal.live_until(None)
-        resumed = Runtime.resume("s1", scope=scope, store=journal, limits=PATIENT, workspace=workspace)
+        resumed = Runtime.resume("s1", scope=scope, store=journal, limits=PATIENT, workspace=workspace, take_over=True)
         async with resumed as rt:
             if died:
                 await rt.rollback(1)
@@ -443,7 +446,7 @@ async def test_a_death_at_any_moment_of_a_rollback_is_gone_on_from(tmp_path: Pat
 
 
 async def test_an_undo_that_may_have_happened_is_not_repeated(tmp_path: Path) -> None:
-    shop, mortal = Shop(), Mortal(MemoryJournal())
+    shop, mortal = Shop(), Mortal(MemoryStore())
     said: list[str] = []
 
     def die() -> None:
@@ -529,14 +532,14 @@ async def test_a_process_that_is_killed_in_an_undo_leaves_what_another_finishes(
 
 
 async def test_a_cell_that_was_ended_in_a_block_is_undone_by_whoever_resumes_it(tmp_path: Path) -> None:
-    mortal, book = Mortal(MemoryJournal(), tmp_path / "j"), Book()
+    mortal, book = Mortal(MemoryStore(), tmp_path / "j"), Book()
     scope = scope_of(book, mortal)
     ended = "write('kept')\nwith transaction():\n    write('a'); write('b')\n    import os; os._exit(1)"
     async with Runtime(scope, store=mortal, session="s1", limits=PATIENT) as rt:
         mortal.live_until(None)
         await failure(rt, ended)
     for point in range(mortal.points):
-        mortal, book = Mortal(MemoryJournal(), tmp_path / f"j{point}"), Book()
+        mortal, book = Mortal(MemoryStore(), tmp_path / f"j{point}"), Book()
         scope = scope_of(book, mortal)
         try:
             async with Runtime(scope, store=mortal, session="s1", limits=PATIENT) as rt:
@@ -546,7 +549,7 @@ async def test_a_cell_that_was_ended_in_a_block_is_undone_by_whoever_resumes_it(
             pass
         mortal.live_until(None)
         said: list[str] = []
-        resumed = Runtime.resume("s1", scope=scope, store=mortal, limits=PATIENT, progress=said.append)
+        resumed = Runtime.resume("s1", scope=scope, store=mortal, limits=PATIENT, progress=said.append, take_over=True)
         async with resumed as rt:
             try:
                 await rt.outcome()

@@ -10,8 +10,8 @@ import pytest
 from tests.journal.lasting import SESSION, Sessions, failure, value
 
 from toolwright import Runtime
-from toolwright.journal import SqliteJournal
 from toolwright.runtime import replay
+from toolwright.store import SqliteStore
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -148,7 +148,7 @@ async def test_a_record_class_in_scope_is_described_without_a_call_of_the_guest(
 
 async def test_all_of_it_is_the_same_where_a_checkpoint_is_taken_up(tmp_path: Path) -> None:
     post, more = Post(), Post()
-    store = SqliteJournal(tmp_path / "agents.db")
+    store = SqliteStore(tmp_path / "agents.db")
     async with Runtime({"post": post, "count": 2}, store=store, session=SESSION) as rt:
         await value(rt, "x = post.send('a')")
     async with Runtime.resume(SESSION, store=store, scope={"more": more, "count": 5}) as rt:

@@ -13,7 +13,7 @@ from tests.journal.lasting import PATIENT
 import toolwright
 from toolwright import Limits, Runtime, operation
 from toolwright.errors import Fenced, ToolwrightError
-from toolwright.journal import SqliteJournal
+from toolwright.store import SqliteStore
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -62,11 +62,11 @@ def first_of(store: Path, post: Post, limits: Limits = PATIENT) -> Runtime:
 
 
 def second_of(store: Path, post: Post) -> Runtime:
-    return Runtime.resume("s1", scope={"post": post}, store=store, limits=PATIENT)
+    return Runtime.resume("s1", scope={"post": post}, store=store, limits=PATIENT, take_over=True)
 
 
 def take_over(store: Path) -> None:
-    journal = SqliteJournal(store)
+    journal = SqliteStore(store)
     journal.claim("s1")
     journal.close()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolwright import Runtime, Scope
-from toolwright.journal import MemoryJournal
+from toolwright.store import MemoryStore
 
 
 class Deal:
@@ -32,7 +32,7 @@ def scope() -> Scope:
 
 async def after_a_resume(*cells: str) -> str:
     """What `deal.count()` comes to in another process, or why it cannot."""
-    store = MemoryJournal()
+    store = MemoryStore()
     async with Runtime(scope(), store=store, session="s1") as rt:
         for cell in ("deal = desk.deal()", *cells):
             (await rt.execute(cell)).unwrap()

@@ -14,20 +14,23 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 from toolwright.agent.function import carried_out
 from toolwright.agent.names import check_names
 from toolwright.agent.offer import Wanted
+from toolwright.agent.recovery import AT_ONCE, Recovered, recover
 from toolwright.agent.result import OnEvent, Result
 from toolwright.agent.session import Session
 from toolwright.agent.spawn import INSTRUCTIONS, Spawning
 from toolwright.doors import Model
 from toolwright.errors import UsageError
 from toolwright.events import ApprovalWanted, Event
-from toolwright.guard import Approve
-from toolwright.journal import Journal
+from toolwright.guard import Approvals, Approve
+from toolwright.journal import Whose
 from toolwright.messages import Generation
 from toolwright.models import Budget, Spending, default_model, open_model
 from toolwright.runtime import Runtime
 from toolwright.sandboxes import Limits, Sandbox
 from toolwright.scope import Scope
+from toolwright.sessions import SEARCHING, Policy, check_policy
 from toolwright.settings import Settings
+from toolwright.store import Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -53,9 +56,14 @@ class Agent:
     plan          observe and write a plan first
     check         the type check of cells: "auto" is "strict" where the checker is installed
     store         where sessions are kept; without one they end with their run
-    approve       who says yes to operations that ask for it, those of spawned agents too; without it they are denied
+    approve       who says yes to operations that ask for it, those of spawned agents too; without it a turn waits, with
+                  `TurnWaiting`, until they are decided in the store, and without a store they are denied
+    approvals     how long such questions wait, and when they are too late
     spawn         code may set other agents to work: `await spawn("…")`; `Spawning` says how many
     say           is told what a person should know, a line each; stderr when left out
+    name          what its sessions are found by in the store: `recover` carries on those of this name
+    sessions      what code may search of earlier work, as `sessions.search("…")`: this "branch", its "tree", those of
+                  the "agent" of this name, "all"; nothing when left out
     """
 
     def __init__(
@@ -71,17 +79,24 @@ class Agent:
         limits: Limits | None = None,
         packages: Path | str | Sequence[str] | None = None,
         check: Literal["auto", "off", "warn", "strict"] = "auto",
-        store: str | Path | Journal | None = None,
+        store: str | Path | Store | None = None,
         sandbox: Literal["auto", "process"] | Sandbox = "auto",
         generation: Generation | None = None,
         approve: Approve | None = None,
+        approvals: Approvals | None = None,
         spawn: bool | Spawning = False,
         say: Callable[[str], None] | None = None,
+        name: str = "",
+        sessions: Policy | None = None,
     ) -> None:
         if mode not in ("code", "direct", "auto"):
             raise UsageError(f'mode={mode!r}: give "code", "direct" or "auto"')
         self.scope = Scope.of(scope)
-        check_names(self.scope)
+        check_names(self.scope, *(("sessions",) if sessions is not None else ()))
+        if sessions is not None and store is None:
+            raise UsageError('sessions= needs a store that they are kept in: Agent(store="sqlite:///agents.db")')
+        self.name = name
+        self.sessions: Policy | None = None if sessions is None else check_policy(sessions, name)
         self.instructions = instructions
         self.mode: Mode = mode
         self.budget = replace(budget, steps=budget.steps or STEPS) if budget else Budget(steps=STEPS)
@@ -92,6 +107,7 @@ class Agent:
         self.generation = generation or Generation()
         self.store = store
         self.approve = approve
+        self.approvals = approvals
         self.spawning = Spawning() if spawn is True else spawn or None
         self._check: Any = ("strict" if find_spec("ty") else "off") if check == "auto" else check
         self._sandbox: Literal["auto", "process"] | Sandbox = sandbox
@@ -104,6 +120,7 @@ class Agent:
         """What a turn is to offer the model. `outline` is the scope, as a session tells it, `classes` what it binds."""
         packages = ", ".join(self.packages) if isinstance(self.packages, list | tuple) else ""
         own = self.instructions if self.spawning is None else f"{INSTRUCTIONS}\n{self.instructions}"
+        own = own if self.sessions is None else f"{SEARCHING}\n{own}"
         return Wanted(
             scope=self.scope,
             mode=self.mode,
@@ -135,10 +152,19 @@ class Agent:
         self._say(f"toolwright: {choice.why}")
         return choice.name
 
-    def runtime(self, session: str, names: Mapping[str, Any], *, resume: bool = False) -> Runtime:
+    def runtime(
+        self,
+        session: str,
+        names: Mapping[str, Any],
+        *,
+        resume: bool = False,
+        take_over: bool = False,
+        child_of: str = "",
+    ) -> Runtime:
         """What a session of this agent runs its cells on."""
         options: dict[str, Any] = {"sandbox": self._sandbox, "packages": self.packages, "limits": self.limits}
         options |= {"check": self._check, "scope": self.scope.extended(names), "progress": self._say}
+        options |= {"whose": Whose(agent=self.name, child_of=child_of), "approvals": self.approvals}
         if (approve := self.approve) is not None:
 
             def asked(wanted: ApprovalWanted) -> Any:
@@ -148,10 +174,10 @@ class Agent:
         if self.store is None:
             return Runtime(**options)
         if resume:
-            return Runtime.resume(session, store=self.store, **options)
+            return Runtime.resume(session, store=self.store, take_over=take_over, **options)
         return Runtime(store=self.store, session=session, **options)
 
-    async def for_child(self, scope: Scope, instructions: str, *, store: Journal | None, spawns: bool) -> Agent:
+    async def for_child(self, scope: Scope, instructions: str, *, store: Store | None, spawns: bool) -> Agent:
         """The agent that a child of a session of this one is: the same in all but these."""
         child = copy.copy(self)
         child._model, child.scope, child.store = await self.model(), scope, store
@@ -163,14 +189,25 @@ class Agent:
         """A new session of several turns: `async with agent.session() as session:`."""
         return Session(self, id=id, returns=returns, within=self.within)
 
-    def resume(self, id: str, *, returns: Any = None) -> Session:
+    def resume(self, id: str, *, returns: Any = None, take_over: bool = False) -> Session:
         """A session of the store, with its names, its files and what was said: `async with agent.resume(id) as …`.
 
-        `await session.carry_on()` ends a turn that its process did not live to end.
+        `await session.carry_on()` ends a turn that its process did not live to end. Opening it raises `SessionBusy`
+        while another process has it open; with `take_over` it is taken from that one.
         """
         if self.store is None:
             raise UsageError(f'resume({id!r}) needs the store that the session is in: Agent(store="sqlite:///…")')
-        return Session(self, id=id, returns=returns, resume=True, within=self.within)
+        return Session(self, id=id, returns=returns, resume=True, take_over=take_over, within=self.within)
+
+    async def recover(
+        self, *, returns: Any = None, on_event: OnEvent | None = None, at_once: int = AT_ONCE
+    ) -> list[Recovered]:
+        """Carry on the turns of this agent's sessions whose process died, or whose questions are decided by now.
+
+        For the start of a program: a turn that another process works on is left to it, and of two that do this at the
+        same moment one gets each turn. What one of them comes to, its error too, does not stop the others.
+        """
+        return await recover(self, returns=returns, on_event=on_event, at_once=at_once)
 
     @overload
     async def run(self, task: str, *, returns: type[T], on_event: OnEvent | None = None) -> Result[T]: ...

@@ -14,6 +14,7 @@ from toolwright.events import Compacted, Replied, Used
 from toolwright.messages import Asked, Generation, Message, Tool, Usage
 
 WARMER = 0.7
+ASIDE_TOKENS = 1_000  # of an answer beside the task
 
 
 class Asking:
@@ -44,20 +45,42 @@ class Asking:
             self.trace.tell(Replied(text=reply.message.text))
         return reply
 
+    async def beside(self, question: str) -> str:
+        """What the model says to a question of a person's. The conversation does not hear of it."""
+        most = min(self._generation.max_tokens or ASIDE_TOKENS, ASIDE_TOKENS)
+        return await self._aside(tuple(self.talk.messages), question, replace(self._generation, max_tokens=most))
+
     async def _summary(self, messages: tuple[Message, ...]) -> str:
-        *earlier, last = messages
-        wish = Asked(text=f"{last.text}\n\n{SUMMARY}") if isinstance(last, Asked) else Asked(text=SUMMARY)
-        asked = (*earlier, wish) if isinstance(last, Asked) else (*messages, wish)
-        return (await self._ask(asked, (), False)).message.text
+        return await self._aside(messages, SUMMARY, self._generation)
+
+    async def _aside(self, messages: tuple[Message, ...], wish: str, generation: Generation) -> str:
+        last = messages[-1] if messages else None
+        if isinstance(last, Asked):  # not every provider takes two in a row
+            messages, wish = messages[:-1], f"{last.text}\n\n{wish}"
+        asked = (*messages, Asked(text=wish))
+        request = Request(
+            messages=asked, instructions=self.offer.instructions, generation=self._with_stop(generation), aside=True
+        )
+        return self._used(await self._model.request(request)).message.text
 
     async def _ask(self, messages: tuple[Message, ...], tools: tuple[Tool, ...], warmer: bool) -> Reply:
         generation = replace(self._generation, temperature=WARMER) if warmer else self._generation
-        if not self.offer.calls:
-            generation = replace(generation, stop=(*generation.stop, "\n```\n"))  # one block is what is run
         pieces = Pieces(self.trace.tell, fenced=not self.offer.calls)
-        request = Request(messages=messages, instructions=self.offer.instructions, tools=tools, generation=generation)
+        request = Request(
+            messages=messages,
+            instructions=self.offer.instructions,
+            tools=tools,
+            generation=self._with_stop(generation),
+        )
         reply = await self._model.request(request, pieces.hear if self.trace.heard else None)
         pieces.end()
+        return self._used(reply)
+
+    def _with_stop(self, generation: Generation) -> Generation:
+        """Where a reply is read for its code, one block is what is run."""
+        return generation if self.offer.calls else replace(generation, stop=(*generation.stop, "\n```\n"))
+
+    def _used(self, reply: Reply) -> Reply:
         self.usage += reply.usage
         self.trace.tell(Used(usage=self.usage, last=reply.usage))
         return reply

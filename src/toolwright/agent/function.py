@@ -47,6 +47,7 @@ def carried_out(agent: Agent, stub: Callable[P, Awaitable[T]]) -> Callable[P, Aw
         names = ", ".join(f"`{each}`" for each in given.arguments)
         there = f" Its arguments are in scope: {names}." if names else ""
         worker = agent.with_scope(agent.scope.extended(given.arguments, own=False))
+        worker.name = f"{agent.name}@{name}"  # whoever called it is gone with its process: `recover` leaves it alone
         wanted: Any = None if returns in (None, type(None)) else returns
         value = (await worker.run(f"{_WISH}{there}\n\n{head}\n{doc}", returns=wanted)).value
         return value if wanted is not None else typing.cast(T, None)

@@ -14,11 +14,12 @@ from toolwright.scope import Scope, operation
 RESERVED = ("search", "show", "done", "spawn")
 
 
-def check_names(scope: Scope) -> None:
+def check_names(scope: Scope, *more: str) -> None:
     """The agent's own names are not to be taken by the developer's."""
-    taken = [name for name, _ in scope.names() if name in RESERVED]
+    own = (*RESERVED, *more)
+    taken = [name for name, _ in scope.names() if name in own]
     if taken:
-        raise UsageError(f"{taken[0]!r} is a name of the agent's own ({', '.join(RESERVED)}); bind it under another")
+        raise UsageError(f"{taken[0]!r} is a name of the agent's own ({', '.join(own)}); bind it under another")
 
 
 def own_names(

@@ -6,7 +6,9 @@ import re
 
 from toolwright.agent.asking import Asking
 from toolwright.agent.result import Trace
+from toolwright.doors import Reply
 from toolwright.events import Planned
+from toolwright.messages import Asked
 from toolwright.runtime import Runtime
 
 FILE = 100  # characters of a file's path that are told
@@ -16,7 +18,7 @@ _WISH = (
     "Plan:\n1. find the open orders of each customer -- shop.orders\n2. sum them up -- python"
 )
 _GO = "Now carry the plan out."
-_UNKNOWN = "Not in scope: {names}. Write the plan anew with what there is, in the same form."
+_ANEW = "Write the plan anew with what there is, in the same form."
 _AFTER = "\nIf the plan has to change for this, write it anew (`Plan:` and its lines) before the code."
 _LINE = re.compile(r"^\s*(?:\d+[.)]|[-*])\s+(.+?)\s*$")
 
@@ -29,14 +31,35 @@ class Plan:
         self._observed = observed
         self._names = names
         self._revision = 0
+        self._is_made = False
+
+    def drop(self) -> None:
+        """The task is another one: so will the plan be."""
+        self._is_made = False
 
     async def make(self, asking: Asking) -> None:
-        """Ask for a plan before anything is done. What it counts on and is not in scope is told, once."""
+        """Ask for a plan where there is none yet. What it counts on and is not in scope is told, once."""
+        if self._is_made:
+            return
         asking.talk.ask(f"{self._observed}\n\n{_WISH}")
-        self.revise((await asking.next(tools=False)).message.text, asking.trace, first=True)
+        await self._take(await asking.next(tools=False), asking)
+
+    async def go_on(self, reply: Reply, asking: Asking) -> Reply | None:
+        """A reply of an earlier process, to be acted on; None where it was the plan, which is taken up."""
+        self._is_made = True
+        asked = next((m for m in reversed(asking.talk.messages) if isinstance(m, Asked)), None)
+        second = asked is not None and asked.text.endswith(_ANEW)
+        if asked is None or not (second or asked.text.endswith(_WISH)):
+            return reply
+        await self._take(reply, asking, second=second)
+        return None
+
+    async def _take(self, reply: Reply, asking: Asking, *, second: bool = False) -> None:
+        self._is_made = True
+        self.revise(reply.message.text, asking.trace, first=not second)
         unknown = self._unknown()
-        if unknown:
-            asking.talk.ask(_UNKNOWN.format(names=", ".join(unknown)))
+        if unknown and not second:
+            asking.talk.ask(f"Not in scope: {', '.join(unknown)}. {_ANEW}")
             self.revise((await asking.next(tools=False)).message.text, asking.trace)
         asking.talk.ask(_GO)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from toolwright.agent.finish import classes_in
 from toolwright.agent.names import RESERVED
 from toolwright.agent.talk import sendable
-from toolwright.errors import ChildFailed, ToolwrightError, UsageError, WrongArguments
+from toolwright.errors import ChildFailed, ToolwrightError, TurnWaiting, UsageError, WrongArguments
 from toolwright.events import ChildFinished, ChildStarted
 from toolwright.scope import GuestFunction, current_call, given_type, is_type_expression, operation
 from toolwright_guest.wire import type_of
@@ -69,6 +69,15 @@ class Family:
         return self._places.setdefault(generation, asyncio.Semaphore(self.limits.at_once))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """Where a session stands among those that come of each other: its generation, and whose code spawned it."""
+
+    family: Family
+    generation: int = 0
+    below: str = ""
+
+
 class Children:
     """The agents that one session spawns. `generation` is theirs: 1 for those of the first."""
 
@@ -111,9 +120,15 @@ class Children:
         self._family.add()
         id = child_id(self._parent.id, current_call().idempotency_key)
         spawns, said = self._generation < self._family.limits.depth, sendable(instructions)
-        async with self._family.places(self._generation):
-            agent = await self._parent.agent.for_child(narrowed, said, store=runtime.journal, spawns=spawns)
-            return await self._told(id, task, self._parent.child(agent, id, returns, self._family, self._generation))
+        while True:
+            async with self._family.places(self._generation):
+                agent = await self._parent.agent.for_child(narrowed, said, store=runtime.journal, spawns=spawns)
+                child = self._parent.child(agent, id, returns, self._family, self._generation)
+                try:
+                    return await self._told(id, task, child)
+                except TurnWaiting as waits:
+                    questions = waits.questions
+            await runtime.decided(questions)  # in no place: others may work
 
     async def _told(self, id: str, task: str, session: Session) -> Any:
         """The child at work. Its beginning and its end are told to whoever listens to the parent."""
@@ -123,6 +138,9 @@ class Children:
         try:
             value = await self._worked(task, session)
             error = None
+        except TurnWaiting:
+            error = "it waits for a person's yes"
+            raise
         except ToolwrightError as failed:
             error = f"{type(failed).__name__}: {failed}"[:WORDS]
             raise ChildFailed(error) from None

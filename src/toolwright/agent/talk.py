@@ -15,6 +15,10 @@ FULL = 0.7  # of the window
 RECENT = 4  # messages that stay as they are
 STUB = 160  # characters of an old output that stay
 
+ADDED = "A person adds, while you work:\n"
+REDIRECTED = (
+    "A person has put another task in the place of the earlier one. Do no more for that one. The task is now:\n"
+)
 DONE_SO_FAR = "\n\nWhat was done so far, in short:\n"
 SUMMARY = (
     "Tell in short what was done and found so far, for somebody who goes on from here and has not seen it: facts and "
@@ -25,13 +29,17 @@ SUMMARY = (
 class Talk:
     """What was said, and about how much of the window that takes."""
 
-    def __init__(self, window: int, messages: Sequence[Message] = ()) -> None:
+    def __init__(self, window: int, messages: Sequence[Message] = (), task: int = 0) -> None:
         self.messages: list[Message] = list(messages)
         self.window = window
         self._counted = 0  # tokens of the first `_seen` messages and the instructions, as the provider counted them
         self._seen = 0
-        self._task = 0  # the number of the message that set it
+        again = (i for i, m in enumerate(messages) if isinstance(m, Asked) and m.text.startswith(REDIRECTED))
+        self._task = max([task, *again])  # the number of the message that set it
         self._names: dict[str, str] = {}  # by an observation's call, or its text: what `show` knows the output by
+        # of a message that ends with a person's own words: these, by all of it
+        added = (m.text for m in messages if isinstance(m, Asked) and ADDED in m.text)
+        self._words = {text: text[text.index(ADDED) :] for text in added}
 
     def begin(self, task: str) -> None:
         """A new task. It stays as it is, however much of the rest is told in short."""
@@ -46,8 +54,20 @@ class Talk:
             assert isinstance(last, Asked)
             self._forget_count()
             text = f"{last.text}\n\n{text}"
+            name = name or self._names.get(last.text, "")
         self._names[text] = name
         self.messages.append(Asked(text=text))
+
+    def hear(self, words: str, *, task: bool = False) -> None:
+        """What a person says. It stays as it was said, as a task does; with `task` it is the task from now on."""
+        last = self.messages[-1] if self.messages else None
+        before = self._words.get(last.text, "") if isinstance(last, Asked) else ""
+        self.ask(words)
+        if task:
+            self._task = len(self.messages) - 1
+        said = self.messages[-1]
+        assert isinstance(said, Asked)
+        self._words[said.text] = "\n\n".join(filter(None, (before, sendable(words))))
 
     def say(self, said: Said, usage: Usage) -> None:
         self.messages.append(said)
@@ -66,7 +86,7 @@ class Talk:
 
     def copy(self) -> Talk:
         made = Talk(self.window, self.messages)
-        made._names, made._task = dict(self._names), self._task
+        made._names, made._words, made._task = dict(self._names), dict(self._words), self._task
         return made
 
     def settle(self, words: str = "the turn ended here") -> None:
@@ -86,8 +106,29 @@ class Talk:
         for said in replies:
             place = next((i for i, message in enumerate(self.messages) if message is said), 0)
             if self._task < place < len(self.messages) - 1:
-                del self.messages[place : place + 2]
+                words = self._said_with(self.messages[place + 1])
+                self.messages[place : place + 2] = [Asked(text=words)] if words else []
+                self._words |= {words: words} if words else {}
+                self._join(place)
+                self._join(place + 1)
                 self._forget_count()
+
+    def _said_with(self, message: Message) -> str:
+        """A person's own words in a message."""
+        return self._words.get(message.text, "") if isinstance(message, Asked) else ""
+
+    def _join(self, place: int) -> None:
+        """Two of the same voice in a row become one."""
+        first, second = (self.messages[place - 1 : place + 1] + [None, None])[:2]
+        if not isinstance(first, Asked) or not isinstance(second, Asked):
+            return
+        joined = f"{first.text}\n\n{second.text}"
+        words = "\n\n".join(filter(None, (self._said_with(first), self._said_with(second))))
+        if words:
+            self._words[joined] = words
+        self._names[joined] = self._names.get(first.text, "")
+        self.messages[place - 1 : place + 1] = [Asked(text=joined)]
+        self._task -= self._task >= place
 
     @property
     def tokens(self) -> int:
@@ -113,8 +154,10 @@ class Talk:
             if start:
                 told = f"{DONE_SO_FAR}{await summarize(tuple(self.messages[:start]))}"
                 if self._task < start:
-                    task = self.messages[self._task]
-                    told = f"{task.text.partition(DONE_SO_FAR)[0]}{told}" if isinstance(task, Asked) else told
+                    task, *after = self.messages[self._task : start]
+                    said = [words for words in map(self._said_with, after) if words]
+                    if isinstance(task, Asked):
+                        told = "\n\n".join((task.text.partition(DONE_SO_FAR)[0], *said)) + told
                 self.messages[:start] = [Asked(text=told)]
                 self._task = max(0, self._task - start + 1)
         return before, self.tokens
@@ -124,7 +167,13 @@ class Talk:
 
     def _shortened(self, message: Message) -> Message:
         if isinstance(message, Asked):
-            return Asked(text=_cut(message.text, self._names.get(message.text, "")))
+            words, name = self._said_with(message), self._names.get(message.text, "")
+            if not words:
+                return Asked(text=_cut(message.text, name))
+            before = message.text.removesuffix(words).rstrip("\n")
+            text = "\n\n".join(filter(None, (_cut(before, name), words)))
+            self._words[text] = words
+            return Asked(text=text)
         if isinstance(message, Answered):
             cut = (replace(r, text=_cut(r.text, self._names.get(r.id, ""))) for r in message.results)
             return Answered(results=tuple(cut))

@@ -12,6 +12,7 @@ from typing import Any
 from toolwright.agent.asking import Asking
 from toolwright.agent.failures import Advice, Failures
 from toolwright.agent.finish import Finish
+from toolwright.agent.inbox import Inbox
 from toolwright.agent.observing import Observation, Outputs, failed, observe, side_by_side
 from toolwright.agent.plan import Plan
 from toolwright.agent.reading import Cell, Step, Unreadable, steps_of
@@ -30,15 +31,14 @@ NO_CALL = 'As the answer that will not do; call the function `done` with {"value
 
 
 class Turn:
-    """From a task to its answer. `plan` is None where nobody asked for one."""
+    """From a task to its answer. `plan` is None where nobody asked for one; `inbox` has what people say meanwhile."""
 
-    def __init__(self, asking: Asking, run: Run, outputs: Outputs, finish: Finish, plan: Plan | None = None) -> None:
-        self._asking = asking
+    def __init__(
+        self, asking: Asking, run: Run, outputs: Outputs, finish: Finish, inbox: Inbox, plan: Plan | None
+    ) -> None:
+        self._asking, self._inbox = asking, inbox
         self._offer, self._talk, self._trace = asking.offer, asking.talk, asking.trace
-        self._run = run
-        self._outputs = outputs
-        self._finish = finish
-        self._plan = plan
+        self._run, self._outputs, self._finish, self._plan = run, outputs, finish, plan
         self._failures = Failures()
         self._advice = Advice()
         self._failed: list[Said] = []  # replies of which nothing came
@@ -47,20 +47,35 @@ class Turn:
     async def run(self, task: str) -> Any:
         """Set the task, plan if that was asked for, and work on it."""
         self._talk.begin(self._offer.task(task, self._finish.returns))
-        if self._plan is not None:
-            await self._plan.make(self._asking)
         return await self.work()
 
-    async def work(self, reply: Reply | None = None) -> Any:
-        """Step after step. The first is taken on a reply that is there already, where there is one."""
+    async def work(self, reply: Reply | None = None, last: Outcome | None = None) -> Any:
+        """Step after step. The first is taken on a reply that is there already, where there is one.
+
+        `last` is what came of the last cell before that.
+        """
+        self._last = last
+        if reply is not None and self._plan is not None:
+            reply = await self._plan.go_on(reply, self._asking)
         while True:
-            reply = reply or await self._asking.next(warmer=self._advice.warmer)
+            reply = reply or await self._next()
+            await self._inbox.check()
             observed = await self._act(reply)
             if self._finish.ended:
                 return self._finish.value
             self._finish.check_tries()
             self._reflect(reply.message, observed)
             reply = None
+
+    async def _next(self) -> Reply:
+        """What people said meanwhile, a plan where there is none yet, and then the model's next reply."""
+        if await self._inbox.taken_up(self._asking, lambda task: self._offer.task(task, self._finish.returns)):
+            self._failures, self._advice, self._failed, self._last = Failures(), Advice(), [], None
+            if self._plan is not None:
+                self._plan.drop()
+        if self._plan is not None:
+            await self._plan.make(self._asking)
+        return await self._asking.next(warmer=self._advice.warmer)
 
     async def _act(self, reply: Reply) -> list[Observation]:
         """Run what the reply asks for. Without code it is the answer."""

@@ -3,7 +3,7 @@
 from toolwright.catalog.check import TypeChecker
 from toolwright.catalog.functions import catalog_functions
 from toolwright.catalog.index import Catalog, Hit
-from toolwright.catalog.mending import mended
+from toolwright.catalog.mending import is_mended, mended
 from toolwright.catalog.mistakes import Mistake, type_mistake
 from toolwright.catalog.outlines import outline
 from toolwright.catalog.stub_tree import TreeFile, save_tree, stub_tree, write_tree
@@ -15,6 +15,7 @@ __all__ = [
     "TreeFile",
     "TypeChecker",
     "catalog_functions",
+    "is_mended",
     "mended",
     "outline",
     "save_tree",

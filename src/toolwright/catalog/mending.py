@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from toolwright.catalog.mistakes import Mistake
@@ -10,6 +11,7 @@ from toolwright.scope import parse
 
 TOO_MANY = "invalid-await"
 TOO_FEW = ("missing-await", "unused-awaitable")
+_BARE = re.compile(r"\bawait\b|[\s()]")  # what may differ
 
 
 def mended(code: str, mistakes: Sequence[Mistake]) -> tuple[str, str]:
@@ -28,6 +30,11 @@ def mended(code: str, mistakes: Sequence[Mistake]) -> tuple[str, str]:
             return "", ""
         words.append(change)
     return "".join(lines), "; ".join(reversed(words))
+
+
+def is_mended(code: str, ran: str) -> bool:
+    """Whether `ran` is this cell, or may be what `mended` made of it. No checker is asked: there may be none today."""
+    return code == ran or _BARE.sub("", code) == _BARE.sub("", ran)
 
 
 def _without(tree: ast.Module, lines: list[str], mistake: Mistake) -> str:

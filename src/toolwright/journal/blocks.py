@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from toolwright.journal.rows import Row
+from toolwright.store import Row
 from toolwright_guest.wire import type_of
 
 BEGIN, COMMIT, UNDO = "begin", "commit", "undo"  # what guest code says of a block, as verbs

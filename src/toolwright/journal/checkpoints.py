@@ -16,12 +16,11 @@ from importlib import metadata
 from pathlib import Path
 
 from toolwright.errors import JournalFailed, PlatformError
-from toolwright.journal.encoding import digest_of
 from toolwright.journal.rollback import rollback_under_way
-from toolwright.journal.rows import Change, Checkpoint, Dropped, Journal
 from toolwright.journal.starts import FORMAT, Start, decoded, encoded
 from toolwright.journal.story import Story
 from toolwright.sandboxes import Saved
+from toolwright.store import Change, Checkpoint, Dropped, Store, digest_of
 
 KEY_FILE, KEY_BYTES = "checkpoints.key", 32
 COMPLETE, INCOMPLETE = 2, 1  # how many of each are kept
@@ -58,7 +57,7 @@ def _make_key(path: Path) -> None:
 class Checkpoints:
     """Those of one session, and of those it was forked from. Without a key there are none."""
 
-    def __init__(self, journal: Journal, session: str, pins: dict[str, str], key: bytes | None) -> None:
+    def __init__(self, journal: Store, session: str, pins: dict[str, str], key: bytes | None) -> None:
         self.notes: list[str] = []  # why some were not used
         self._journal = journal
         self._session = session

@@ -9,10 +9,10 @@ from toolwright.errors import CodeError, TimeLimit
 from toolwright.journal.keys import key_of_value
 from toolwright.journal.life import Divergence, Life
 from toolwright.journal.outcomes import packed_value, told_error
-from toolwright.journal.rows import CellRow, Row
 from toolwright.journal.story import call_of
 from toolwright.journal.words import shown
 from toolwright.sandboxes import Outcome
+from toolwright.store import CellRow, Row
 from toolwright_guest.wire import Packed
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # differs from process to process, and says nothing of the state

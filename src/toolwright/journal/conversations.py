@@ -3,14 +3,15 @@
 `arguments` of a row: `base`, the number of that earlier request (0: none), `kept`, how many of its messages this one
 begins with, and the `messages` after those; instructions, tools and the model's traits only where the base has others.
 A message that is the base's reply is not kept twice. Settings of a provider are kept by their hash alone: people put
-headers there. It knows neither the journal's storage nor who asks.
+headers there. A request whose reply is no part of the conversation is an aside, and known by its digest. It knows
+neither the journal's storage nor who asks.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import takewhile
 from typing import Any
@@ -18,13 +19,14 @@ from typing import Any
 from toolwright.doors import Reply, Request
 from toolwright.errors import JournalFailed, UsageError
 from toolwright.journal.keys import key_of_value
-from toolwright.journal.rows import Row
 from toolwright.messages import Generation, Message, Said, Tool, Traits, Usage, from_plain, to_plain, usage_from_plain
+from toolwright.store import Row
 from toolwright_guest.packing import Packer, plain
 from toolwright_guest.unpacking import Unpacker
 from toolwright_guest.wire import Bounds, Packed, WireError
 
 PREFIX = "model#"
+ASIDE = "model-aside#"
 SAME = {"kind": "reply"}  # in the place of a message that is the base's reply
 
 
@@ -41,18 +43,25 @@ class Exchange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conversation:
-    """What was said in a session: the last request, its reply, and what all of them took.
+    """What was said in a session: the last request and its reply.
 
     `requests` is the number of the last one. `reply` is None where nothing was asked, or where it led on to code that
-    is not part of what was asked for.
+    is not part of what was asked for; `cut`: it stopped because it ran out of room.
     """
 
     instructions: str = ""
     tools: tuple[Tool, ...] = ()
     messages: tuple[Message, ...] = ()
     reply: Said | None = None
-    usage: Usage = field(default_factory=Usage)
+    cut: bool = False
     requests: int = 0
+
+
+def usage_in(rows: Iterable[Row]) -> Usage:
+    """What all requests in the rows of a session took, asides too."""
+    rows = list(rows)
+    asked = (*requests_in(rows).values(), *asides_in(rows).values())
+    return sum((reply_in(row).usage for row in asked), Usage())
 
 
 def conversation(rows: Iterable[Row], upto: int | None = None) -> Conversation:
@@ -62,20 +71,19 @@ def conversation(rows: Iterable[Row], upto: int | None = None) -> Conversation:
     """
     known = requests_in(rows)
     counted = {number: row for number, row in known.items() if upto is None or row.cell <= upto}
-    usage = sum((reply_in(row).usage for row in known.values()), Usage())
     if not counted:
-        return Conversation(usage=usage, requests=max(known, default=0))
+        return Conversation(requests=max(known, default=0))
     last = max(counted)
     if upto is not None:
         last = min((number for number, row in counted.items() if row.cell == upto), default=last)
     request, _ = request_in(known, last)
-    said = reply_in(known[last]).message
+    reply = reply_in(known[last])
     return Conversation(
         instructions=request.instructions,
         tools=request.tools,
         messages=request.messages,
-        reply=None if said.calls and known[last].cell == upto else said,
-        usage=usage,
+        reply=None if reply.message.calls and known[last].cell == upto else reply.message,
+        cut=reply.cut,
         requests=max(known),
     )
 
@@ -87,11 +95,22 @@ def replies(rows: Iterable[Row]) -> list[Reply]:
 
 def requests_in(rows: Iterable[Row]) -> dict[int, Row]:
     """The answered requests among these rows, by number, in order."""
-    found = {_number(row): row for row in rows if row.door == "model" and row.value is not None}
+    found = {number_of(row): row for row in rows if is_request(row) and row.value is not None}
     return dict(sorted(found.items()))
 
 
-def _number(row: Row) -> int:
+def is_request(row: Row) -> bool:
+    """Whether it is a request of the conversation."""
+    return row.door == "model" and not row.path.startswith(ASIDE)
+
+
+def asides_in(rows: Iterable[Row]) -> dict[str, Row]:
+    """The answered asides among these rows, by their digest."""
+    return {r.key: r for r in rows if r.door == "model" and r.path.startswith(ASIDE) and r.value is not None}
+
+
+def number_of(row: Row) -> int:
+    """The number of a request of the conversation."""
     number = row.path.removeprefix(PREFIX)
     if not row.path.startswith(PREFIX) or not re.fullmatch(r"[1-9][0-9]{0,17}", number):
         raise JournalFailed(f"a request to the model is called {row.path!r}; the journal is damaged")
@@ -194,19 +213,19 @@ def reply_in(row: Row) -> Reply:
 
 def request_in(rows: Mapping[int, Row], number: int) -> tuple[Request, Traits]:
     """The whole request of that number, put together from the rows that it is built on."""
-    chain: list[Row] = []
+    chain: list[tuple[Row, dict[str, Any]]] = []
     while number:
         row = rows.get(number)
         if row is None:
             raise JournalFailed(f"request {number} to the model is missing, on which a later one is built")
-        chain.append(row)
-        base = _fields(row, row.arguments).get("base")
+        kept = _fields(row, row.arguments)
+        chain.append((row, kept))
+        base = kept.get("base")
         if type(base) is not int or not 0 <= base < number:
             raise _damaged(row, ValueError(f"built on request {base!r}"))
         number = base
     request, traits, said = Request(messages=()), Traits(), Said(text="")
-    for row in reversed(chain):
-        kept = _fields(row, row.arguments)
+    for row, kept in reversed(chain):
         try:
             request, traits = _built(request, said, kept), _traits(kept, traits)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
@@ -222,11 +241,17 @@ def _built(base: Request, said: Said, kept: dict[str, Any]) -> Request:
     return Request(
         messages=(*base.messages[: kept["kept"]], *new),
         instructions=str(kept.get("instructions", base.instructions)),
-        tools=base.tools if tools is None else tuple(Tool(name=n, description=d, parameters=p) for n, d, p in tools),
+        tools=base.tools if tools is None else tuple(_offered(*tool) for tool in tools),
         generation=Generation(
             temperature=how["temperature"], max_tokens=how["max_tokens"], stop=tuple(how["stop"]), extra=how["extra"]
         ),
     )
+
+
+def _offered(name: Any, description: Any, parameters: Any) -> Tool:
+    if (type(name), type(description), type(parameters)) != (str, str, dict):
+        raise ValueError("a tool that is none")
+    return Tool(name=name, description=description, parameters=parameters)
 
 
 def _traits(kept: dict[str, Any], base: Traits) -> Traits:

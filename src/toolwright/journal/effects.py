@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from toolwright.doors import About, Answer, Call, Operation, Undo
 from toolwright.journal.blocks import ENDED, VERBS
 from toolwright.journal.life import Life
-from toolwright.journal.rows import Reading, Row, Status
 from toolwright.journal.story import NAMES, call_of
 from toolwright.journal.words import printable, shown
+from toolwright.store import Reading, Row, Status
 from toolwright_guest.wire import NOTHING
 
 PREFIX = "undo "  # before the path of the call, in the path of its undo: no call of a guest is named so

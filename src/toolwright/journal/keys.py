@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from toolwright.doors import Answer, Call
-from toolwright.journal.rows import Row
+from toolwright.store import Row
 from toolwright_guest.framing import frame
 from toolwright_guest.wire import Packed
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from toolwright.doors import About, Answer, Call
 from toolwright.journal.asked import Asked
 from toolwright.journal.keys import key_of
-from toolwright.journal.rows import CellRow, Row, Status
 from toolwright.journal.words import printable, shown
 from toolwright.journal.writer import Writer
+from toolwright.store import CellRow, Row, Status
 from toolwright_guest.wire import NOTHING, Packed
 
 
@@ -84,6 +84,8 @@ class Life:
         self.under_way: dict[int, Call] = {}
         self.callbacks: set[Future[Answer]] = set()  # by host code on its own, for no call
         self.last_asked = ""
+        self.never_began: set[str] = set()  # paths of calls that the guest gave up before they were made
+        self.activity = 0  # calls that began or ended, without those that only wait for a time
         self.cell = self._before = 0  # the last one that began, and the one before it
         self.invoke_again: Callable[[Row], None] = lambda row: None
         self.adopted: Callable[[Row], None] = lambda row: None  # is told of what `adopt` took over
@@ -196,6 +198,7 @@ class Life:
         self.under_way[call.id] = call
         self.abouts[call.id] = about
         self.last_asked = call.path
+        self.activity += call.verb != "sleep"
         if not self.live:
             self._loop.call_soon(self.pump)
         return call
@@ -204,6 +207,7 @@ class Life:
         """It is under way no longer."""
         self.under_way.pop(call.id, None)
         self.abouts.pop(call.id, None)
+        self.activity += call.verb != "sleep"
 
     def asked(self, path: str) -> bool:
         return self._asked.has(path)

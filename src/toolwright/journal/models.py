@@ -1,6 +1,7 @@
 """`ReplayedModel`: the model's door under a journal. A reply that was paid for is given again, a new one written down.
 
-Requests are known by their order in the session. One that is not the recorded one raises `Diverged`.
+Requests are known by their order in the session. One that is not the recorded one raises `Diverged`. Asides, which are
+no part of the conversation, are known by what they ask.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from itertools import takewhile
 from toolwright.doors import Model, Reply, Request
 from toolwright.errors import Diverged
 from toolwright.journal.conversations import (
+    ASIDE,
     PREFIX,
     Exchange,
     arguments_of,
+    asides_in,
     digest_of,
     folded,
     reply_in,
@@ -22,9 +25,9 @@ from toolwright.journal.conversations import (
     requests_in,
     value_of,
 )
-from toolwright.journal.rows import Row
 from toolwright.journal.writer import Writer
 from toolwright.messages import OnPiece, Traits, pieces_of
+from toolwright.store import Row
 
 BEFORE, SHOWN = 30, 120  # characters of a difference: of what is the same before it, and in all
 
@@ -47,7 +50,9 @@ class ReplayedModel:
         begun: int = 0,
     ) -> None:
         self._inner = inner
+        recorded = list(recorded)
         self._rows = requests_in(recorded)
+        self._asides = asides_in(recorded)
         self._writer = writer
         self._cell = cell
         self._count = begun
@@ -74,6 +79,8 @@ class ReplayedModel:
         return self._count
 
     async def request(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
+        if request.aside:
+            return await self._beside(request, on_piece)
         self._count += 1
         number, cell = self._count, self._cell()
         try:
@@ -90,6 +97,30 @@ class ReplayedModel:
         self._write(number, cell, request, reply)
         return reply
 
+    async def _beside(self, request: Request, on_piece: OnPiece | None) -> Reply:
+        base, cell = self._base(self._count + 1), self._cell()
+        key = digest_of(request, folded(request.messages, base))
+        row = self._asides.get(key)
+        if row is not None:
+            return _told(reply_in(row), on_piece)
+        if self._inner is None:
+            raise Diverged("an aside to the model is not recorded, and there is no model to ask")
+        reply = await self._inner.request(request, on_piece)
+        row = Row(
+            cell=cell,
+            path=f"{ASIDE}{len(self._asides) + 1}",
+            door="model",
+            title=reply.model or self.name,
+            key=key,
+            status="done",
+            arguments=arguments_of(request, self.traits, base),
+            value=value_of(reply),
+        )
+        self._asides[key] = row
+        if self._writer is not None:
+            self._writer.now(row)
+        return reply
+
     async def close(self) -> None:
         if self._inner is not None:
             await self._inner.close()
@@ -102,10 +133,7 @@ class ReplayedModel:
             raise Diverged(f"request {number} to the model is not the one that was recorded: {part}")
         reply = reply_in(row)
         self._remember(Exchange(number=number, request=request, folds=folds, reply=reply.message))
-        if on_piece is not None:
-            for piece in pieces_of(reply.message):
-                on_piece(piece)
-        return reply
+        return _told(reply, on_piece)
 
     def _write(self, number: int, cell: int, request: Request, reply: Reply) -> None:
         base, traits = self._base(number), self.traits
@@ -138,6 +166,14 @@ class ReplayedModel:
                 folds = folded(request.messages, None)
                 self._last = Exchange(number=earlier, request=request, traits=traits, folds=folds, reply=said)
         return self._last if self._last is not None and self._last.number < number else None
+
+
+def _told(reply: Reply, on_piece: OnPiece | None) -> Reply:
+    """A reply that is there already, told to whoever listens."""
+    if on_piece is not None:
+        for piece in pieces_of(reply.message):
+            on_piece(piece)
+    return reply
 
 
 def _part(recorded: Request, asked: Request) -> str:

@@ -13,13 +13,13 @@ from toolwright.journal.comparing import divergence, printed_otherwise
 from toolwright.journal.life import Clock, Divergence, Life
 from toolwright.journal.outcomes import outcome_in
 from toolwright.journal.replayed import Replayed
-from toolwright.journal.rows import CellRow, Journal
 from toolwright.journal.session import changed
 from toolwright.journal.snapshots import Snapshots
 from toolwright.journal.story import Story
 from toolwright.journal.trees import Trees
 from toolwright.journal.words import LONGEST, counted, shown
 from toolwright.sandboxes import GUEST_UID, Interpreter, Limits, Opening, Sandbox, Workspace
+from toolwright.store import CellRow, Store
 from toolwright_guest.wire import NOTHING, Packed
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ def _owner(made: Made, *, bound: bool) -> str:
 
 
 async def repeat(
-    journal: Journal,
+    journal: Store,
     session: str,
     sandbox: Sandbox,
     empty: Host,

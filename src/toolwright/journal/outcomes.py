@@ -7,8 +7,8 @@ from typing import Any
 from toolwright import errors
 from toolwright.doors import Host
 from toolwright.errors import CodeError, Crashed, GuestError, UsageError
-from toolwright.journal.rows import CellRow
 from toolwright.sandboxes import GONE, CallRecord, GuestValue, Interpreter, OnEvent, Outcome
+from toolwright.store import CellRow
 from toolwright_guest.wire import Packed
 
 

@@ -24,7 +24,7 @@ from toolwright.errors import CallLimit
 from toolwright.journal.blocks import UNDO, tree_in
 from toolwright.journal.life import CELL_BYTES, Life, finished, started
 from toolwright.journal.returning import Returning
-from toolwright.journal.rows import Row
+from toolwright.store import Row
 from toolwright_guest.wire import NOTHING, Packed
 
 _SPENT = f"the calls of this cell have filled the {CELL_BYTES >> 20} MB of journal that one may; go on in another cell"
@@ -81,7 +81,9 @@ class Replayed(Wrapper):
                 answer = await self.inner.call(call)
             except asyncio.CancelledError as error:
                 if error.args == (BY_GUEST,) and life.writer is not None:
-                    life.writer.soon(started(call, about, "cancelled", str(life.cell)))
+                    given_up = started(call, about, "cancelled", str(life.cell))
+                    # what only waited for a yes has changed nothing
+                    life.writer.soon(replace(given_up, reads=True) if call.path in life.never_began else given_up)
                 raise
         if not life.live:
             if life.writer is not None:

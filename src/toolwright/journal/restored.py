@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from toolwright.journal.life import Divergence
-from toolwright.journal.rows import CellRow
 from toolwright.journal.words import counted
 from toolwright.scope import parse
+from toolwright.store import CellRow
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

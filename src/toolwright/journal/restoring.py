@@ -18,7 +18,6 @@ from toolwright.journal.comparing import divergence, printed_otherwise
 from toolwright.journal.life import Divergence, Life
 from toolwright.journal.outcomes import outcome_in
 from toolwright.journal.restored import Restored, names_in
-from toolwright.journal.rows import CellRow
 from toolwright.journal.saving import Saving
 from toolwright.journal.session import SessionJournal
 from toolwright.journal.snapshots import Snapshots
@@ -26,6 +25,7 @@ from toolwright.journal.starts import Start
 from toolwright.journal.story import Story
 from toolwright.journal.trees import Trees
 from toolwright.sandboxes import GUEST_UID, Interpreter, Limits, Opening, Sandbox, Workspace
+from toolwright.store import CellRow
 
 T = TypeVar("T")
 
@@ -35,6 +35,13 @@ class WentAnotherWay(Exception):
 
     def __init__(self, divergence: Divergence) -> None:
         self.divergence = divergence
+
+
+class Paused(Exception):
+    """Nothing of the cell goes on but what waits for a person: `questions` are the ids."""
+
+    def __init__(self, questions: tuple[str, ...]) -> None:
+        self.questions = questions
 
 
 class _Unreadable(Exception):
@@ -79,13 +86,18 @@ class Restoring:
             await self.saving.wait()
 
     async def watched(self, run: Coroutine[Any, Any, T]) -> T:
-        """What comes of it; or what is wrong with the journal, or with a run that is repeated, as soon as it shows."""
-        life, writer = self.session.life, self.session.writer
+        """What comes of it; or what is wrong with the journal, or with a run that is repeated, as soon as it shows.
+
+        `Paused` where it only waits for a person.
+        """
+        life, writer, pausing = self.session.life, self.session.writer, self.session.pausing
         assert life is not None
         assert writer is not None
+        assert pausing is not None
         task = asyncio.ensure_future(run)
         try:
-            await asyncio.wait({task, life.diverged, writer.broken}, return_when=asyncio.FIRST_COMPLETED)
+            ends = {task, life.diverged, writer.broken, pausing.paused}
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
             if not task.done():
                 task.cancel()
@@ -94,6 +106,8 @@ class Restoring:
             raise writer.failed
         if life.diverged.done():
             raise WentAnotherWay(life.diverged.result())
+        if pausing.paused.done():
+            raise Paused(pausing.paused.result())
         return task.result()
 
     async def restore(self, story: Story, cut_off: CellRow | None) -> Restored:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from toolwright.doors import Answer, Guest, Made
 from toolwright.journal.keys import key_of_value, same_answer
 from toolwright.journal.life import Divergence, Life
-from toolwright.journal.rows import Row
+from toolwright.store import Row
 from toolwright_guest.wire import Packed
 
 

@@ -17,9 +17,9 @@ from toolwright.journal.blocks import BEGIN, COMMIT, ENDED, VERBS, Block, Blocks
 from toolwright.journal.effects import Undoer, Undone, is_effect, mark_of
 from toolwright.journal.life import Life
 from toolwright.journal.needed import Needed
-from toolwright.journal.rows import Row
 from toolwright.journal.snapshots import Snapshots
 from toolwright.scope import handles_in
+from toolwright.store import Row
 from toolwright_guest.packing import Packer, plain
 from toolwright_guest.wire import NOTHING, Packed, WireError, is_large
 

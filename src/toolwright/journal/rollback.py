@@ -6,19 +6,20 @@ last first; then the files are put back; then the cells are marked. Where it sto
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from toolwright.errors import RollbackFailed, RollbackRefused, UsageError
 from toolwright.journal.effects import Left, Undoer, Undone, mark_of
-from toolwright.journal.rows import CellRow, Row
 from toolwright.journal.snapshots import Snapshots
-from toolwright.journal.story import Story
+from toolwright.journal.story import ROLLBACK, Story
 from toolwright.journal.trees import FileChange
 from toolwright.journal.words import counted
 from toolwright.journal.writer import Writer
+from toolwright.store import CellRow, Note, Row
 
-ROLLBACK = "rollback"  # the verb of the row that says how far one is
+REWIND = "rewind"  # before the cell in the name of such a row, where nothing outside is undone
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +85,10 @@ class Rollback:
             name=str(self._to),
             status="done" if status == "done" else "started",
         )
-        self._writer.now(*rows, *cells, mark)
+        self._writer.now(*rows, *cells, mark, *([self._note()] if status == "done" else []))
+
+    def _note(self) -> Note:
+        return Note(kind="rewound", about=str(self._to), text=str(self._story.entry_of(self._to)), at=time.time())
 
     def _undone(self, reached: int) -> list[CellRow]:
         """What was told to the guest up to the next cell goes with the cell: no guest of this state was told it."""
@@ -100,7 +104,9 @@ class Rollback:
 def unfinished(story: Story) -> str:
     """What to say of a rollback that was not carried to its end; "" where there is none."""
     to = rollback_under_way(story)
-    return f"a rollback to cell {to} was not finished; call rollback(to={to}) again" if to else ""
+    what = REWIND if to.startswith(REWIND) else ROLLBACK
+    to = to.removeprefix(REWIND).strip()
+    return f"a {what} to cell {to} was not finished; call {what}(to={to}) again" if to else ""
 
 
 def rollback_under_way(story: Story) -> str:

@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from toolwright.errors import Fenced, JournalFailed
-from toolwright.journal.rows import CellRow
 from toolwright.journal.session import SessionJournal
 from toolwright.sandboxes import Interpreter
+from toolwright.store import CellRow
 
 CELLS = 8  # after so many a cheap one is made, whatever they took
 CHEAP_S = 0.02

@@ -8,27 +8,31 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from toolwright.doors import Beginning, Call, Host, Made, Undo
-from toolwright.errors import CodeError, GuestError, NoSession, UsageError
+from toolwright.doors import Beginning, Host, Made, Undo
+from toolwright.errors import CodeError, Fenced, GuestError, JournalFailed, NoSession, UsageError
+from toolwright.journal.asking import Asking
 from toolwright.journal.checkpoints import Checkpoints
 from toolwright.journal.effects import Undoer
-from toolwright.journal.keys import key_of
+from toolwright.journal.heartbeat import HEART, claimed
 from toolwright.journal.life import Clock, Life
+from toolwright.journal.moments import checked_entry
 from toolwright.journal.outcomes import packed_value, told_error
+from toolwright.journal.pausing import Pausing
 from toolwright.journal.recorded import Recorded
 from toolwright.journal.replayed import Replayed
 from toolwright.journal.reversible import Reversible
-from toolwright.journal.rows import CellRow, Facts, Journal, Row
 from toolwright.journal.snapshots import Snapshots
 from toolwright.journal.story import NAMES, Story, names_of
 from toolwright.journal.writer import Writer
 from toolwright.sandboxes import Outcome
+from toolwright.store import CellRow, Claim, Facts, Row, Store, here
 from toolwright_guest.wire import Packed
 
-Guard = Callable[[Host, Callable[[Call], bool]], Host]
-"""What stands between the record and the effects. It can ask whether the same call began in an earlier life."""
+Guard = Callable[[Host, Asking], Host]
+"""What stands between the record and the effects: it asks people, and the journal keeps what."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
@@ -39,25 +43,39 @@ class Fork:
 
     parent: str
     cell: int
+    entry: int = 0  # the last of the parent's that it knows
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Whose:
+    """For whom a session is: the agent of that name, and the session whose code spawned it."""
+
+    agent: str = ""
+    child_of: str = ""
 
 
 class SessionJournal:
-    """One session. A new one is made when its first guest begins; one that is there is claimed at once."""
+    """One session. A new one is made when its first guest begins; one that is there is claimed at once.
+
+    The claim is kept alive until `release`, or until somebody takes it over.
+    """
 
     def __init__(
         self,
-        journal: Journal,
+        journal: Store,
         session: str,
         *,
         pins: dict[str, str],
         fork: Fork | None = None,
         key: bytes | None = None,
         guard: Guard | None = None,
+        whose: Whose | None = None,
     ) -> None:
         self.journal = journal
         self.id = check_id(session)
         self.checkpoints = Checkpoints(journal, session, pins, key)
         self.life: Life | None = None
+        self.pausing: Pausing | None = None  # in that life
         self.writer: Writer | None = None
         self.snapshots: Snapshots | None = None  # of the guest's files: without them there are no transactions
         self.reversible: Reversible | None = None
@@ -66,22 +84,26 @@ class SessionJournal:
         self._pins = pins
         self._fork = fork
         self._guard = guard
+        self._whose = whose or Whose()
         self._clock = Clock()
         self._first_seed = os.urandom(32)
         self.seed = b""  # of new cells: see `Story.seed_of`
 
     @property
     def secret(self) -> str:
-        """Of no other session, not even of one that has the same id in another journal, or had it in this one."""
+        """Of no other session: not of one that has or had the same id elsewhere, nor of its copy that was imported."""
         try:
-            return self.journal.facts(self.id).seed.hex()
+            seed = self.journal.facts(self.id).seed
         except NoSession:
-            return self._first_seed.hex()
+            seed = self._first_seed
+        return f"{self.id} {seed.hex()}"
 
-    def resume(self) -> Story:
-        """Become the one who writes to this session; gives what there is of it. `NoSession` where there is none."""
-        claim = self.journal.claim(self.id)
-        self.writer = Writer(self.journal, claim)
+    def resume(self, *, take_over: bool = False) -> Story:
+        """Become the one who writes to this session; gives what there is of it.
+
+        `NoSession` where there is none, `SessionBusy` where another one has it who lives; with `take_over` it is taken.
+        """
+        self.writer = self._held(claimed(self.journal, self.id, take_over=take_over))
         story = self.checkpoints.tail(self.story())
         self.last = story.last
         self.changed = changed(story.facts.pins, self._pins)
@@ -92,9 +114,25 @@ class SessionJournal:
         """Make this session as a fork of another; `parent` is read up to where it begins."""
         assert self._fork is not None
         facts = self._facts(parent.first.names, parent.first.made)
-        self.writer = Writer(self.journal, self.journal.create(facts))
+        self.writer = self._held(self.journal.create(facts, here()))
         self.last = self._fork.cell
         self._clock = Clock(parent.clock)
+
+    def _held(self, claim: Claim) -> Writer:
+        writer = Writer(self.journal, claim)
+        HEART.add(self.journal, claim, writer.lose)
+        return writer
+
+    def release(self) -> None:
+        """This one writes no more; another may at once."""
+        if self.writer is not None:
+            HEART.remove(self.journal, self.writer.claim)
+            with suppress(Fenced, JournalFailed):  # the lease runs out by itself
+                self.journal.release(self.writer.claim)
+
+    def now(self) -> float:
+        """The session's clock."""
+        return self._clock.now()
 
     def story(self, upto: int | None = None) -> Story:
         if self.writer is not None:
@@ -102,6 +140,12 @@ class SessionJournal:
         if upto is not None and not 0 <= upto <= self.last:
             raise UsageError(f"session {self.id!r} has no cell {upto}; its last one is {self.last}")
         return Story(self.journal, self.id, upto)
+
+    def story_at(self, entry: int) -> Story:
+        """As it was when that entry was the last."""
+        if self.writer is not None:
+            self.writer.now()
+        return Story(self.journal, self.id, entry=checked_entry(self.journal, self.id, entry))
 
     def latest(self) -> CellRow | None:
         """The last cell, also where it is one of those that a fork began with."""
@@ -119,6 +163,9 @@ class SessionJournal:
             made=made,
             parent=self._fork.parent if self._fork is not None else "",
             parent_cell=self._fork.cell if self._fork is not None else 0,
+            parent_entry=self._fork.entry if self._fork is not None else 0,
+            agent=self._whose.agent,
+            child_of=self._whose.child_of,
         )
 
     # the doors of a guest's life
@@ -129,7 +176,7 @@ class SessionJournal:
 
         def begin(beginning: Beginning) -> Beginning:
             facts = self._facts(beginning.names, beginning.made)
-            self.writer = life.writer = Writer(self.journal, self.journal.create(facts))
+            self.writer = life.writer = self._held(self.journal.create(facts, here()))
             return replace(beginning, at=facts.created, seed=facts.seed)
 
         return Replayed(self.guarded(inner, life), life, begin)
@@ -150,12 +197,10 @@ class SessionJournal:
         return Replayed(self.guarded(inner, life), life, lambda now: self._begin_again(now, story), story)
 
     def guarded(self, inner: Host, life: Life) -> Host:
-        def began(call: Call) -> bool:
-            row = life.host_rows.get(call.path)
-            return row is not None and row.status == "started" and key_of(row) == key_of(call)
-
-        host = self._reversed(inner, life)
-        return host if self._guard is None else self._guard(host, began)
+        host, self.pausing = self._reversed(inner, life), Pausing(life)
+        if self._guard is None:
+            return host
+        return self._guard(host, Asking(self.journal, self.id, lambda: self.secret, life, self.pausing))
 
     def _reversed(self, inner: Host, life: Life) -> Host:
         if self.snapshots is None:
@@ -194,8 +239,13 @@ class SessionJournal:
         self.writer.now(row)
         return row
 
-    def end(self, row: CellRow, outcome: Outcome, *, alive: bool) -> CellRow:
-        """What came of it. A cell that was ended from outside, and its guest with it, is never run again."""
+    def end(
+        self, row: CellRow, outcome: Outcome, *, alive: bool, tree: str = "", files: tuple[str, ...] = ()
+    ) -> CellRow:
+        """What came of it. A cell that was ended from outside, and its guest with it, is never run again.
+
+        `tree` is the workspace after it, `files` are the paths that it changed.
+        """
         assert self.writer is not None
         assert self.life is not None
         failed = isinstance(outcome.error, CodeError) or alive
@@ -212,6 +262,8 @@ class SessionJournal:
             calls=tuple((c.name, c.duration_s, c.error) for c in outcome.calls),
             rung=outcome.rung,
             duration_s=outcome.duration_s,
+            tree_after=tree,
+            files=files,
         )
         self.life.end()
         self.writer.now(row)

@@ -1,66 +1,99 @@
 """A session as its journal tells it: the cells that make up its state, the rows of their calls, the lineage of objects.
 
-Read when it is asked for, and once; a fork is read through its parents. It changes nothing.
+Read when it is asked for, and once; a fork is read through its parents, each as it was when the fork was made. It
+changes nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from toolwright.doors import Call, Made, Origin
 from toolwright.errors import JournalFailed
-from toolwright.journal.rows import CellRow, Checkpoint, DoorName, Facts, Reading, Row
 from toolwright.journal.starts import Start
+from toolwright.store import CellRow, Checkpoint, DoorName, Facts, Reading, Row
 from toolwright_guest.wire import Packed, type_of
 
 _ROOT = re.compile(r"\d*")
+ROLLBACK = "rollback"  # the verb of the row that says how far one is
 NAMES = "names"  # the verb of a row that holds names which were bound after the session began
 
 
-class Story:
-    """Everything up to and with cell `upto`, or all there is. With a `start`, only its cell and what comes after it."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """What one session gives to a story: what it had when `entry` was its last, of that what is up to cell `upto`."""
 
-    def __init__(self, journal: Reading, session: str, upto: int | None = None, start: Start | None = None) -> None:
+    facts: Facts
+    upto: int | None = None
+    entry: int | None = None
+
+
+class Story:
+    """Everything up to and with cell `upto`, or all there is. With a `start`, only its cell and what comes after it.
+
+    With `entry`, as it was when that entry was the last of the session: a cell that ran then is not part of it, and one
+    that was undone later is.
+    """
+
+    def __init__(
+        self,
+        journal: Reading,
+        session: str,
+        upto: int | None = None,
+        start: Start | None = None,
+        *,
+        entry: int | None = None,
+    ) -> None:
         self.facts = journal.facts(session)
         self.start = start
         self._journal = journal
         self._upto = upto
-        self._chain = _chain(journal, self.facts, upto)
-        self.first: Facts = self._chain[0][0]
-        self._forks = [facts for facts, _ in self._chain[1:]]
+        self._entry = entry
+        self.parts = _parts(journal, self.facts, upto, entry)
+        self.first: Facts = self.parts[0].facts
+        self._forks = [part.facts for part in self.parts[1:]]
         self._begins = 0 if start is None else start.cell
 
     def since(self, start: Start | None) -> Story:
         """The same, told from there on."""
-        return Story(self._journal, self.facts.id, self._upto, start)
+        return Story(self._journal, self.facts.id, self._upto, start, entry=self._entry)
 
     @cached_property
     def cells(self) -> list[CellRow]:
         """A fork does not carry on its parent's cell; what it says itself of a parent's cell (undone) goes first."""
         cells: list[CellRow] = []
-        for facts, limit in self._chain:
-            found = self._journal.cells(facts.id, self._begins)
-            mine = {c.number: c for c in found if limit is None or c.number <= limit}
+        for part in self.parts:
+            found = self._journal.cells(part.facts.id, self._begins, part.entry)
+            mine = {c.number: c for c in found if part.upto is None or c.number <= part.upto}
             taken = [mine.pop(c.number, c) for c in cells] + list(mine.values())
-            cells = [c for c in taken if facts is self.facts or c.status != "running"]
+            lives = part.facts is self.facts and part.entry is None
+            cells = [c for c in taken if lives or c.status != "running"]
         return cells
 
     @cached_property
     def _read(self) -> tuple[dict[str, Row], int]:
         rows: dict[str, Row] = {}
         delivered = max((c.after for c in self.cells), default=0) if self.start is None else self.start.delivered
-        for facts, limit in self._chain:
-            reach = None if limit is None else max((c.after for c in self.cells if c.number <= limit), default=0)
-            for row in self._journal.rows(facts.id, self._begins):
+        for part in self.parts:
+            limit, reach = part.upto, self._reach(part)
+            for row in self._journal.rows(part.facts.id, self._begins, part.entry):
                 delivered = max(delivered, row.delivered or 0)
                 told = self._told(row, reach) if limit is None or row.cell <= limit else None
+                if part.facts is not self.facts and _is_under_way(row):
+                    continue
                 if told is not None:
                     rows[_key(row)] = told
         return rows, delivered
+
+    def _reach(self, part: Part) -> int | None:
+        """The last answer of a part that counts: no guest of this state was told what came after its last cell."""
+        if part.upto is None and part.entry is None:
+            return None
+        return max((c.after for c in self.cells if part.upto is None or c.number <= part.upto), default=0)
 
     @property
     def _rows(self) -> dict[str, Row]:
@@ -79,9 +112,9 @@ class Story:
     def checkpoints(self) -> list[tuple[str, Checkpoint]]:
         """Those that are good here, oldest first, each with the session that made it."""
         found: list[tuple[str, Checkpoint]] = []
-        for facts, limit in self._chain:
-            made = self._journal.checkpoints(facts.id)
-            found += [(facts.id, one) for one in made if limit is None or one.cell <= limit]
+        for part in self.parts:
+            made = self._journal.checkpoints(part.facts.id)
+            found += [(part.facts.id, one) for one in made if part.upto is None or one.cell <= part.upto]
         return found
 
     @cached_property
@@ -121,6 +154,53 @@ class Story:
         """The last cell, where its process died under it."""
         last = self.cells[-1] if self.cells else None
         return last if last is not None and last.status == "running" else None
+
+    @property
+    def last_entry(self) -> int:
+        """The number of the last entry of the session that it has: what a fork of it is to know."""
+        return self._journal.summary(self.facts.id).entries if self._entry is None else self._entry
+
+    @property
+    def branching(self) -> tuple[str, int]:
+        """The session and the entry of it that a fork of this leaves at: of one that had nothing yet, its parent's."""
+        entry, facts = self.last_entry, self.facts
+        return (facts.parent, facts.parent_entry) if facts.parent and not entry else (facts.id, entry)
+
+    @property
+    def standing(self) -> int:
+        """The last cell that was not undone; its effects and files are those that are there. 0 for none."""
+        return max((c.number for c in self.cells if not c.undone and c.status != "running"), default=0)
+
+    @property
+    def tree(self) -> str:
+        """The files after that cell, or as the next one found them where none were taken then. "" where none were."""
+        last = self.standing
+        if taken := next((c.tree_after for c in self.cells if c.number == last), ""):
+            return taken
+        for part in reversed(self.parts):
+            later = next((c for c in self._journal.cells(part.facts.id, last + 1) if c.number > last), None)
+            if later is not None and later.tree:
+                return later.tree
+            if last > part.facts.parent_cell:  # it is this session's own cell
+                break
+        return ""
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether its parent had gone on when it was forked: then it knows more of what was said than is its own."""
+        facts = self.facts
+        if not facts.parent or not facts.parent_entry:
+            return bool(facts.parent)
+        later = self._journal.cells(facts.parent, facts.parent_cell + 1, facts.parent_entry)
+        return any(c.status != "running" for c in later)
+
+    def entry_of(self, cell: int) -> int:
+        """The number of the entry that tells how a cell ended; 0 where it is none of this session's own."""
+        if cell <= self.facts.parent_cell:
+            return 0
+        entries = (e for e in self._journal.entries(self.facts.id) if isinstance(e.change, CellRow))
+        told = ((e.number, e.change) for e in entries if isinstance(e.change, CellRow) and e.change.number == cell)
+        return max((number for number, c in told if c.status != "running" and not c.undone), default=0)
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -260,6 +340,11 @@ class Story:
         return [*before, *self._rows.values()]
 
 
+def _is_under_way(row: Row) -> bool:
+    """Whether it says that a rollback or a rewind was begun; in a parent, it is the parent's to finish."""
+    return row.door == "undo" and row.verb == ROLLBACK and row.status == "started"
+
+
 def _is_names(row: Row) -> bool:
     """By its path too: a guest says any verb, and has no such path."""
     return row.verb == NAMES and row.path.startswith(f"{NAMES}#")
@@ -294,20 +379,19 @@ def _call(row: Row) -> Call:
 
 
 def _key(row: Row) -> str:
-    return f"{row.door} {row.path}"
+    # what says how far a rollback is has the same path each time
+    return f"{row.door} {row.path}" if row.door != "undo" else f"{row.door} {row.cell} {row.path}"
 
 
-def _chain(journal: Reading, facts: Facts, upto: int | None) -> list[tuple[Facts, int | None]]:
+def _parts(journal: Reading, facts: Facts, upto: int | None, entry: int | None) -> list[Part]:
     """The session and those it was forked from, oldest first, each with the last cell that counts."""
-    chain: list[tuple[Facts, int | None]] = [(facts, None)]
-    while chain[0][0].parent:
-        young = chain[0][0]
-        if any(facts.id == young.parent for facts, _ in chain):
-            raise JournalFailed(f"session {young.parent!r} is a fork of itself; the journal is damaged")
-        chain.insert(0, (journal.facts(young.parent), young.parent_cell))
-    last = upto
-    for i in range(len(chain) - 1, -1, -1):  # a grandparent counts no further than the fork of its child
-        limit = chain[i][1]
-        last = limit if last is None else last if limit is None else min(last, limit)
-        chain[i] = (chain[i][0], last)
-    return chain
+    parts = [Part(facts=facts, upto=upto, entry=entry)]
+    while parts[0].facts.parent:
+        young = parts[0]
+        if any(part.facts.id == young.facts.parent for part in parts):
+            raise JournalFailed(f"session {young.facts.parent!r} is a fork of itself; the journal is damaged")
+        last = young.facts.parent_cell  # a grandparent counts no further than the fork of its child
+        parent = journal.facts(young.facts.parent)
+        upto = last if young.upto is None else min(last, young.upto)
+        parts.insert(0, Part(facts=parent, upto=upto, entry=young.facts.parent_entry or None))
+    return parts

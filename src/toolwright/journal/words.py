@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from toolwright.doors import Call
-from toolwright.journal.rows import Row
+from toolwright.store import CellRow, Row
 from toolwright_guest.wire import Packed, type_of
 
 LONGEST = 200
@@ -31,6 +31,20 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def told_value(packed: Packed | None) -> str:
+    """What a cell came to, its beginning; "" where that was nothing."""
+    if packed is None or packed.tree is None:
+        return ""
+    try:
+        match packed.tree:
+            case {"stays": [str(), str(text)]}:
+                return printable(text[: LONGEST + 1])
+            case _:
+                return printable(repr(plain(packed))[: 5 * LONGEST])
+    except (TypeError, LookupError, AttributeError, RecursionError):  # a tree of a guest that lies
+        return "…"
 
 
 def _arguments(packed: Packed) -> str:
@@ -76,3 +90,8 @@ def _plain(tree: Any, blobs: list[Any], room: Iterator[int]) -> Any:
         return _Word(f"<{len(blobs[body])} bytes>")
     text = f"<object {body}>" if tag == "h" else f"<function {body[2]}>" if tag == "g" else f"<{tag}>"
     return _Word(text[: LONGEST + 1])
+
+
+def ended_by_done(cell: CellRow) -> bool:
+    """Whether a cell gave the turn's answer: `done` leaves it by an exception, and that is no failure."""
+    return cell.status == "failed" and cell.error.get("type") == "Finished"

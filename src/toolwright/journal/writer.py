@@ -7,9 +7,10 @@ the guest no time, and order is kept.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from toolwright.errors import Fenced, JournalFailed
-from toolwright.journal.rows import Change, Claim, Writing
+from toolwright.store import Change, Claim, Writing
 
 
 class Writer:
@@ -40,6 +41,12 @@ class Writer:
         self.failed = self.failed or error
         if not self.broken.done():
             self.broken.set_result(None)
+
+    def lose(self) -> None:
+        """The claim was found to be another's. May be called from any thread."""
+        words = f"session {self.claim.session!r} was taken over by another process; this one writes nothing more to it"
+        with suppress(RuntimeError):  # of a loop that is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(self.fail, Fenced(words))
 
     def soon(self, change: Change) -> None:
         """Write it before anything else is heard or written."""

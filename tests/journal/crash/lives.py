@@ -15,7 +15,7 @@ from tests.journal.crash.desk import Desk, Effect, Effects
 from tests.journal.crash.scenarios import Scenario
 
 from toolwright import Limits, Runtime
-from toolwright.journal import Journal, Row
+from toolwright.store import Row, Store
 
 SESSION = "s1"
 LIMITS = Limits(wall_s=60, cpu_s=60)
@@ -30,13 +30,13 @@ class Ending:
     files: dict[str, bytes]
 
 
-async def live(journal: Journal, desk: Desk, scenario: Scenario, workspace: Path) -> None:
+async def live(journal: Store, desk: Desk, scenario: Scenario, workspace: Path) -> None:
     """Runs to the end of the last cell, or until the journal fails."""
     options: dict[str, Any] = {"workspace": workspace, "limits": LIMITS, "store": journal}
     known = SESSION in journal.sessions()
     doubts = in_doubt(journal) if known else Counter[str]()
     rt = (
-        Runtime.resume(SESSION, scope={"desk": desk}, **options)
+        Runtime.resume(SESSION, scope={"desk": desk}, take_over=True, **options)
         if known
         else Runtime({"desk": desk}, session=SESSION, **options)
     )
@@ -53,7 +53,7 @@ async def live(journal: Journal, desk: Desk, scenario: Scenario, workspace: Path
     assert told <= doubts, f"told that the outcome is unknown of {told}, and in doubt were {doubts}"
 
 
-def in_doubt(journal: Journal) -> Counter[str]:
+def in_doubt(journal: Store) -> Counter[str]:
     """The calls that had begun and not ended when a life did, by title; also those whose doubt was told since."""
     rows = [row for row in journal.rows(SESSION) if row.door == "host" and not row.reads]
     return Counter(r.title for r in rows if r.status == "started" or (r.status == "failed" and _is_doubt(r)))
@@ -63,7 +63,7 @@ def _is_doubt(row: Row) -> bool:
     return row.value is not None and "had begun when the process died" in repr(row.value.tree)
 
 
-def ending(journal: Journal, workspace: Path, scenario: Scenario) -> Ending:
+def ending(journal: Store, workspace: Path, scenario: Scenario) -> Ending:
     rows = journal.cells(SESSION)
     last = rows[-1]
     value = None if last.value is None else (last.value.tree, [bytes(blob) for blob in last.value.blobs])

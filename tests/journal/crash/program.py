@@ -15,12 +15,12 @@ from tests.journal.crash.desk import Desk, Effects
 from tests.journal.crash.lives import live
 from tests.journal.crash.scenarios import SCENARIOS
 
-from toolwright.journal import SqliteJournal
+from toolwright.store import SqliteStore
 
 
 def main() -> None:
     place, name, *death = Path(sys.argv[1]), *sys.argv[2:]
-    journal = SqliteJournal(place / "journal.db")
+    journal = SqliteStore(place / "journal.db")
     if death:
         last, moment = int(death[0]), death[1]
 

@@ -16,8 +16,8 @@ from tests.journal.crash.desk import Effect, Effects
 from tests.journal.crash.lives import SESSION, Ending, check_effects, ending
 from tests.journal.crash.scenarios import SCENARIOS, Scenario
 
-from toolwright.journal import SqliteJournal
 from toolwright.runtime import replay
+from toolwright.store import SqliteStore
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 120
@@ -76,7 +76,7 @@ class Processes:
         return Unbroken(ending=ending, effects=effects, writes=self._writes(), duration_s=duration_s)
 
     def left(self) -> tuple[Ending, list[Effect]]:
-        journal = SqliteJournal(self.place / "journal.db")
+        journal = SqliteStore(self.place / "journal.db")
         try:
             found = ending(journal, self.place / "work", self.scenario)
         finally:
@@ -85,7 +85,7 @@ class Processes:
 
     def _writes(self) -> int:
         """About as many as there are: a row for each cell and call, twice, and what the workspace takes."""
-        journal = SqliteJournal(self.place / "journal.db")
+        journal = SqliteStore(self.place / "journal.db")
         try:
             return 2 + 2 * len(journal.cells(SESSION)) + 2 * len(journal.rows(SESSION))
         finally:

@@ -12,8 +12,8 @@ from tests.journal.crash.lives import SESSION, Ending, check_effects, ending, li
 from tests.journal.crash.scenarios import Scenario
 
 from toolwright.errors import JournalFailed
-from toolwright.journal import MemoryJournal
 from toolwright.runtime import replay
+from toolwright.store import MemoryStore
 
 
 class Trial:
@@ -63,6 +63,6 @@ class Trial:
 
     def _fresh(self) -> tuple[Mortal, Effects, Path]:
         self._runs += 1
-        journal, workspace = Mortal(MemoryJournal()), self._place / f"run{self._runs}"
+        journal, workspace = Mortal(MemoryStore()), self._place / f"run{self._runs}"
         workspace.mkdir()
         return journal, Effects(self._place / f"run{self._runs}.effects", lambda: not journal.dead), workspace
