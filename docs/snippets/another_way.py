@@ -3,7 +3,7 @@ import tempfile
 from pathlib import Path
 
 import toolwright
-from toolwright.journal import Dropped, open_journal
+from toolwright.store import Dropped, open_store
 
 CELLS = [
     "import ctypes; total = 7",
@@ -18,7 +18,7 @@ def log(number: int) -> str:
 
 def delete_checkpoints(store: Path) -> None:
     """Else the session would go on from its last one, and nothing would be run again."""
-    journal = open_journal(str(store))
+    journal = open_store(str(store))
     journal.write(journal.claim("s1"), *(Dropped(cell=one.cell) for one in journal.checkpoints("s1")))
     journal.close()
 

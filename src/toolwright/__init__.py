@@ -9,9 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from toolwright.agent import Agent, Result, Session
+    from toolwright.agent import Agent, Recovered, Result, Session
     from toolwright.connectors import Command, Secret
     from toolwright.events import CallFinished, CallStarted, Event, Printed
+    from toolwright.guard import Approvals, decide, open_questions
     from toolwright.journal import Divergence, Repeated, Restored, RolledBack
     from toolwright.mcp import MCP
     from toolwright.models import Budget
@@ -29,17 +30,21 @@ if TYPE_CHECKING:
         current_call,
         operation,
     )
+    from toolwright.sessions import Sessions
+    from toolwright.store import Decision, Question
 
     __version__: str
 
 _HOME = {
     "Agent": "agent",
+    "Approvals": "guard",
     "Budget": "models",
     "CallFinished": "events",
     "CallRecord": "sandboxes",
     "CallStarted": "events",
     "Command": "connectors",
     "CurrentCall": "scope",
+    "Decision": "store",
     "Divergence": "journal",
     "Event": "events",
     "GuestFunction": "scope",
@@ -51,6 +56,8 @@ _HOME = {
     "Operation": "scope",
     "Outcome": "sandboxes",
     "Printed": "events",
+    "Question": "store",
+    "Recovered": "agent",
     "Repeated": "journal",
     "Restored": "journal",
     "Result": "agent",
@@ -60,8 +67,11 @@ _HOME = {
     "Scope": "scope",
     "Secret": "connectors",
     "Session": "agent",
+    "Sessions": "sessions",
     "Undoing": "scope",
     "current_call": "scope",
+    "decide": "guard",
+    "open_questions": "guard",
     "operation": "scope",
     "replay": "runtime",
     "run": "runtime",
@@ -70,12 +80,14 @@ _HOME = {
 __all__ = [
     "MCP",
     "Agent",
+    "Approvals",
     "Budget",
     "CallFinished",
     "CallRecord",
     "CallStarted",
     "Command",
     "CurrentCall",
+    "Decision",
     "Divergence",
     "Event",
     "GuestFunction",
@@ -86,6 +98,8 @@ __all__ = [
     "Operation",
     "Outcome",
     "Printed",
+    "Question",
+    "Recovered",
     "Repeated",
     "Restored",
     "Result",
@@ -95,8 +109,11 @@ __all__ = [
     "Scope",
     "Secret",
     "Session",
+    "Sessions",
     "Undoing",
     "current_call",
+    "decide",
+    "open_questions",
     "operation",
     "replay",
     "run",

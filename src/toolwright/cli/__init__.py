@@ -11,14 +11,19 @@ from typing import Annotated, Any
 
 import typer
 
+from toolwright.cli.approve import approve
 from toolwright.cli.chat import chat
 from toolwright.cli.doctor import doctor
 from toolwright.cli.exec import execute
+from toolwright.cli.files import files
 from toolwright.cli.gateway import gateway
 from toolwright.cli.models import models
+from toolwright.cli.recover import recover
 from toolwright.cli.replay import replay
 from toolwright.cli.run import run
+from toolwright.cli.sessions import sessions
 from toolwright.cli.stubs import stubs
+from toolwright.cli.tell import tell
 
 # The parser's own errors: typer has carried its parser inside itself since 0.26 and used click before.
 _WrongCommand: Any = typer.BadParameter.__mro__[2]
@@ -41,6 +46,11 @@ app.command("doctor", epilog="Example: toolwright doctor --json")(doctor)
 app.add_typer(gateway, name="gateway")
 app.add_typer(models, name="models")
 app.command("stubs", epilog="Example: toolwright stubs typings --openapi github=spec.json --scope shop:crm")(stubs)
+app.command("tell", epilog="Example: toolwright tell s1 'Only those in Oslo' --wait")(tell)
+app.command("recover", epilog="Example: toolwright recover --list")(recover)
+app.command("approve", epilog="Example: toolwright approve q-5e1c0a9f4b7d2c3e8a61 --yes --always session")(approve)
+app.add_typer(sessions, name="sessions")
+app.add_typer(files, name="files")
 app.command("replay", epilog="Example: toolwright replay s1 --store sqlite:///agents.db")(replay)
 
 

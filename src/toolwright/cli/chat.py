@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from toolwright.cli import wishes
-from toolwright.cli.asking import YesOption
+from toolwright.cli.asking import Person, YesOption
 from toolwright.cli.background import Background, Interrupted
-from toolwright.cli.exec import PackagesOption, ScopeOption
+from toolwright.cli.exec import PackagesOption, ScopeOption, TakeOverOption
 from toolwright.cli.given import CANCELLED, PIPE_CLOSED, ended, in_options
+from toolwright.cli.keyboard import PROMPT
+from toolwright.cli.meanwhile import Meanwhile
+from toolwright.cli.page import harmless
 from toolwright.cli.slash import Commands, command_in
-from toolwright.cli.wishes import NONE, ModeName, Wish, code_of, offer_to_pull
+from toolwright.cli.wishes import NONE, ModeName, Wish, code_of, offer_to_pull, waiting_words
 
 if TYPE_CHECKING:
     from toolwright.agent import Result, Session
@@ -53,6 +56,8 @@ def chat(
     store: StoreOption = None,
     session: wishes.SessionOption = None,
     resume: wishes.ResumeOption = None,
+    take_over: TakeOverOption = False,
+    no_recover: wishes.NoRecoverOption = False,
 ) -> None:
     """Talk with an agent. Code and calls are shown as they happen; /help lists what else can be typed.
 
@@ -65,11 +70,11 @@ def chat(
         wish = Wish(
             model=model, scope=tuple(scope or ()), packages=tuple(packages or ()), returns=returns, mode=mode,
             plan=plan, instructions=instructions, steps=steps, tokens=tokens, cost=cost, seconds=seconds,
-            store=_store(store), session=session, resume=resume, yes=yes,
+            store=_store(store), session=session, resume=resume, take_over=take_over, yes=yes, command="chat",
         )  # fmt: skip
         offer_to_pull(model)
         with Background() as background:
-            code = _talk(wish, background, default_store=store is None)
+            code = _talk(wish, background, default_store=store is None, recover=not no_recover)
     except ToolwrightError as error:
         raise ended(code_of(error), in_options(str(error))) from None
     except (KeyboardInterrupt, Interrupted):
@@ -91,7 +96,7 @@ def _store(given: str | None) -> str | None:
     return f"sqlite:///{place / 'sessions.db'}"
 
 
-def _talk(wish: Wish, background: Background, *, default_store: bool) -> int:
+def _talk(wish: Wish, background: Background, *, default_store: bool, recover: bool) -> int:
     from toolwright.cli.keyboard import Keyboard
     from toolwright.cli.page import Page
     from toolwright.settings import Settings
@@ -101,6 +106,8 @@ def _talk(wish: Wish, background: Background, *, default_store: bool) -> int:
     keyboard = Keyboard(Settings.from_environment().state_dir / "history")
     talk = Chat(wish, background, page, keyboard)
     try:
+        if recover:
+            talk.recover()
         talk.open()
         talk.turns()
     finally:
@@ -121,9 +128,11 @@ class Chat:
         self.code = 0
         self._wish = wish
         self._background = background
-        self._agent = wish.agent(self._say)
+        self._person = Person(yes=wish.yes)
+        self._agent = wish.agent(self._say, self._person)
         self._session: Session | None = None
         self._turns = 0
+        self._commands = Commands(self)
 
     @property
     def session(self) -> Session:
@@ -139,13 +148,32 @@ class Chat:
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         return self._background.do(work)
 
+    def recover(self) -> None:
+        """Turns of other chats that were opened here and whose process died are carried on; Ctrl-C cancels one."""
+        from toolwright.cli.cut_off import answered, carry_on, find, told
+
+        store = self._wish.store
+        for found in () if store is None else find(store, self._wish.command):
+            if found.session in (self._wish.resume, self._wish.session):
+                continue  # opened in a moment, as this command says
+            self._say(f"toolwright: carrying on session {found.session}, which was cut off: {told(found)}")
+            try:
+                done = self.do(carry_on(str(store), found, self.showing.hear, self._say))
+            except Interrupted:
+                self.showing.end()
+                self._say(f"toolwright: session {found.session}: cancelled")
+                continue
+            self.showing.end()
+            if done is not None:
+                self._say(f"toolwright: session {found.session}: {answered(done)}")
+
     def open(self) -> None:
         from toolwright.cli.showing import Showing, Spent
 
         session = self._wish.open(self._agent)
         self._session = self.do(session.__aenter__())
         known = session.runtime.turns
-        before = known.conversation().usage if known is not None else None
+        before = known.usage() if known is not None else None
         self.showing = Showing(self.page, text=True, spent=Spent(before))
         if self.keyboard.terminal:
             self._greet()
@@ -184,7 +212,7 @@ class Chat:
 
     def turns(self) -> None:
         """Until the person leaves, the pipe ends, or nobody reads."""
-        commands = Commands(self)
+        commands = self._commands
         asked_to_leave = False
         while not self.page.outlet.closed_early:
             try:
@@ -209,7 +237,11 @@ class Chat:
         command = command_in(line)
         try:
             if command is None:
-                self._turn(self.session.run(line.strip(), on_event=self.showing.hear))
+                task = line.strip()
+                while task:
+                    self._turn(self.session.run(task, on_event=self.showing.hear))
+                    if task := self._left_over():
+                        self.page.line(f"{PROMPT}{harmless(task)}", "dim")
                 return True
             return commands.carry_out(*command)
         except Fenced:
@@ -222,6 +254,10 @@ class Chat:
             self.page.line("cancelled", "yellow")
         return True
 
+    def carry_on(self) -> None:
+        """Go on with the last turn, which has no answer yet."""
+        self._turn(self.session.carry_on(on_event=self.showing.hear))
+
     def _turn(self, work: Coroutine[Any, Any, Result[Any]]) -> None:
         from toolwright.errors import Fenced, ToolwrightError
 
@@ -229,7 +265,7 @@ class Chat:
         self.showing.next_turn()
         self._turns += 1
         try:
-            result = self.do(work)
+            result = self.do(self._listening(work))
         except Fenced:
             raise
         except ToolwrightError as error:
@@ -244,10 +280,23 @@ class Chat:
             self.showing.end()
             self._answer(result, time.monotonic() - began)
 
+    async def _listening(self, work: Coroutine[Any, Any, T]) -> T:
+        """The turn; what is typed meanwhile is said to it."""
+        if not self.keyboard.terminal:
+            return await work
+        with Meanwhile(self._person, self._commands.meanwhile):
+            return await work
+
+    def _left_over(self) -> str:
+        """What was said to the turn too late to be seen: the next task."""
+        if not self.keyboard.terminal:
+            return ""
+        left = self.do(self.session.inbox.take_all())
+        return "\n\n".join(message.text for message in left if message.text.strip())
+
     def _answer(self, result: Result[Any], seconds: float) -> None:
         from toolwright.cli.answers import answer_text
         from toolwright.cli.cells import time_words
-        from toolwright.cli.page import harmless
 
         text = answer_text(result.value, width=self.page.console.width if self.page.live else None).strip()
         if text and text != self.showing.said.strip():
@@ -259,7 +308,7 @@ class Chat:
             self.page.line(f"{steps} · {used.tokens:,} tokens{cost} · {time_words(seconds)}\n", "dim")
 
     def _tell(self, error: ToolwrightError) -> None:
-        self.page.line(f"toolwright: {in_options(str(error))}", "red")
+        self.page.line(f"toolwright: {waiting_words(error, '/continue') or in_options(str(error))}", "red")
         self.code = code_of(error) if not self.keyboard.terminal else 0
 
     def _tell_lost(self) -> None:

@@ -19,9 +19,11 @@ from toolwright.cli.given import (
     PIPE_CLOSED,
     PLATFORM,
     USAGE,
+    WAITING,
     bound,
     ended,
-    has_session,
+    in_options,
+    known_session,
     limited,
     packages_in,
 )
@@ -72,8 +74,20 @@ SessionOption = Annotated[
         rich_help_panel=_LASTS,
     ),
 ]
+CarryOnOption = Annotated[
+    bool,
+    typer.Option(
+        "--carry-on",
+        help="In place of code: carry on the session's cell that was cut off, or that waited for a yes.",
+        rich_help_panel=_LASTS,
+    ),
+]
 StoreOption = Annotated[
     str, typer.Option(metavar="URL", help="Where sessions are: a file, or sqlite:///file.db.", rich_help_panel=_LASTS)
+]
+TakeOverOption = Annotated[
+    bool,
+    typer.Option("--take-over", help="Take the session from another process that has it open.", rich_help_panel=_LASTS),
 ]
 CheckOption = Annotated[
     Check, typer.Option(help="What mistakes that the type checker finds do: nothing, tell, or refuse the cell.")
@@ -87,7 +101,9 @@ def execute(
     packages: PackagesOption = None,
     workspace: WorkspaceOption = None,
     session: SessionOption = None,
+    carry_on: CarryOnOption = False,
     store: StoreOption = "sqlite:///agents.db",
+    take_over: TakeOverOption = False,
     check: CheckOption = Check.off,
     yes: YesOption = False,
     wall_s: Annotated[float, typer.Option(help="Seconds on the clock.", rich_help_panel=_LIMITS)] = 30.0,
@@ -105,7 +121,7 @@ def execute(
     """Run one cell in the sandbox. Prints stream; the value of the last line is printed at the end.
 
     Exit codes: 0 it ran, 1 it raised, 2 wrong usage, 3 a limit ended it, 4 it crashed or this machine cannot run it,
-    130 cancelled with Ctrl-C.
+    5 it waits for a person's yes, 130 cancelled with Ctrl-C.
     """
     from toolwright.errors import PlatformError, UsageError
     from toolwright.sandboxes import Limits
@@ -113,10 +129,11 @@ def execute(
     asked = {name: value for name, value in locals().items() if name in Limits.__dataclass_fields__}
     person = Person(yes=yes)
     try:
-        text = _code(file, code)
+        text = _code(file, code) if not carry_on else _no_code(file, code, session)
         runtime = _runtime(
             session,
             store,
+            take_over,
             scope=dict(bound(name) for name in scope or ()),
             packages=packages_in(packages),
             limits=limited(Limits, asked),
@@ -126,7 +143,7 @@ def execute(
         )
         outcome = _run(runtime, text, None if as_json else _Out(person))
     except UsageError as error:
-        raise ended(USAGE, str(error)) from None
+        raise ended(USAGE, in_options(str(error))) from None
     except PlatformError as error:
         raise ended(PLATFORM, str(error)) from None
     except KeyboardInterrupt:
@@ -155,15 +172,23 @@ def _code(file: str | None, code: str | None) -> str:
         raise UsageError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _runtime(session: str | None, store: str, **options: Any) -> Runtime:
+def _no_code(file: str | None, code: str | None, session: str | None) -> None:
+    from toolwright.errors import UsageError
+
+    if file is not None or code is not None or session is None:
+        raise UsageError("--carry-on goes with --session ID, and without code")
+
+
+def _runtime(session: str | None, store: str, take_over: bool, **options: Any) -> Runtime:
     """One that forgets; or that of a session, which is resumed where the store has it."""
     from toolwright.runtime import Runtime
 
     if session is None:
         return Runtime(**options)
-    if not has_session(store, session):
+    known = known_session(store, session)
+    if known is None:
         return Runtime(session=session, store=store, **options)
-    return Runtime.resume(session, store=store, **options)
+    return Runtime.resume(known, store=store, take_over=take_over, **options)
 
 
 # running it
@@ -202,14 +227,17 @@ class _Out:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _run(runtime: Runtime, code: str, out: _Out | None) -> Outcome:
+def _run(runtime: Runtime, code: str | None, out: _Out | None) -> Outcome:
+    """Without code, the cell that was cut off is carried on."""
     import asyncio
 
     async def main() -> Outcome:
         async with runtime:
+            hear = None if out is None else out.hear
+            running = runtime.outcome(on_event=hear) if code is None else runtime.execute(code, on_event=hear)
             if out is None:
-                return await runtime.execute(code)
-            cell = asyncio.ensure_future(runtime.execute(code, on_event=out.hear))
+                return await running
+            cell = asyncio.ensure_future(running)
             try:
                 while not cell.done() and not out.closed:
                     await asyncio.wait([cell], timeout=0.2)
@@ -240,6 +268,10 @@ def _tell(outcome: Outcome, as_json: bool) -> int:
         where = Console(stderr=True, highlight=False)
         words = str(error) if _type(error) in str(error) else f"{_type(error)}: {error}"
         where.print(Text(words, style="red"), soft_wrap=True)
+        for id in outcome.waiting:
+            print(f"toolwright: decide it with `toolwright approve {id} --yes`, or --no", file=sys.stderr)
+        if outcome.waiting:
+            print("toolwright: then carry it on with --session ID --carry-on", file=sys.stderr)
     return 0 if error is None else _exit_code(error)
 
 
@@ -262,6 +294,7 @@ def _described(outcome: Outcome) -> dict[str, Any]:
         "error": None if error is None else {"type": _type(error), "text": str(error)},
         "calls": [{"name": c.name, "duration_s": round(c.duration_s, 6), "error": c.error} for c in outcome.calls],
         "mistakes": list(outcome.mistakes),
+        "waiting": list(outcome.waiting),
         "rung": outcome.rung,
         "duration_s": round(outcome.duration_s, 6),
     }
@@ -272,8 +305,10 @@ def _type(error: GuestError) -> str:
 
 
 def _exit_code(error: GuestError) -> int:
-    from toolwright.errors import CodeError, Diverged, LimitExceeded, TypeMistake
+    from toolwright.errors import CodeError, Diverged, LimitExceeded, TypeMistake, Waiting
 
     if isinstance(error, LimitExceeded):
         return LIMIT
+    if isinstance(error, Waiting):
+        return WAITING
     return FAILED if isinstance(error, CodeError | TypeMistake | Diverged) else PLATFORM

@@ -13,7 +13,7 @@ import typer
 
 T = TypeVar("T")
 LONGEST = 500
-FAILED, USAGE, LIMIT, PLATFORM, CANCELLED, PIPE_CLOSED = 1, 2, 3, 4, 130, 141
+FAILED, USAGE, LIMIT, PLATFORM, WAITING, CANCELLED, PIPE_CLOSED = 1, 2, 3, 4, 5, 130, 141
 
 
 def ended(code: int, words: str) -> typer.Exit:
@@ -78,20 +78,23 @@ def in_options(text: str) -> str:
     """A message for developers, as one line that names options in the place of arguments."""
     text = re.sub(r"Budget\((\w+)=…\)", r"--\1", text.replace('model="local"', "--model local"))
     text = re.sub(r'Agent\(store="[^"]*"\)', "--store", text)
+    text = text.replace("take_over=True", "--take-over").replace("whole=True", "--whole")
     line = re.sub(r"\s*\n\s*", " ", text.strip())
     return line if len(line) <= LONGEST else f"{line[:LONGEST]} …"
 
 
-def has_session(store: str, session: str) -> bool:
-    """Whether the store has it. A store that is not there yet is made."""
+def known_session(store: str, session: str) -> str | None:
+    """The session of that id or name, None where the store has none. A store that is not there yet is made."""
     from toolwright.errors import NoSession
-    from toolwright.journal import open_journal
+    from toolwright.sessions import Sessions
+    from toolwright.store import open_store
 
-    journal = open_journal(store)
+    journal = open_store(store)
     try:
-        journal.facts(session)
+        found = Sessions(journal).resolve(session)
+        # the beginning of an id may be all of a new one
+        return found if session in (found, journal.summary(found).name) else None
     except NoSession:
-        return False
+        return None
     finally:
         journal.close()
-    return True

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from toolwright.journal import CellRow, Repeated
+    from toolwright.journal import Repeated
+    from toolwright.store import CellRow
 
 DIFFERENT = 1
 WRONG = 2
@@ -56,8 +57,11 @@ def replay(
 
 async def _replay(session: str, store: str, packages: str, quiet: bool) -> Repeated:
     from toolwright.runtime import replay
+    from toolwright.sessions import Sessions
 
     shows = sys.stderr.isatty() and not quiet
+    with Sessions(store) as sessions:
+        session = sessions.resolve(session)
     found = await replay(session, store=store, packages=packages or None, on_cell=_progress if shows else None)
     if shows:
         print("\r\x1b[K", end="", file=sys.stderr)
@@ -69,9 +73,10 @@ def _progress(cell: CellRow) -> None:
 
 
 def _list(store: str, as_json: bool) -> None:
-    from toolwright.journal import open_journal, printable
+    from toolwright.journal import printable
+    from toolwright.store import open_store, shown_url
 
-    journal = open_journal(store, make=False)
+    journal = open_store(store, make=False)
     try:
         found = [(one, len(journal.cells(one))) for one in journal.sessions()]
     finally:
@@ -82,4 +87,4 @@ def _list(store: str, as_json: bool) -> None:
     for one, cells in found:
         print(f"{printable(one)}  {cells} cell{'' if cells == 1 else 's'}")
     if not found:
-        print(f"no sessions in {store}", file=sys.stderr)
+        print(f"no sessions in {shown_url(store)}", file=sys.stderr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import shutil
 import stat
 import sys
@@ -17,9 +18,9 @@ import typer
 
 from toolwright.cli import wishes
 from toolwright.cli.asking import YesOption
-from toolwright.cli.exec import PackagesOption, ScopeOption
+from toolwright.cli.exec import PackagesOption, ScopeOption, TakeOverOption
 from toolwright.cli.given import CANCELLED, PIPE_CLOSED, ended, in_options
-from toolwright.cli.wishes import AGENTS_DB, NONE, ModeName, Wish, code_of, offer_to_pull
+from toolwright.cli.wishes import AGENTS_DB, NONE, ModeName, Wish, code_of, offer_to_pull, waiting_words
 
 if TYPE_CHECKING:
     from toolwright.agent import Result, Session
@@ -49,6 +50,7 @@ class _Run:
     trace: bool = False
     events: bool = False
     quiet: bool = False
+    recover: bool = True
     began: float = field(default_factory=time.monotonic)
     session: str = ""
     showing: Showing | None = None
@@ -74,6 +76,8 @@ def run(
     store: StoreOption = None,
     session: wishes.SessionOption = None,
     resume: wishes.ResumeOption = None,
+    take_over: TakeOverOption = False,
+    no_recover: wishes.NoRecoverOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object in place of the bare answer.", rich_help_panel=_OUT)
     ] = False,
@@ -88,23 +92,29 @@ def run(
     """Set an agent to work on a task. The answer goes to stdout: text as it is, other values as JSON.
 
     Exit codes: 0 there is an answer, 1 the turn failed, 2 wrong usage, 3 the budget was spent, 4 the model or this
-    machine did not do its part, 130 cancelled with Ctrl-C.
+    machine did not do its part, 5 it waits for a person's yes, 130 cancelled with Ctrl-C.
     """
-    from toolwright.errors import ToolwrightError, UsageError
-
     kept = store or (AGENTS_DB if session or resume else None)
     wish = Wish(
         model=model, scope=tuple(scope or ()), packages=tuple(packages or ()), returns=returns, mode=mode, plan=plan,
         instructions=instructions, steps=steps, tokens=tokens, cost=cost, seconds=seconds,
-        store=None if kept == NONE else kept, session=session, resume=resume, yes=yes,
+        store=None if kept == NONE else kept, session=session, resume=resume, take_over=take_over, yes=yes,
+        command="run",
     )  # fmt: skip
-    one = _Run(wish=wish, task=None, as_json=as_json, trace=trace, events=events, quiet=quiet)
+    recover = not no_recover
+    _carry_out(_Run(wish=wish, task=task, as_json=as_json, trace=trace, events=events, quiet=quiet, recover=recover))
+
+
+def _carry_out(one: _Run) -> None:
+    from toolwright.errors import ToolwrightError, UsageError
+
+    wish = one.wish
     try:
-        if events and (as_json or trace):
+        if one.events and (one.as_json or one.trace):
             raise UsageError("--events, or --json with --trace: give one of them")
-        one.task = _task(task, resume)
-        offer_to_pull(model)
-        _print(one, asyncio.run(_main(one)))
+        one.task = _task(one.task, wish.resume)
+        offer_to_pull(wish.model)
+        asyncio.run(_main(one))
     except ToolwrightError as error:
         raise _failed(one, error) from None
     except KeyboardInterrupt:
@@ -147,8 +157,8 @@ def _is_piped() -> bool:
 # the turn
 
 
-async def _main(one: _Run) -> Result[Any]:
-    """One turn, cancelled when nobody reads what it prints."""
+async def _main(one: _Run) -> None:
+    """One turn, cancelled when nobody reads what it prints; then those that other runs left behind."""
     turn = asyncio.current_task()
     assert turn is not None
     loop = asyncio.get_running_loop()
@@ -157,14 +167,35 @@ async def _main(one: _Run) -> Result[Any]:
     try:
         async with one.wish.open(agent) as session:
             one.session = session.id
+            if one.wish.store and sys.stderr.isatty():
+                where = "" if one.wish.store == AGENTS_DB else f" --store {shlex.quote(one.wish.place)}"
+                say(f"toolwright: session {session.id}; to say something to it: toolwright tell {session.id} …{where}")
             if one.wish.session and session.runtime.cells:
                 say(f"toolwright: going on in session {session.id}")
             one.began = time.monotonic()
-            return await _turn(one, session, hear)
+            result = await _turn(one, session, hear)
     finally:
         if one.showing is not None:
             one.showing.end()
         await agent.close()
+    _print(one, result)
+    if one.recover and one.wish.store:
+        await _recover(one, one.wish.store, say)
+
+
+async def _recover(one: _Run, store: str, say: Callable[[str], None]) -> None:
+    """Turns of this command whose process died are carried on here, after its own."""
+    from toolwright.cli.cut_off import answered, carry_on, find, told
+
+    one.session = ""  # it is over: Ctrl-C from here on is for another
+    for found in find(store, one.wish.command):
+        say(f"toolwright: carrying on session {found.session}, which was cut off: {told(found)}")
+        showing = one.showing if not one.quiet and not one.events else None
+        done = await carry_on(store, found, None if showing is None else showing.hear, say)
+        if showing is not None:
+            showing.end()
+        if done is not None:
+            say(f"toolwright: session {found.session}: {answered(done)}")
 
 
 async def _turn(one: _Run, session: Session, hear: Callable[[Event], None]) -> Result[Any]:
@@ -218,7 +249,7 @@ def _print(one: _Run, result: Result[Any]) -> None:
         if text:
             _write(out, text)
     if one.wish.store and not one.quiet and not one.events:
-        print(f"toolwright: session {one.session} in {one.wish.store}", file=sys.stderr)
+        print(f"toolwright: session {one.session} in {one.wish.place}", file=sys.stderr)
     if out.closed_early:
         raise BrokenPipeError
 
@@ -235,7 +266,7 @@ def _failed(one: _Run, error: ToolwrightError) -> typer.Exit:
 
     if one.as_json and not isinstance(error, UsageError):
         _write(Outlet(sys.stdout), json.dumps(_object(one, getattr(error, "result", None), error), ensure_ascii=False))
-    return ended(code_of(error), in_options(str(error)))
+    return ended(code_of(error), waiting_words(error, f"`toolwright recover {one.session}`") or in_options(str(error)))
 
 
 def _object(one: _Run, result: Result[Any] | None, error: ToolwrightError | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from toolwright.cli.cells import IN, Calls, Code, Prints, short, time_words
 from toolwright.cli.page import harmless
 from toolwright.events import (
+    Answered,
     ApprovalWanted,
     CallFinished,
     CallStarted,
@@ -22,6 +23,7 @@ from toolwright.events import (
     CodeReady,
     Compacted,
     Failed,
+    MessageTaken,
     ModeChosen,
     Planned,
     Printed,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 VALUE_CHARS, VALUE_LINES = 400, 6
 NOTHING, NOT_RUN = "It ran; there is no output", "Not run."  # how the agent's observations begin
+_TAKEN = {"add": "added", "ask": "asked", "redirect": "another task", "cancel": "cancelled", "stop": "cancelled"}
 _FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _PLACE = re.compile(r"line \d+.*:")
 _ASIDE = re.compile(r"\n\(Only the first block[^\n]*\)\s*$")
@@ -247,6 +250,8 @@ class Showing:
                 self._page.line(f"the conversation was shortened: {before:,} tokens to {after:,}", "dim")
             case ApprovalWanted():
                 self._approval(event)
+            case MessageTaken() | Answered():
+                self._message(event)
             case ChildStarted(child=child, task=task):
                 self._page.line(f"⇢ {child}: {short(task)}", "magenta", before=IN)
             case ChildFinished(child=child, error=error):
@@ -256,6 +261,15 @@ class Showing:
                 self._tell_reply()
             case _:
                 pass
+
+    def _message(self, event: MessageTaken | Answered) -> None:
+        if isinstance(event, Answered):
+            words = harmless(event.text.strip()) if event.error is None else f"not answered: {harmless(event.error)}"
+            self._page.line(words, "cyan" if event.error is None else "yellow", before=IN)
+            return
+        self._tell_reply()
+        said = f": {short(event.text)}" if event.text.strip() else ""
+        self._page.line(f"⇠ {_TAKEN.get(event.kind, 'a message')}{said}", "cyan", before=IN)
 
     def _planned(self, lines: tuple[str, ...], revision: int) -> None:
         self._reply = ""  # the plan is what it said

@@ -15,10 +15,17 @@ _COMMAND = re.compile(r"/([A-Za-z?]*)(?:\s+(.*))?", re.DOTALL)
 HELP = {
     "undo": "take the last turn back: its calls, names, files and words",
     "fork": "go on in a copy of this session; `/fork NAME` names it",
+    "continue": "go on with a turn that waited for a yes",
+    "giveup": "end a turn that waits for a yes, in the place of going on",
     "cost": "what the last turn and the session took",
     "rung": "the sandbox this session runs in, and what isolates it",
     "help": "this list",
     "exit": "leave; Ctrl-D does too",
+}
+MEANWHILE = {
+    "ask": "a question: it is answered, and the task goes on",
+    "redirect": "another task, in the place of this one",
+    "cancel": "end the turn at its next step; Ctrl-C ends it now",
 }
 
 
@@ -44,15 +51,44 @@ class Commands:
                 self._undo(yes=rest == "yes")
             case "fork":
                 self._fork(rest or None)
+            case "continue":
+                self._chat.carry_on()
+            case "giveup":
+                self._chat.do(self._chat.session.give_up())
+                self._page.line("given up; names and files are as they were before the cell")
             case "cost":
                 self._cost()
             case "rung":
                 self._rung()
             case "help" | "h" | "?" | "":
                 self._help()
+            case "ask" | "redirect" | "cancel":
+                self._page.line(f"toolwright: no turn is running; /{name} is for while one is", "yellow")
             case _:
                 self._page.line(f"toolwright: there is no /{name}; /help lists what there is", "yellow")
         return True
+
+    def meanwhile(self, line: str) -> None:
+        """A line that was typed while a turn runs: it is said to the turn, which sees it at its next step."""
+        from toolwright.errors import ToolwrightError
+
+        session, command = self._chat.session, command_in(line)
+        self._page.mark()  # what was written above the line cannot be taken back any more
+        try:
+            match command:
+                case None:
+                    if line.strip():
+                        session.tell(line.strip())
+                case ("ask", text):
+                    session.ask(text)
+                case ("redirect", text):
+                    session.redirect(text)
+                case ("cancel", _):
+                    session.cancel()
+                case (name, _):
+                    self._page.line(f"toolwright: /{name} can be typed when the turn is over", "yellow")
+        except ToolwrightError as error:
+            self._page.line(f"toolwright: {harmless(str(error))}", "red")
 
     def _undo(self, *, yes: bool) -> None:
         from toolwright.errors import RollbackRefused
@@ -95,6 +131,9 @@ class Commands:
 
     def _help(self) -> None:
         for name, words in HELP.items():
-            self._page.line(f"/{name:<6} {words}")
+            self._page.line(f"/{name:<8} {words}")
         if self._chat.keyboard.terminal:
+            self._page.line("While a turn runs, what is typed is added to its task; and there are")
+            for name, words in MEANWHILE.items():
+                self._page.line(f"/{name:<8} {words}")
             self._page.line("Ctrl-C cancels the step under way and keeps the session. A line that ends in \\ goes on.")

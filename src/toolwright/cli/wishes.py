@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,13 +16,16 @@ import typer
 
 from toolwright.cli.asking import Person
 from toolwright.cli.given import (
+    CANCELLED,
     FAILED,
     LIMIT,
     PLATFORM,
     USAGE,
+    WAITING,
     bound,
     found,
-    has_session,
+    in_options,
+    known_session,
     limited,
     look_here,
     packages_in,
@@ -87,6 +92,13 @@ ResumeOption = Annotated[
     str | None,
     typer.Option(metavar="ID", help="Carry on the last turn of a session that was cut off.", rich_help_panel=_LASTS),
 ]
+NoRecoverOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-recover", help="Leave turns alone whose process died here; else they are carried on.",
+        rich_help_panel=_LASTS,
+    ),
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,9 +119,11 @@ class Wish:
     store: str | None = None
     session: str | None = None
     resume: str | None = None
+    take_over: bool = False
     yes: bool = False
+    command: str = ""  # whose options these are
 
-    def agent(self, say: Callable[[str], None]) -> Agent:
+    def agent(self, say: Callable[[str], None], person: Person | None = None) -> Agent:
         from toolwright.agent import Agent
         from toolwright.models import Budget
 
@@ -123,7 +137,7 @@ class Wish:
             plan=self.plan,
             packages=packages_in(list(self.packages)),
             store=self.store,
-            approve=Person(yes=self.yes).approve,
+            approve=(person or Person(yes=self.yes)).approve,
             say=say,
         )
 
@@ -131,6 +145,7 @@ class Wish:
         """The session that was asked for: to be entered. One that the store has is gone on with."""
         from toolwright.cli.returns import read_type
         from toolwright.errors import UsageError
+        from toolwright.sessions import Sessions
 
         returns = None if self.returns is None else read_type(self.returns)
         if self.session is not None and self.resume is not None:
@@ -138,22 +153,79 @@ class Wish:
         named = self.resume or self.session
         if named is not None and self.store is None:
             raise UsageError(f"session {named} needs a store to be kept in, and --store none keeps nothing")
-        if self.resume is not None or (named and self.store and has_session(self.store, named)):
-            return agent.resume(str(named), returns=returns)
-        return agent.session(named, returns=returns)
+        if self.resume is not None and self.store is not None:
+            with Sessions(self.store) as sessions:
+                known = sessions.resolve(self.resume)
+        else:
+            known = known_session(self.store, named) if named and self.store else None
+        if known is not None:
+            made = agent.resume(known, returns=returns, take_over=self.take_over)
+        else:
+            made = agent.session(named, returns=returns)
+        made.opened = self.opened()
+        return made
+
+    def opened(self) -> str:
+        """These options as text, for whoever carries on a turn that was opened with them; "" where one is a secret."""
+        if self.model is not None and _WITH_KEY.search(self.model):
+            return ""
+        kept = {name: getattr(self, name) for name in _KEPT}
+        return json.dumps({"command": self.command, "directory": os.getcwd(), **kept}, ensure_ascii=False)
+
+    @property
+    def place(self) -> str:
+        """The store, for people to read: without a password."""
+        from toolwright.store import shown_url
+
+        return shown_url(self.store or "")
 
     def again(self, command: str, session: str, *, resume: bool = False, store: bool = True) -> str:
         """The command that goes on with the session. `store`: it has to be named."""
         words = ["toolwright", command, "--resume" if resume else "--session", session]
         for option, value in (
             ("--model", self.model),
-            ("--store", self.store if store else None),
+            ("--store", self.place if store else None),
             ("--returns", self.returns),
         ):
             words += [option, value] if value else []
         for option, values in (("--scope", self.scope), ("--packages", self.packages)):
             words += [word for value in values for word in (option, value)]
         return shlex.join(words)
+
+
+# all but where the session is, and what only the first command could want
+_KEPT = tuple(f.name for f in fields(Wish) if f.name not in ("store", "session", "resume", "take_over", "command"))
+_WITH_KEY = re.compile(r"://[^/]*@|[?&][^=&]*(key|token|secret)[^=&]*=", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opened:
+    """How a command opened a session, read from the row of its turn."""
+
+    command: str
+    directory: str
+    options: dict[str, Any]
+
+    @classmethod
+    def read(cls, text: str) -> Opened | None:
+        """None where no command did, or none that is known here."""
+        try:
+            told: Any = json.loads(text or "null")
+            command, directory = told.pop("command"), told.pop("directory")
+            if not all(type(one) is str for one in (command, directory)) or not told.keys() <= set(_KEPT):
+                return None
+            made = cls(command=command, directory=directory, options=told)
+            made.wish("")
+        except (ValueError, TypeError, LookupError, AttributeError):
+            return None
+        return made
+
+    def wish(self, store: str) -> Wish:
+        """The same options again."""
+        made: dict[str, Any] = {**self.options, "store": store, "command": self.command}
+        made |= {name: tuple(self.options.get(name) or ()) for name in ("scope", "packages")}
+        made["mode"] = ModeName(self.options.get("mode", ModeName.auto))
+        return Wish(**made)
 
 
 def _model(text: str | None) -> Any:
@@ -192,13 +264,28 @@ def _is_module(name: str) -> bool:
 
 def code_of(error: ToolwrightError) -> int:
     """What a command exits with."""
-    from toolwright.errors import BudgetSpent, PlatformError, UsageError
+    from toolwright.errors import BudgetSpent, PlatformError, TurnCancelled, TurnWaiting, UsageError
 
     if isinstance(error, UsageError):
         return USAGE
+    if isinstance(error, TurnWaiting):
+        return WAITING
+    if isinstance(error, TurnCancelled):
+        return CANCELLED
     if isinstance(error, BudgetSpent):
         return LIMIT
     return PLATFORM if isinstance(error, PlatformError) else FAILED
+
+
+def waiting_words(error: ToolwrightError, then: str) -> str:
+    """What to do about a turn that waits for a person, and how it goes on `then`; "" for any other error."""
+    from toolwright.errors import TurnWaiting
+
+    if not isinstance(error, TurnWaiting):
+        return ""
+    decide = "".join(f" `toolwright approve {id}`" for id in error.questions[:1]) or " `toolwright approve`"
+    more = f" ({len(error.questions)} questions)" if len(error.questions) > 1 else ""
+    return in_options(f"{str(error).partition('. ')[0]}. Decide it with{decide}{more}; then {then} goes on")
 
 
 def offer_to_pull(model: str | None) -> None:
