@@ -3,7 +3,7 @@ python -m benchmarks --quick    small counts, peers only where installed: shows 
 python -m benchmarks --json     the figures for programs
 python -m benchmarks --write    also rewrite docs/benchmarks.md and its picture
 python -m benchmarks --only turns tokens    these subjects alone, by their modules' names
-python -m benchmarks --only gateway --write    the gateway's part of the page alone
+python -m benchmarks --only gateway --write    the gateway's part of the page alone; `sessions` has one too
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from benchmarks import (
     opening,
     page,
     resuming,
+    sessions,
     speed,
     terminal,
     tokens,
@@ -49,6 +50,7 @@ CHECKS: dict[str, Callable[[Run], Awaitable[list[Check]]]] = {
     "speed": speed.measure,
     "imports": imports.measure,
     "checking": checking.measure,
+    "sessions": sessions.measure,
     "gateway": gateway.measure,
 }
 ROUNDS: dict[str, Callable[[Run], Awaitable[list[Peer]]]] = {
@@ -70,25 +72,28 @@ def main() -> None:
     )
     parser.add_argument("--only", nargs="+", choices=SUBJECTS, metavar="SUBJECT", help=", ".join(SUBJECTS))
     chosen = parser.parse_args()
-    if chosen.only and chosen.write and chosen.only != ["gateway"]:
-        parser.error("--write is of everything, or of `--only gateway`, which has a part of its own")
+    if chosen.only and chosen.write and not (len(chosen.only) == 1 and chosen.only[0] in page.PARTS):
+        parser.error(f"--write is of everything, or of --only {' or '.join(page.PARTS)}, which have parts of their own")
     if chosen.quick and chosen.write:
         parser.error("--quick measures too little to be written down; use --write alone")
     subjects: Collection[str] = chosen.only or SUBJECTS
     parts = [subjects]
     if chosen.write:  # each part of the page is a run of its own
-        parts = [[name for name in subjects if name != "gateway"], ["gateway"]]
+        parts = [
+            [name for name in subjects if name not in page.PARTS],
+            *([name] for name in page.PARTS if name in subjects),
+        ]
     for part in filter(None, parts):
         _measured(part, chosen)
 
 
 def _measured(subjects: Collection[str], chosen: argparse.Namespace) -> None:
-    apart = list(subjects) == ["gateway"]
-    arguments = "--only gateway --write" if apart else "--write"
+    apart = next((name for name in page.PARTS if list(subjects) == [name]), "")
+    arguments = f"--only {apart} --write" if apart else "--write"
     command = "make bench" + (f' ARGS="{arguments}"' if chosen.write else "")
     report = asyncio.run(measure(quick=chosen.quick, command=command, subjects=subjects))
     if chosen.write:
-        page.rewrite(DOCS / "benchmarks.md", report, page.GATEWAY if apart else page.BEGIN)
+        page.rewrite(DOCS / "benchmarks.md", report, page.PARTS.get(apart, page.BEGIN))
     if chosen.write and not apart:
         (DOCS / "images" / "benchmarks.svg").write_text(chart.svg(report), encoding="utf-8")
     if chosen.json:

@@ -10,8 +10,9 @@ from pathlib import Path
 def journaled(file: Path) -> tuple[int, str]:
     """How many calls a journal holds, and the last of them as it is held."""
     with closing(sqlite3.connect(file)) as connection:
-        ((calls,),) = connection.execute("select count(*) from calls")
-        ((body,),) = connection.execute("select body from calls order by seq desc limit 1")
+        each = "select distinct session, cell, path from entries where kind = 'row'"  # begun and done are two entries
+        ((calls,),) = connection.execute(f"select count(*) from ({each})")
+        ((body,),) = connection.execute("select body from entries where kind = 'row' order by n desc limit 1")
         return calls, body
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.results import Check, Conversation, Peer, Report, Unit, digits, shown
 
 BEGIN, END = "<!-- begin: python -m benchmarks --write -->", "<!-- end -->"
-GATEWAY = "<!-- begin: python -m benchmarks --only gateway --write -->"
+PARTS = {name: f"<!-- begin: python -m benchmarks --only {name} --write -->" for name in ("sessions", "gateway")}
 ABOUT = {"isolation": "isolation", "language": "Python", "keeps": "what is kept"}
 Columns = tuple[tuple[str, str, Unit], ...]
 COLUMNS: Columns = (

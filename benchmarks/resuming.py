@@ -12,9 +12,10 @@ from benchmarks.journal_file import forget_checkpoints
 from benchmarks.results import Check
 from benchmarks.run import Run, file_system, median
 from toolwright import Limits, Runtime
-from toolwright.journal import Trees, open_journal
+from toolwright.journal import Trees
 from toolwright.runtime import replay
 from toolwright.sandboxes import GUEST_UID, Workspace
+from toolwright.store import open_store
 
 CALLS = 20
 FILES = 1_000
@@ -129,7 +130,7 @@ async def _again(run: Run, directory: Path) -> list[Check]:
 
 async def _snapshots(run: Run, directory: Path) -> list[Check]:
     """With many files and with none: the snapshot by itself, and a whole cell with it."""
-    journal = open_journal(f"sqlite:///{directory / 'trees.db'}")
+    journal = open_store(f"sqlite:///{directory / 'trees.db'}")
     taken: dict[str, list[float]] = {"many": [], "none": []}
     cells: dict[str, list[float]] = {"many": [], "none": []}
     async with AsyncExitStack() as stack:

@@ -88,7 +88,7 @@ def test_a_quick_run_measures_every_subject_and_prints_json(tmp_path: Path) -> N
     told = json.loads(done.stdout)
     assert told["quick"] is True
     memory = {"memory"} if os.geteuid() == 0 else set[str]()  # only root may look into a guest
-    subjects = {"opening", "host calls", "journal", "speed", "import", "type check", "tokens"} | memory
+    subjects = {"opening", "host calls", "journal", "speed", "import", "type check", "tokens", "sessions"} | memory
     assert {check["subject"] for check in told["checks"]} == subjects
     for check in told["checks"]:
         assert check["ok"] in (True, False, None)
@@ -180,7 +180,7 @@ def test_one_subject_alone_is_measured_and_not_written_down(tmp_path: Path) -> N
     assert {check["subject"] for check in json.loads(done.stdout)["checks"]} == {"import"}
     done = bench("--only", "imports", "--write", cache=tmp_path)
     assert done.returncode == 2
-    assert "--write is of everything, or of `--only gateway`" in done.stderr
+    assert "--write is of everything, or of --only sessions or gateway" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize(("errand", "calls"), [(EVENTS, 31), (WORKFLOW, 10)])
@@ -221,8 +221,8 @@ def test_the_file_system_of_a_path_is_that_of_the_nearest_mount() -> None:
 
 def test_the_published_page_has_its_marks() -> None:
     text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    assert text.count(page.BEGIN) == text.count(page.GATEWAY) == 1
-    assert text.count(page.END) == 2
+    assert text.count(page.BEGIN) == text.count(page.PARTS["gateway"]) == text.count(page.PARTS["sessions"]) == 1
+    assert text.count(page.END) == 3
 
 
 def test_the_picture_is_svg_with_a_bar_for_each_figure() -> None:

@@ -66,7 +66,7 @@ async def suspended(times: int) -> list[float]:
     for _ in range(times):
         again = Desk(hold=True)
         began = time.perf_counter()
-        resumed = await Runtime.resume(**again.options(session)).__aenter__()
+        resumed = await Runtime.resume(take_over=True, **again.options(session)).__aenter__()
         carried_on = asyncio.ensure_future(resumed.outcome())
         took.append(await again.held - began)
         assert len(again.times) == 1, "only the call that stands is made again"
