@@ -43,8 +43,7 @@ OUTER_EDGES: dict[str, str] = {
     "toolwright/sandboxes/interpreter.py:ProcessInterpreter._value": "a record's class checks the guest's fields as it "
     "likes; what it refuses is told and not built",
     "toolwright/journal/effects.py:Undoer._one": "what an undo of the developer's raises is what the report tells",
-    "toolwright/guard/approvals.py:Approved._said": "an approver of the developer's that fails gives no yes; the loop "
-    "is told",
+    "toolwright/guard/saying.py:said_by": "an approver of the developer's that fails gives no yes; the loop is told",
     # guest code, caught in the guest
     "toolwright_guest/interpreter.py:Guest._run": "whatever a cell raises, SystemExit too, is its outcome",
     "toolwright_guest/interpreter.py:_repr": "a value's __repr__ is guest code; where it fails, that is its text",

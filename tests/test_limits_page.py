@@ -59,14 +59,13 @@ from toolwright.errors import (
     MemoryLimit,
     PlatformError,
     TimeLimit,
-    UsageError,
     WorkspaceLimit,
 )
 from toolwright.events import ModeChosen
 from toolwright.gateway import policy_from
-from toolwright.journal import Dropped, MemoryJournal, open_journal
-from toolwright.messages import Asked, Traits
+from toolwright.messages import Traits
 from toolwright.models import EmbeddedModel
+from toolwright.store import Dropped, MemoryStore, open_store
 from toolwright.testing import ScriptedModel, fenced
 from toolwright.testing import code as cell
 
@@ -787,7 +786,7 @@ async def resumed(place: Path, **names: Any) -> AsyncGenerator[Runtime]:
 
 
 def drop_checkpoints(place: Path) -> None:
-    with closing(open_journal(str(place / "s.db"))) as journal:
+    with closing(open_store(str(place / "s.db"))) as journal:
         journal.write(journal.claim("s"), *(Dropped(cell=one.cell) for one in journal.checkpoints("s")))
 
 
@@ -827,7 +826,7 @@ async def test_a_name_that_cannot_be_pickled_makes_resuming_slower(tmp_path: Pat
 
 async def test_randomness_of_a_journaled_cell_follows_from_the_journal(tmp_path: Path) -> None:
     (outcome,) = await journaled(tmp_path, "import secrets\nsecrets.token_bytes(32)")
-    with closing(open_journal(str(tmp_path / "s.db"))) as journal:
+    with closing(open_store(str(tmp_path / "s.db"))) as journal:
         seed = journal.facts("s").seed
     assert outcome.value in [hashlib.sha256(seed + number.to_bytes(8, "big")).digest() for number in range(100)]
 
@@ -982,21 +981,8 @@ def dies(_: Request) -> str:
     raise Died
 
 
-async def test_a_task_without_a_reply_is_not_in_the_journal() -> None:
-    journal = MemoryJournal()
-    with pytest.raises(Died):
-        async with scripted(dies, store=journal)[0].session("s1") as session:
-            await session.run("count")
-    agent, model = scripted(cell("done(1)"), store=journal)
-    async with agent.resume("s1") as session:
-        with pytest.raises(UsageError, match="no turn to carry on"):
-            await session.carry_on()
-        await session.run("count again")
-    assert model.requests[0].messages == (Asked(text="count again"),)
-
-
 async def test_the_type_of_an_answer_is_not_in_the_journal() -> None:
-    journal = MemoryJournal()
+    journal = MemoryStore()
     with pytest.raises(Died):
         async with scripted(cell("x = '3'"), dies, store=journal)[0].session("s1") as session:
             await session.run("count", returns=int)
@@ -1005,13 +991,29 @@ async def test_the_type_of_an_answer_is_not_in_the_journal() -> None:
             assert (await session.carry_on(returns=returns)).value == answer
 
 
-async def test_a_turn_of_an_earlier_process_is_not_undone() -> None:
-    journal = MemoryJournal()
-    async with scripted(cell("done(1)"), store=journal)[0].session("s1") as session:
-        await session.run("one")
-    async with scripted(store=journal)[0].resume("s1") as session:
-        with pytest.raises(UsageError, match="no turn to undo since this session was opened"):
-            await session.undo()
+async def test_a_budget_begins_anew_where_a_turn_is_carried_on() -> None:
+    journal = MemoryStore()
+    with pytest.raises(Died):
+        async with scripted(cell("x = 1"), dies, store=journal)[0].session("s1") as session:
+            await session.run("count")
+    agent, model = scripted(cell("x += 1"), cell("done(x)"), store=journal, budget=Budget(steps=2))
+    async with agent.resume("s1") as session:
+        assert (await session.carry_on()).value == 2
+    assert len(model.requests) == 2
+
+
+async def test_a_function_of_an_agent_is_not_recovered() -> None:
+    journal = MemoryStore()
+    agent = scripted(dies, store=journal)[0]
+
+    @agent.function
+    async def count() -> int:
+        """Count."""
+        raise NotImplementedError
+
+    with pytest.raises(Died):
+        await count()
+    assert await scripted(store=journal)[0].recover() == []
 
 
 async def test_the_last_request_may_go_over_the_budget() -> None:

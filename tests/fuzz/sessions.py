@@ -13,13 +13,14 @@ from typing import Any
 from toolwright import Limits, Outcome, Scope
 from toolwright.doors import Call, Host, Made
 from toolwright.errors import Crashed, ToolwrightError
-from toolwright.journal import MemoryJournal, SessionJournal, Story, Trees
+from toolwright.journal import SessionJournal, Story, Trees
 from toolwright.journal.snapshots import Snapshots
 from toolwright.sandboxes.base import Opening
 from toolwright.sandboxes.child import Child
 from toolwright.sandboxes.interpreter import ProcessInterpreter
 from toolwright.sandboxes.workspace import Workspace
 from toolwright.scope import ScopeHost
+from toolwright.store import MemoryStore
 from toolwright_guest.framing import FrameReader, frame, parse
 from toolwright_guest.wire import Bounds, Packed, WireError
 
@@ -195,7 +196,7 @@ class JournaledSession(Session):
     AGAIN = 4  # of so many interpreters one is run again, with the frames that the first was sent
 
     def __init__(self, workspace: Workspace) -> None:
-        self.journal = MemoryJournal()
+        self.journal = MemoryStore()
         self.repeated = self._fresh = 0
         self._frames: list[tuple[bytes, int]] = []
         self._again: Story | None = None

@@ -14,8 +14,8 @@ import pytest
 from tests.cells import PATIENT
 
 from toolwright import Limits, Runtime, operation
-from toolwright.journal import MemoryJournal
 from toolwright.sandboxes import Environment, ProcessSandbox
+from toolwright.store import MemoryStore
 
 pytestmark = pytest.mark.usefixtures("warm")
 # Other versions that may be there, by the names that pyenv gives them.
@@ -93,7 +93,7 @@ def double(number: int) -> int:
 
 async def restored(cells: Sequence[str], *checks: str, **options: Any) -> tuple[list[Any], tuple[str, ...]]:
     """What the checks come to in a guest that took up the state after the cells; and what was missing from it."""
-    journal, desk = MemoryJournal(), options.pop("desk", None) or Desk()
+    journal, desk = MemoryStore(), options.pop("desk", None) or Desk()
     options = {"scope": {"desk": desk, "double": double, "settings": {"a": 1}}, "limits": PATIENT} | options
     async with Runtime(store=journal, session="s1", **options) as rt:
         for cell in cells:
@@ -369,7 +369,7 @@ async def test_randomness_and_clock_go_on_where_they_were() -> None:
     """With the checkpoint, and without it: the same numbers."""
     cells = ["import random, time, uuid, secrets, tempfile", "random.seed(); a = random.random(); t = time.time()"]
     check = "random.random(), uuid.uuid4().hex, secrets.token_hex(4), random.Random().random(), tempfile.mktemp()"
-    journal = MemoryJournal()
+    journal = MemoryStore()
     async with Runtime(store=journal, session="s1", limits=PATIENT) as rt:
         for cell in cells:
             (await rt.execute(cell)).unwrap()
@@ -383,9 +383,9 @@ async def test_randomness_and_clock_go_on_where_they_were() -> None:
     assert branches[0] == branches[1]
 
 
-def _bare(journal: MemoryJournal) -> MemoryJournal:
+def _bare(journal: MemoryStore) -> MemoryStore:
     """A copy of its session without checkpoints."""
-    copy = MemoryJournal()
+    copy = MemoryStore()
     claim = copy.create(journal.facts("s1"))
     copy.write(claim, *journal.rows("s1"), *(cell for cell in journal.cells("s1") if cell.number <= 2))
     return copy
