@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
@@ -331,8 +332,11 @@ async def two_workspaces() -> AsyncGenerator[tuple[Workspace, Workspace]]:
 
 
 def mount_namespaces(zygote: Zygote) -> int:
-    fds = Path(f"/proc/{zygote.pid}/fd")
-    return sum(os.readlink(fd).startswith("mnt:") for fd in fds.iterdir())
+    count = 0
+    for fd in Path(f"/proc/{zygote.pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
+            count += os.readlink(fd).startswith("mnt:")
+    return count
 
 
 @pytest.mark.parametrize("revealed", [True, False])
