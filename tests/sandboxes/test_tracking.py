@@ -171,7 +171,7 @@ class Machine(RuleBasedStateMachine):
 
 TestRandomChanges = Machine.TestCase
 TestRandomChanges.settings = settings(
-    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=(HealthCheck.too_slow,)
+    max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=(HealthCheck.too_slow,)
 )
 
 

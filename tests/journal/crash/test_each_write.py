@@ -13,8 +13,8 @@ from toolwright.journal import saving
 
 pytestmark = pytest.mark.usefixtures("warm")
 
-MOST = 40  # moments of one scenario in `make test`; `make crash` takes all
-ROWS = 3  # of deaths in a row in `make test`
+MOST = 20  # moments of one scenario in `make test`; `make crash` takes all
+ROWS = 2  # of deaths in a row in `make test`
 MANY = 30
 
 

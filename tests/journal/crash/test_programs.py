@@ -30,7 +30,7 @@ async def try_out(scenario: Scenario, lives: list[float]) -> None:
         await trial.dies([int(part * trial.points) for part in lives])
 
 
-@settings(BOUNDED, max_examples=25)
+@settings(BOUNDED, max_examples=15)
 @given(scenario=scenarios(), lives=st.lists(st.floats(0, 0.99), min_size=1, max_size=3))
 async def test_a_program_that_dies_anywhere_comes_to_the_same(scenario: Scenario, lives: list[float]) -> None:
     await try_out(scenario, lives)
