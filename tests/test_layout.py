@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import pytest
@@ -111,6 +111,7 @@ class Module:
         return f"{self.relative.as_posix()}:{getattr(node, 'lineno', 1)}"
 
 
+@cache  # a tree is read once, whatever the number of rules
 def modules(root: Path) -> list[Module]:
     return [Module(path, root) for path in sorted(root.rglob("*.py"))]
 
