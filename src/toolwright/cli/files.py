@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolwright.cli.given import USAGE, ended
-from toolwright.cli.sessions import JsonOption, SessionArgument, StoreOption, in_store, told
+from toolwright.cli.session_stores import in_store, told
+from toolwright.cli.sessions import JsonOption, SessionArgument, StoreOption
 
 if TYPE_CHECKING:
     from toolwright.journal import FileChange, FileDiff

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolwright.cli.given import CANCELLED, PIPE_CLOSED, PLATFORM, ended, in_options
-from toolwright.cli.recover import stores
+from toolwright.cli.session_stores import in_store
 from toolwright.cli.wishes import AGENTS_DB, code_of
 
 if TYPE_CHECKING:
@@ -40,22 +40,11 @@ def export(
     It holds arguments and results in clear, and files. Exit codes: 0, 2 wrong usage or no such session, 4 it cannot be
     written.
     """
-    from toolwright.errors import NoSession, ToolwrightError
+    from toolwright.errors import ToolwrightError
     from toolwright.journal import printable
-    from toolwright.sessions import Sessions
 
-    places = stores(store) or [AGENTS_DB]
     try:
-        for number, place in enumerate(places, start=1):
-            with Sessions(place) as held:
-                try:
-                    id = held.resolve(session)
-                except NoSession:
-                    if number == len(places):
-                        raise
-                    continue
-                _export(held, id, file, format)
-                return
+        in_store(store, session, lambda held, id: _export(held, id, file, format))
     except ToolwrightError as error:
         raise ended(code_of(error), in_options(printable(str(error)))) from None
     except BrokenPipeError:

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from toolwright.cli.given import CANCELLED, ended, in_options
-from toolwright.cli.recover import stores
+from toolwright.cli.given import CANCELLED, ended
 from toolwright.cli.session_files import export, import_
-from toolwright.cli.wishes import AGENTS_DB, code_of
+from toolwright.cli.session_stores import in_store, opened, places, told
+from toolwright.cli.wishes import AGENTS_DB
 
 if TYPE_CHECKING:
     from toolwright.sessions import Sessions
@@ -57,8 +55,8 @@ def list_(
 
     with told():
         found: list[tuple[str, Any]] = []
-        for place in _places(store):
-            with _opened(place) as held:
+        for place in places(store):
+            with opened(place) as held:
                 found += [(place, one) for one in held.list(state=_state(state), agent=agent, limit=limit + 1)]
         found.sort(key=lambda one: one[1].updated, reverse=True)
         if as_json:
@@ -157,7 +155,7 @@ def search(
         if within:
             found = list(in_store(store, session or branch, work))
         else:
-            found = [hit for place in _places(store) for hit in _searched(place, query, kind or [], limit)]
+            found = [hit for place in places(store) for hit in _searched(place, query, kind or [], limit)]
             found.sort(key=lambda hit: hit.score, reverse=True)
         hits_page(found[:limit], as_json=as_json)
         if not found:
@@ -166,7 +164,7 @@ def search(
 
 
 def _searched(place: str, query: str, kinds: list[str], limit: int) -> list[Any]:
-    with _opened(place) as held:
+    with opened(place) as held:
         return list(held.search(query, kinds=kinds, limit=limit))
 
 
@@ -271,44 +269,3 @@ sessions.command("import", epilog="Example: toolwright sessions import s1.jsonl 
 
 
 # the store
-
-
-@contextmanager
-def told() -> Generator[None]:
-    """What goes wrong is one line on stderr, and an exit code."""
-    from toolwright.errors import ToolwrightError
-    from toolwright.journal import printable
-
-    try:
-        yield
-    except ToolwrightError as error:
-        raise ended(code_of(error), in_options(printable(str(error)))) from None
-    except KeyboardInterrupt:
-        raise ended(CANCELLED, "cancelled") from None
-
-
-def _places(store: str | None) -> list[str]:
-    return stores(store) or [AGENTS_DB]
-
-
-def _opened(place: str) -> Sessions:
-    from toolwright.sessions import Sessions
-
-    return Sessions(place)
-
-
-def in_store(store: str | None, session: str, work: Callable[[Sessions, str], Any]) -> Any:
-    """Do it with the session that is meant, in the first store that has it."""
-    from toolwright.errors import NoSession
-
-    places = _places(store)
-    for number, place in enumerate(places, start=1):
-        with _opened(place) as held:
-            try:
-                id = held.resolve(session)
-            except NoSession:
-                if number == len(places):
-                    raise
-                continue
-            return work(held, id)
-    raise AssertionError("there is a store")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from toolwright.cli.exec import ScopeOption
-from toolwright.cli.gateway import ConfigOption, McpConfigOption, McpOption, OpenapiOption
+from toolwright.cli.gateway_options import ConfigOption, McpConfigOption, McpOption, OpenapiOption
 from toolwright.cli.given import CANCELLED, FAILED, PLATFORM, USAGE, bound, ended, found
 
 if TYPE_CHECKING:

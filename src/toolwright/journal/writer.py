@@ -10,7 +10,7 @@ import asyncio
 from contextlib import suppress
 
 from toolwright.errors import Fenced, JournalFailed
-from toolwright.store import Change, Claim, Writing
+from toolwright.store import Change, Claim, Writing, fenced
 
 
 class Writer:
@@ -44,9 +44,8 @@ class Writer:
 
     def lose(self) -> None:
         """The claim was found to be another's. May be called from any thread."""
-        words = f"session {self.claim.session!r} was taken over by another process; this one writes nothing more to it"
         with suppress(RuntimeError):  # of a loop that is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(self.fail, Fenced(words))
+            self._loop.call_soon_threadsafe(self.fail, fenced(self.claim))
 
     def soon(self, change: Change) -> None:
         """Write it before anything else is heard or written."""

@@ -4,7 +4,7 @@ from toolwright.store.contract import LEASE_S, Blobs, Deciding, Inbox, Reading, 
 from toolwright.store.encoding import digest_of
 from toolwright.store.entries import proven, proven_facts
 from toolwright.store.large_files import BlobFiles
-from toolwright.store.leases import here
+from toolwright.store.leases import fenced, here
 from toolwright.store.memory import MemoryStore
 from toolwright.store.rows import (
     IMPORTED,
@@ -76,6 +76,7 @@ __all__ = [
     "TurnStatus",
     "Writing",
     "digest_of",
+    "fenced",
     "here",
     "open_store",
     "proven",

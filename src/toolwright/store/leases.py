@@ -11,7 +11,8 @@ import os
 import platform
 from pathlib import Path
 
-from toolwright.store.rows import Holder
+from toolwright.errors import Fenced, SessionBusy
+from toolwright.store.rows import Claim, Holder
 
 _PROC = Path("/proc")
 _DEAD = ("Z", "X", "x")  # a process that ended, and whose parent has not heard of it
@@ -57,6 +58,18 @@ def _began(process: int) -> tuple[str, str]:
         return "", ""
     fields = text.rpartition(")")[2].split()  # its name stands in brackets, and may hold some
     return (fields[0], fields[19]) if len(fields) > 19 else ("", "")
+
+
+def check_free(session: str, other: Holder | None, holder: Holder | None) -> None:
+    """`SessionBusy` where `other`, whose lease has not run out, is another than `holder` and lives."""
+    if other is not None and other != holder and lives(other):
+        raise SessionBusy(busy(session, other))
+
+
+def fenced(claim: Claim, *, gone: bool = False) -> Fenced:
+    """What the one is told whose claim holds no more."""
+    what = "was forgotten" if gone else "was taken over by another process"
+    return Fenced(f"session {claim.session!r} {what}; this one writes nothing more to it")
 
 
 def busy(session: str, holder: Holder) -> str:

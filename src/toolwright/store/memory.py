@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from toolwright.errors import SessionBusy, UsageError
+from toolwright.errors import UsageError
 from toolwright.store import encoding, leases
 from toolwright.store.contract import LEASE_S
 from toolwright.store.encoding import Large
@@ -18,7 +18,7 @@ from toolwright.store.memory_reading import MemoryReading
 from toolwright.store.memory_searching import MemorySearching
 from toolwright.store.memory_sessions import MemoryEntry, MemorySession
 from toolwright.store.rows import Change, Checkpoint, Claim, Dropped, Facts, Forgotten, Holder, Kept, Note
-from toolwright.store.standing import LIVE, after, counts, whole
+from toolwright.store.standing import LIVE, after, counts, follows, whole
 
 
 class MemoryStore(MemoryReading, MemoryDeciding, MemorySearching):
@@ -52,10 +52,8 @@ class MemoryStore(MemoryReading, MemoryDeciding, MemorySearching):
     def claim(self, session: str, holder: Holder | None = None, *, take_over: bool = True) -> Claim:
         with self._lock:
             found = self._known(session)
-            other = found.holder
-            is_held = other is not None and other != holder and found.until > self.clock()
-            if not take_over and other is not None and is_held and leases.lives(other):
-                raise SessionBusy(leases.busy(session, other))
+            if not take_over and found.until > self.clock():
+                leases.check_free(session, found.holder, holder)
             return self._lease(found, session, holder)
 
     def _lease(self, session: MemorySession, id: str, holder: Holder | None) -> Claim:
@@ -143,13 +141,9 @@ class MemoryStore(MemoryReading, MemoryDeciding, MemorySearching):
 
 
 def _before(session: MemorySession, note: Note) -> int:
-    """The entry that a note follows. One that says that the session was rewound follows what it was rewound to."""
-    last = len(session.entries)
-    if note.kind != "rewound":
-        return last
-    entry = whole(note.text)
-    if entry is not None and entry <= last:
-        return entry
+    known = follows(note, len(session.entries))
+    if known is not None:
+        return known
     about = whole(note.about) or 0
     cells = [(one.cell, n) for n, one in enumerate(session.entries, 1) if one.kind == "cell" and one.cell <= about]
     return max(cells)[1] if cells else 0

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toolwright.errors import Fenced, SessionBusy, UsageError
+from toolwright.errors import Fenced, UsageError
 from toolwright.store import encoding, leases
 from toolwright.store.contract import LEASE_S
 from toolwright.store.encoding import Large
@@ -84,7 +84,7 @@ class PostgresClaims(PostgresBlobs):
                 raise no_session(session)
             ((number, holds, *other),) = found
             if holds and not take_over:
-                _check_free(session, holder_of(*other), holder)
+                leases.check_free(session, holder_of(*other), holder)
             ((epoch,),) = self._link.fetch(CLAIM, *_lease(holder), number)
             return epoch, self._hold(session, number)
 
@@ -122,9 +122,7 @@ class PostgresClaims(PostgresBlobs):
 
     def _fenced(self, claim: Claim) -> Fenced:
         self._held.pop(claim.epoch, None)
-        gone = self._number(claim.session) is None
-        what = "was forgotten" if gone else "was taken over by another process"
-        return Fenced(f"session {claim.session!r} {what}; this one writes nothing more to it")
+        return leases.fenced(claim, gone=self._number(claim.session) is None)
 
 
 def _lease(holder: Holder | None) -> tuple[Any, ...]:
@@ -138,8 +136,3 @@ def holder_of(machine: Any, process: Any, started: Any, name: Any) -> Holder | N
     if machine is None:
         return None
     return Holder(machine=plain(machine), process=process, started=plain(started), name=plain(name))
-
-
-def _check_free(session: str, other: Holder | None, holder: Holder | None) -> None:
-    if other is not None and other != holder and leases.lives(other):
-        raise SessionBusy(leases.busy(session, other))

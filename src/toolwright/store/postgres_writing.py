@@ -19,7 +19,7 @@ from toolwright.store.postgres_database import CLOCK, text_of
 from toolwright.store.postgres_failures import told
 from toolwright.store.postgres_schema import BLOBS, INDEXING, plain, safe
 from toolwright.store.rows import Change, Checkpoint, Claim, Dropped, Forgotten, Kept, Note
-from toolwright.store.standing import Standing, after, counts, whole
+from toolwright.store.standing import Standing, after, counts, follows, whole
 
 Columns = tuple[str, int, str, bool, str]  # kind, cell, path, packed, body
 
@@ -142,12 +142,9 @@ class PostgresWriting(PostgresClaims):
             self._link.run("delete from inbox where session = %s and n = %s", held.number, whole(change.about))
 
     def _before(self, held: Held, note: Note) -> int:
-        """The entry that a note follows. One that says that the session was rewound follows what it was rewound to."""
-        if note.kind != "rewound":
-            return held.last
-        entry = whole(note.text)
-        if entry is not None and entry <= held.last:
-            return entry
+        known = follows(note, held.last)
+        if known is not None:
+            return known
         sql = (
             "select number from entries where session = %s and kind = 'cell' and cell <= %s "
             "order by cell desc, number desc limit 1"

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolwright.errors import Fenced, SessionBusy, UsageError
+from toolwright.errors import Fenced, UsageError
 from toolwright.store import encoding, leases
 from toolwright.store.contract import LEASE_S
 from toolwright.store.encoding import Large, storable
@@ -92,9 +92,7 @@ class SqliteClaims(SqliteFile):
         )
         if until <= self.clock() or other[0] is None:
             return
-        who = holder_of(*other)
-        if who != holder and leases.lives(who):
-            raise SessionBusy(leases.busy(session, who))
+        leases.check_free(session, holder_of(*other), holder)
 
     def _lease(self, number: int, epoch: int, holder: Holder | None) -> None:
         if holder is None:
@@ -134,6 +132,4 @@ class SqliteClaims(SqliteFile):
 
     def _fenced(self, claim: Claim) -> Fenced:
         self._held.pop(claim.epoch, None)
-        gone = self._number(claim.session) is None
-        what = "was forgotten" if gone else "was taken over by another process"
-        return Fenced(f"session {claim.session!r} {what}; this one writes nothing more to it")
+        return leases.fenced(claim, gone=self._number(claim.session) is None)

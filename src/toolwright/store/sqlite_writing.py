@@ -20,7 +20,7 @@ from toolwright.store.rows import CellRow, Change, Checkpoint, Claim, Dropped, F
 from toolwright.store.schema import failure
 from toolwright.store.sqlite_claims import Held, SqliteClaims
 from toolwright.store.sqlite_file import span
-from toolwright.store.standing import LIVE, Standing, after, counts, whole
+from toolwright.store.standing import LIVE, Standing, after, counts, follows, whole
 from toolwright.store.tables import NUMBER_BITS
 
 ADD = "insert into entries (n, session, number, parent, kind, cell, path, at, body)"
@@ -131,12 +131,9 @@ class SqliteWriting(SqliteClaims):
             self._run("delete from inbox where session = ? and n = ?", held.number, whole(change.about))
 
     def _before(self, held: Held, note: Note) -> int:
-        """The entry that a note follows. One that says that the session was rewound follows what it was rewound to."""
-        if note.kind != "rewound":
-            return held.last
-        entry = whole(note.text)
-        if entry is not None and entry <= held.last:
-            return entry
+        known = follows(note, held.last)
+        if known is not None:
+            return known
         sql = (
             "select number from entries where session = ? and kind = 'cell' and cell <= ? "
             "order by cell desc, n desc limit 1"

@@ -78,6 +78,14 @@ def shown(state: str) -> Any:
     return "waiting" if state == "asking" else state
 
 
+def follows(note: Note, last: int) -> int | None:
+    """The entry that a note follows: the last one, or what it was rewound to; None: the last of cell `about`."""
+    if note.kind != "rewound":
+        return last
+    entry = whole(note.text)
+    return entry if entry is not None and entry <= last else None
+
+
 def whole(text: str) -> int | None:
     """The number in a text, as entries and messages have them."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
