@@ -66,7 +66,7 @@ bench: $(DEV) ## measure; prints the table of docs/benchmarks.md
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 eval-local: $(DEV) ## the small tasks on the embedded model, in code and in direct mode; about half an hour
-	@$(BIN)/python -m toolwright models pull
+	@$(BIN)/python -m cellwright models pull
 	@$(BIN)/python -m evals.run --model local $(ARGS)
 
 docs: $(DEV) ## check the documents: their links, and that their snippets run
@@ -100,7 +100,7 @@ $(RUN): pyproject.toml $(LOCK)
 	elif "$(BASE)" -m pip --version >/dev/null 2>&1; then \
 		"$(BASE)" -m venv --without-pip .venv && "$(BASE)" -m pip --python $(BIN)/python install --quiet pip; \
 	else echo "this Python has neither ensurepip nor pip: install the package python3-venv, or uv"; exit 1; fi
-	@echo "· installing toolwright (once, about half a minute)"
+	@echo "· installing cellwright (once, about half a minute)"
 	@$(INSTALL) hatchling
 	@$(INSTALL) --no-build-isolation --editable '.[check,local,models]'
 	@touch $@

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
-from toolwright.catalog import Catalog
-from toolwright.catalog.fulltext import Index
+from cellwright.catalog import Catalog
+from cellwright.catalog.fulltext import Index
 
 ROWS = 10
 QUERY = "select rowid, rank from rows where rows match ? order by rank limit ?"

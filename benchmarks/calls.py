@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from benchmarks.processes import leaves, placed
 from benchmarks.results import Check
 from benchmarks.run import Run, median
-from toolwright import Limits, Runtime
+from cellwright import Limits, Runtime
 
 ASYNC_TARGET, SYNC_TARGET = 4.0, 8.0
 SIZE = 64  # about what a call with two small numbers is on the wire

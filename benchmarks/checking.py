@@ -9,9 +9,9 @@ from pathlib import Path
 
 from benchmarks.results import Check
 from benchmarks.run import Run, median, started
-from toolwright.catalog import TypeChecker
-from toolwright.catalog.server import find_ty
-from toolwright.scope import Scope, scope_stubs
+from cellwright.catalog import TypeChecker
+from cellwright.catalog.server import find_ty
+from cellwright.scope import Scope, scope_stubs
 
 TARGET = 1 / 3
 CELL = """

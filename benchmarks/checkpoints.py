@@ -14,8 +14,8 @@ from pathlib import Path
 from benchmarks.journal_file import forget_checkpoints
 from benchmarks.results import Check
 from benchmarks.run import Run, file_system, median
-from toolwright import Limits, Runtime
-from toolwright.errors import Fenced
+from cellwright import Limits, Runtime
+from cellwright.errors import Fenced
 
 TARGET = 1.0
 TEN = 10

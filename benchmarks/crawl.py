@@ -62,8 +62,8 @@ def compile_each(paths: Iterable[str], memory_mb: int, timeout_s: int) -> None:
     """Compile what standard input names, one a line; tell what came of each on standard output."""
     import signal
 
-    from toolwright.errors import ToolwrightError
-    from toolwright.openapi import compile_openapi
+    from cellwright.errors import CellwrightError
+    from cellwright.openapi import compile_openapi
 
     resource.setrlimit(resource.RLIMIT_AS, (memory_mb << 20, memory_mb << 20))
     for path in paths:
@@ -72,7 +72,7 @@ def compile_each(paths: Iterable[str], memory_mb: int, timeout_s: int) -> None:
         print(json.dumps({"begun": path}), flush=True)
         try:
             compiled = compile_openapi(Path(path), name="it")
-        except ToolwrightError as wrong:
+        except CellwrightError as wrong:
             load = Load(path=path, reason=str(wrong), seconds=time.perf_counter() - started)
         except Exception as wrong:  # an outer edge: whatever a description causes is what the crawl reports
             load = Load(path=path, reason=f"{type(wrong).__name__}: {wrong}", seconds=time.perf_counter() - started)

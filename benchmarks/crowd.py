@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, contextmanager
 from benchmarks.processes import available, leaves, pss, pss_of_tree
 from benchmarks.results import Check
 from benchmarks.run import Run, median, started
-from toolwright import Runtime
+from cellwright import Runtime
 
 IDLE_MB, CROWD_GB, SLOWDOWN = 2.5, 3.0, 1.5
 DESCRIPTORS = 16_384

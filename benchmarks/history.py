@@ -9,8 +9,8 @@ from pathlib import Path
 
 from benchmarks.results import Check
 from benchmarks.run import Run, file_system, median
-from toolwright import Agent
-from toolwright.testing import ScriptedModel, code
+from cellwright import Agent
+from cellwright.testing import ScriptedModel, code
 
 TARGET = 3.0
 CELL = "total = desk.add({i}, 1)\ndone(f'turn {i} came to {{total}}')"

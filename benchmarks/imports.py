@@ -1,4 +1,4 @@
-"""`import toolwright` beside `import asyncio`, each in a fresh process, less what the process takes without either."""
+"""`import cellwright` beside `import asyncio`, each in a fresh process, less what the process takes without either."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ TARGET = 2.0
 PROGRAMS = {
     "nothing": "pass",
     "asyncio": "import asyncio",
-    "toolwright": "import toolwright",
-    "Runtime": "from toolwright import Runtime",
+    "cellwright": "import cellwright",
+    "Runtime": "from cellwright import Runtime",
 }
 
 
@@ -24,7 +24,7 @@ async def measure(run: Run) -> list[Check]:
         for name, program in PROGRAMS.items():
             times[name].append(started(sys.executable, "-I", "-c", program))
     bare, theirs = median(times["nothing"]), median(times["asyncio"]) - median(times["nothing"])
-    lines = (("toolwright", TARGET, "loads nothing until a name is used"), ("Runtime", None, "asyncio among it"))
+    lines = (("cellwright", TARGET, "loads nothing until a name is used"), ("Runtime", None, "asyncio among it"))
     return [
         Check(
             subject="import",

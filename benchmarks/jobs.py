@@ -28,7 +28,7 @@ class Worker:
 
     def do(self, job: str, **given: Any) -> dict[str, Any]:
         """What the job tells. Its process has ended then."""
-        environment = os.environ | ({"TOOLWRIGHT_CACHE": str(self.cache)} if self.cache else {})
+        environment = os.environ | ({"CELLWRIGHT_CACHE": str(self.cache)} if self.cache else {})
         try:
             done = subprocess.run(
                 [self.python, "-m", f"benchmarks.peers.{self.module}"],

@@ -24,7 +24,7 @@ from benchmarks.journal_file import journaled
 from benchmarks.processes import leaves, placed
 from benchmarks.results import Check, shown
 from benchmarks.run import Run, file_system, median
-from toolwright import Limits, Runtime, operation
+from cellwright import Limits, Runtime, operation
 
 TARGET = 2.0
 CELL = "for _ in range({times}):\n    {call}"

@@ -10,9 +10,9 @@ from pathlib import Path
 from benchmarks.bare import BareDatabase
 from benchmarks.results import Check
 from benchmarks.run import Run, file_system, median
-from toolwright.store import Facts, Row, SqliteStore, TurnRow
-from toolwright.store.encoding import row_body
-from toolwright_guest.wire import NOTHING, Packed
+from cellwright.store import Facts, Row, SqliteStore, TurnRow
+from cellwright.store.encoding import row_body
+from cellwright_guest.wire import NOTHING, Packed
 
 APPEND_TARGET, LIST_TARGET = 1.5, 2.0
 BLOCK = 100

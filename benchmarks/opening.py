@@ -7,9 +7,9 @@ import time
 
 from benchmarks.results import Check
 from benchmarks.run import Run, median, started
-from toolwright import Runtime
-from toolwright.sandboxes import GUEST_UID, Opening, ProcessSandbox, Workspace, environment
-from toolwright.scope import Scope, ScopeHost
+from cellwright import Runtime
+from cellwright.sandboxes import GUEST_UID, Opening, ProcessSandbox, Workspace, environment
+from cellwright.scope import Scope, ScopeHost
 
 TARGET = 0.4
 BLOCK = 5

@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.keeping import facts
 from benchmarks.results import Check
 from benchmarks.run import Run, median
-from toolwright.store import CellRow, SqliteStore
+from cellwright.store import CellRow, SqliteStore
 
 TARGET = 2.0
 SESSIONS = 200

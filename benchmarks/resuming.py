@@ -11,11 +11,11 @@ from pathlib import Path
 from benchmarks.journal_file import forget_checkpoints
 from benchmarks.results import Check
 from benchmarks.run import Run, file_system, median
-from toolwright import Limits, Runtime
-from toolwright.journal import Trees
-from toolwright.runtime import replay
-from toolwright.sandboxes import GUEST_UID, Workspace
-from toolwright.store import open_store
+from cellwright import Limits, Runtime
+from cellwright.journal import Trees
+from cellwright.runtime import replay
+from cellwright.sandboxes import GUEST_UID, Workspace
+from cellwright.store import open_store
 
 CALLS = 20
 FILES = 1_000
@@ -111,7 +111,7 @@ async def _again(run: Run, directory: Path) -> list[Check]:
     what = f"a session of {cells} cells with {CALLS} host calls each"
     lines = {
         f"`Runtime.resume` of {what}, without checkpoints, to where its next cell can run": resumed,
-        f"`toolwright replay` of {what}, to its verdict": offline,
+        f"`cellwright replay` of {what}, to its verdict": offline,
     }
     return [
         Check(

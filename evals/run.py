@@ -19,13 +19,13 @@ from pathlib import Path
 from benchmarks.results import machine, today
 from rich.console import Console
 
+from cellwright.agent import Agent
+from cellwright.doors import Model
+from cellwright.events import Event
+from cellwright.models import Budget, open_model
 from evals import page, terminal, transcript
 from evals.results import MODES, Attempt, Mode, Report
 from evals.small import TASKS, Task, Trial, put_files, take_files
-from toolwright.agent import Agent
-from toolwright.doors import Model
-from toolwright.events import Event
-from toolwright.models import Budget, open_model
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "evals.md"
 STEPS, SECONDS = 6, 180.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from toolwright.events import CallFinished, CellFinished, CodeReady, Done, Event, Failed, ModeChosen, Replied, Used
-from toolwright.messages import Usage
+from cellwright.events import CallFinished, CellFinished, CodeReady, Done, Event, Failed, ModeChosen, Replied, Used
+from cellwright.messages import Usage
 
 
 def used(events: Sequence[Event]) -> Usage:

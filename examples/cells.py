@@ -22,7 +22,7 @@ from rich.table import Table
 from rich.text import Text
 from shop import everything
 
-from toolwright import CallFinished, CallStarted, Event, Limits, Outcome, Printed, Runtime
+from cellwright import CallFinished, CallStarted, Event, Limits, Outcome, Printed, Runtime
 
 WIDTH = 96
 SESSIONS = 30
@@ -101,7 +101,7 @@ dict(zip(names, await asyncio.gather(*(rates.euro(n) for n in names))))
         about="`vault.sign` may be called. Going round the proxy, straight to the host, meets the same rules there.",
         code="""
 print(vault.sign("invoice 7"))
-world = type(vault)._toolwright_world
+world = type(vault)._cellwright_world
 world.call("get", vault._grip.handle, "_secret")
 """,
         attack=True,
@@ -217,7 +217,7 @@ def summary(played: list[tuple[Step, Outcome]], first_s: float, next_s: float) -
 
 
 async def main(console: Console) -> bool:
-    console.print("[bold]Toolwright[/bold]: code from outside, objects from inside, and a kernel jail between them.")
+    console.print("[bold]Cellwright[/bold]: code from outside, objects from inside, and a kernel jail between them.")
     played: list[tuple[Step, Outcome]] = []
     began = time.perf_counter()
     async with Runtime(scope=everything(), limits=Limits(wall_s=1.5, memory_mb=128)) as rt:

@@ -24,12 +24,12 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from toolwright import Agent, Budget, Event
-from toolwright.errors import ModelMissing, ToolwrightError
-from toolwright.events import CallFinished, CellFinished, CodePiece, CodeReady, Printed, Used
-from toolwright.messages import Usage
-from toolwright.models import default_model
-from toolwright.settings import Settings
+from cellwright import Agent, Budget, Event
+from cellwright.errors import CellwrightError, ModelMissing
+from cellwright.events import CallFinished, CellFinished, CodePiece, CodeReady, Printed, Used
+from cellwright.messages import Usage
+from cellwright.models import default_model
+from cellwright.settings import Settings
 
 WIDTH = 96
 
@@ -95,7 +95,7 @@ async def play(agent: Agent, sent: list[str], task: firm.Task, console: Console)
     try:
         result = await agent.run(task.words, returns=task.returns, on_event=screen.hear)
         answer, wrong, steps = repr(result.value), task.check(result.value, sent), result.steps
-    except ToolwrightError as error:
+    except CellwrightError as error:
         answer, wrong, steps = "", str(error).splitlines()[0], 0
     took = time.perf_counter() - began
     words = Text.assemble("  = ", answer) if answer else Text("  no answer")
@@ -129,14 +129,14 @@ async def ready(name: str | None, console: Console) -> str:
         console.print(f"[bold]{escape(chosen.why)}[/bold]")
     name = name or chosen.name
     if name == "local":  # says what it will fetch, and does nothing where that is here already
-        pull = [sys.executable, "-m", "toolwright", "models", "pull"]
+        pull = [sys.executable, "-m", "cellwright", "models", "pull"]
         if await asyncio.to_thread(subprocess.call, pull):
             raise ModelMissing("the embedded model could not be fetched; see above")
     return name
 
 
 async def main(console: Console, model: str | None) -> bool:
-    console.print("[bold]Toolwright[/bold]: a model writes Python, the Python runs in a jail, and calls these objects:")
+    console.print("[bold]Cellwright[/bold]: a model writes Python, the Python runs in a jail, and calls these objects:")
     console.print("  firm.customers(city)  firm.find(name)  firm.invoices(customer_id, paid)  mail.send(to, …)\n")
     name = await ready(model, console)
     sent: list[str] = []
@@ -159,8 +159,8 @@ if __name__ == "__main__":
     shown = Console(record=given.svg is not None, width=wide, highlight=False)
     try:
         held = asyncio.run(main(shown, given.model))
-    except ToolwrightError as error:
-        sys.exit(f"toolwright: {error}")
+    except CellwrightError as error:
+        sys.exit(f"cellwright: {error}")
     if given.svg:
         cells.keep(shown, given.svg, "make demo")
     sys.exit(0 if held else 1)

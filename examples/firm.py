@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from toolwright import operation
+from cellwright import operation
 
 
 @dataclass(frozen=True)

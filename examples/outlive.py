@@ -17,7 +17,7 @@ from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.text import Text
 
-import toolwright
+import cellwright
 
 CITIES = ("Oslo", "Bergen", "Narvik", "Tromsø")
 CELL = f"""
@@ -45,7 +45,7 @@ def posted(place: Path) -> list[str]:
 
 
 async def first(place: Path) -> None:
-    async with toolwright.Runtime(scope(place), store=place / "agents.db", session="letters") as rt:
+    async with cellwright.Runtime(scope(place), store=place / "agents.db", session="letters") as rt:
         await rt.execute(CELL)
 
 
@@ -67,7 +67,7 @@ async def play(console: Console, width: int) -> bool:
         await child.wait()
         before = posted(place)
         console.print(f"   [dim]process {child.pid}[/dim]  [cyan]→ post[/cyan]  {before}  [red]killed[/red]")
-        async with toolwright.Runtime.resume("letters", scope=scope(place), store=place / "agents.db") as rt:
+        async with cellwright.Runtime.resume("letters", scope=scope(place), store=place / "agents.db") as rt:
             outcome = await rt.outcome()
         after = posted(place)[len(before) :]
         console.print(f"   [dim]process {os.getpid()}[/dim]  [cyan]→ post[/cyan]  {after}")
@@ -76,4 +76,4 @@ async def play(console: Console, width: int) -> bool:
 
 
 if __name__ == "__main__":
-    toolwright.run(first(Path(sys.argv[1])))
+    cellwright.run(first(Path(sys.argv[1])))

@@ -1,6 +1,6 @@
 from dataclasses import dataclass
 
-import toolwright
+import cellwright
 
 
 @dataclass
@@ -17,6 +17,6 @@ class Ledger:
         return [Invoice(*one) for one in everybody if one[0] == customer]
 
 
-agent = toolwright.Agent("local", scope={"ledger": Ledger()})  # or "anthropic:…", "openai:…"
-result = toolwright.run(agent.run("How much does Ada owe us? Add up what she has not paid.", returns=float))
+agent = cellwright.Agent("local", scope={"ledger": Ledger()})  # or "anthropic:…", "openai:…"
+result = cellwright.run(agent.run("How much does Ada owe us? Add up what she has not paid.", returns=float))
 print(result.value)

@@ -1,13 +1,13 @@
 import sqlite3
 
-import toolwright
+import cellwright
 
 db = sqlite3.connect(":memory:", check_same_thread=False)
 db.executescript("create table sales (item, price); insert into sales values ('tea', 3), ('scones', 4)")
 
 
 async def main() -> None:
-    async with toolwright.Runtime(scope={"db": db}) as rt:
+    async with cellwright.Runtime(scope={"db": db}) as rt:
         for code in (
             "rows = db.execute('select item, price from sales').fetchall()",
             "max(rows, key=lambda row: row[1])",
@@ -17,4 +17,4 @@ async def main() -> None:
             print(outcome.value if outcome.ok else str(outcome.error).splitlines()[-1])
 
 
-toolwright.run(main())
+cellwright.run(main())

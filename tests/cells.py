@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from textwrap import dedent
 from typing import Any
 
-from toolwright import Limits, Outcome, Runtime
-from toolwright.errors import CodeError
+from cellwright import Limits, Outcome, Runtime
+from cellwright.errors import CodeError
 
 PATIENCE_S = 20.0  # how long a test waits for what must happen; nothing asserts on how long it took
 PATIENT = Limits(wall_s=PATIENCE_S, cpu_s=PATIENCE_S)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from toolwright import Limits, Runtime
+from cellwright import Limits, Runtime
 
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
-    """Async tests run on asyncio, which is what Toolwright runs on."""
+    """Async tests run on asyncio, which is what Cellwright runs on."""
     return "asyncio"
 
 

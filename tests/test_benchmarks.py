@@ -36,7 +36,7 @@ def bench(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "benchmarks", *arguments],
         cwd=ROOT,
-        env=os.environ | {"TOOLWRIGHT_CACHE": str(cache)},
+        env=os.environ | {"CELLWRIGHT_CACHE": str(cache)},
         capture_output=True,
         text=True,
         timeout=240,

@@ -24,11 +24,11 @@ HERE = (
     "openai psycopg"
 ).split()
 
-IMPORT = "import toolwright"
+IMPORT = "import cellwright"
 HELP = """
 import sys
-sys.argv = ["toolwright", "--help"]
-from toolwright.cli import main
+sys.argv = ["cellwright", "--help"]
+from cellwright.cli import main
 try:
     code = main()
 except SystemExit as end:
@@ -36,8 +36,8 @@ except SystemExit as end:
 assert not code, code
 """
 EVERYTHING = """
-import importlib, pkgutil, toolwright, toolwright_guest
-for package in (toolwright, toolwright_guest):
+import importlib, pkgutil, cellwright, cellwright_guest
+for package in (cellwright, cellwright_guest):
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         if not found.name.endswith("__main__"):
             importlib.import_module(found.name)
@@ -71,7 +71,7 @@ def watched(method):
     original = getattr(type(os.environ), method)
     def watch(self, *args):
         file = reader()
-        if ours and ("toolwright" in file or file == "<watched>"):
+        if ours and ("cellwright" in file or file == "<watched>"):
             seen.append(f"environ {' '.join(map(str, args))} in {file}")
         return original(self, *args)
     setattr(type(os.environ), method, watch)
@@ -120,11 +120,11 @@ def test_the_heavy_packages_could_have_been_loaded() -> None:
     assert [name for name in HERE if importlib.util.find_spec(name) is None] == []
 
 
-def test_importing_toolwright_does_not_import_asyncio(tmp_path: Path) -> None:
+def test_importing_cellwright_does_not_import_asyncio(tmp_path: Path) -> None:
     assert "asyncio" not in watch(IMPORT, tmp_path).loaded
 
 
-@pytest.mark.parametrize("code", [IMPORT, EVERYTHING], ids=["toolwright", "every module"])
+@pytest.mark.parametrize("code", [IMPORT, EVERYTHING], ids=["cellwright", "every module"])
 def test_importing_does_nothing(code: str, tmp_path: Path) -> None:
     assert watch(code, tmp_path).did == []
     assert list(tmp_path.iterdir()) == []

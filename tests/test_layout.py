@@ -18,7 +18,7 @@ import pytest
 
 SRC = Path(__file__).resolve().parent.parent / "src"
 
-# A package imports only from those before it, and from `toolwright_guest`.
+# A package imports only from those before it, and from `cellwright_guest`.
 ORDER = (
     "errors messages events settings doors scope sandboxes store journal ladder guard schemas connectors openapi mcp "
     "catalog models sessions memory skills runtime agent plans evals telemetry durable gateway server cli testing"
@@ -28,32 +28,32 @@ ORDER = (
 # runs, and where what it raises has one who must hear of it.
 OUTER_EDGES: dict[str, str] = {
     # the developer's modules
-    "toolwright/cli/given.py:found": "importing the developer's own module may raise anything; it is told in one line",
-    "toolwright_guest/zygote.py:_preload": "what a package raises while it is imported is a warning to the operator",
-    "toolwright/sandboxes/calls.py:Calls._serve": "a door that raises costs its session, and the loop is told",
-    "toolwright/sandboxes/calls.py:Cell.tell": "a listener of the developer's must not stop the cell; the loop is told",
+    "cellwright/cli/given.py:found": "importing the developer's own module may raise anything; it is told in one line",
+    "cellwright_guest/zygote.py:_preload": "what a package raises while it is imported is a warning to the operator",
+    "cellwright/sandboxes/calls.py:Calls._serve": "a door that raises costs its session, and the loop is told",
+    "cellwright/sandboxes/calls.py:Cell.tell": "a listener of the developer's must not stop the cell; the loop is told",
     # host objects
-    "toolwright/scope/host.py:ScopeHost._serve": "whatever a host object raises is the guest's answer",
-    "toolwright/scope/running.py:Running._on.answer": "the same edge on the worker's side, where the answer is packed",
-    "toolwright/scope/worker.py:_Job.do": "whatever the work raises, on its thread, is raised to the one who awaits it",
-    "toolwright/scope/faults.py:_text": "an exception whose __str__ fails still crosses, with that as its text",
-    "toolwright/scope/showing.py:_own": "an object whose __repr__ fails is named; that ends no turn",
-    "toolwright/agent/finish.py:Finish._checked": "a validator may raise anything; the answer is refused",
-    "toolwright/scope/frames.py:pack": "pyarrow and polars raise kinds of their own, and are not imported to name them",
-    "toolwright/sandboxes/interpreter.py:ProcessInterpreter._value": "a record's class checks the guest's fields as it "
+    "cellwright/scope/host.py:ScopeHost._serve": "whatever a host object raises is the guest's answer",
+    "cellwright/scope/running.py:Running._on.answer": "the same edge on the worker's side, where the answer is packed",
+    "cellwright/scope/worker.py:_Job.do": "whatever the work raises, on its thread, is raised to the one who awaits it",
+    "cellwright/scope/faults.py:_text": "an exception whose __str__ fails still crosses, with that as its text",
+    "cellwright/scope/showing.py:_own": "an object whose __repr__ fails is named; that ends no turn",
+    "cellwright/agent/finish.py:Finish._checked": "a validator may raise anything; the answer is refused",
+    "cellwright/scope/frames.py:pack": "pyarrow and polars raise kinds of their own, and are not imported to name them",
+    "cellwright/sandboxes/interpreter.py:ProcessInterpreter._value": "a record's class checks the guest's fields as it "
     "likes; what it refuses is told and not built",
-    "toolwright/journal/effects.py:Undoer._one": "what an undo of the developer's raises is what the report tells",
-    "toolwright/guard/saying.py:said_by": "an approver of the developer's that fails gives no yes; the loop is told",
+    "cellwright/journal/effects.py:Undoer._one": "what an undo of the developer's raises is what the report tells",
+    "cellwright/guard/saying.py:said_by": "an approver of the developer's that fails gives no yes; the loop is told",
     # guest code, caught in the guest
-    "toolwright_guest/interpreter.py:Guest._run": "whatever a cell raises, SystemExit too, is its outcome",
-    "toolwright_guest/interpreter.py:_repr": "a value's __repr__ is guest code; where it fails, that is its text",
-    "toolwright_guest/interpreter.py:_flush": "the cell may have put any object in the place of sys.stdout",
-    "toolwright_guest/cells.py:told": "an exception whose own formatting raises is still the cell's error",
-    "toolwright_guest/cells.py:_text_of": "an exception's __str__ is guest code, and may be hostile",
-    "toolwright_guest/checkpoints.py:_tried": "values are pickled and read by their own code; what it raises is told",
-    "toolwright_guest/faults.py:pack": "an exception's __str__ is guest code, and may be hostile",
-    "toolwright_guest/world.py:World.serve": "whatever a guest function raises is the answer to the host code",
-    "toolwright_guest/world.py:World._reply": "a result that cannot be packed is the guest function's failure",
+    "cellwright_guest/interpreter.py:Guest._run": "whatever a cell raises, SystemExit too, is its outcome",
+    "cellwright_guest/interpreter.py:_repr": "a value's __repr__ is guest code; where it fails, that is its text",
+    "cellwright_guest/interpreter.py:_flush": "the cell may have put any object in the place of sys.stdout",
+    "cellwright_guest/cells.py:told": "an exception whose own formatting raises is still the cell's error",
+    "cellwright_guest/cells.py:_text_of": "an exception's __str__ is guest code, and may be hostile",
+    "cellwright_guest/checkpoints.py:_tried": "values are pickled and read by their own code; what it raises is told",
+    "cellwright_guest/faults.py:pack": "an exception's __str__ is guest code, and may be hostile",
+    "cellwright_guest/world.py:World.serve": "whatever a guest function raises is the answer to the host code",
+    "cellwright_guest/world.py:World._reply": "a result that cannot be packed is the guest function's failure",
 }
 
 # What guest code may import beside the standard library, inside a function and where the guest has it: name -> reason.
@@ -105,7 +105,7 @@ class Module:
 
     @property
     def in_guest(self) -> bool:
-        return self.relative.parts[0] == "toolwright_guest"
+        return self.relative.parts[0] == "cellwright_guest"
 
     def at(self, node: ast.AST) -> str:
         return f"{self.relative.as_posix()}:{getattr(node, 'lineno', 1)}"
@@ -163,7 +163,7 @@ def imports(module: Module) -> Iterator[tuple[ast.AST, str]]:
             source = absolute(module, node)
             for alias in node.names:
                 whole = f"{source}.{alias.name}"
-                yield node, whole if source == "toolwright" or is_module(module.root, whole) else source
+                yield node, whole if source == "cellwright" or is_module(module.root, whole) else source
         elif called(node) in ("import_module", "__import__"):
             arguments = node.args if isinstance(node, ast.Call) else []
             if arguments and isinstance(arguments[0], ast.Constant) and isinstance(arguments[0].value, str):
@@ -197,7 +197,7 @@ def import_order(root: Path) -> Iterator[str]:
         for node, name in imports(module):
             top, _, rest = name.partition(".")
             target = rest.partition(".")[0]
-            if top != "toolwright" or target == module.place:
+            if top != "cellwright" or target == module.place:
                 continue
             if target not in ORDER:
                 yield f"{module.at(node)}: imports `{name}` through the public face; name the package that has it"
@@ -214,13 +214,13 @@ def front_doors(root: Path) -> Iterator[str]:
             continue
         for node, name in imports(module):
             parts = name.split(".")
-            if parts[0] == "toolwright" and len(parts) > 2 and parts[1] != module.place:
-                yield f"{module.at(node)}: imports `{name}`; import from `toolwright.{parts[1]}`"
+            if parts[0] == "cellwright" and len(parts) > 2 and parts[1] != module.place:
+                yield f"{module.at(node)}: imports `{name}`; import from `cellwright.{parts[1]}`"
 
 
 def guest_alone(root: Path) -> Iterator[str]:
-    """`toolwright_guest` imports itself and the standard library; a few others, inside a function."""
-    allowed = sys.stdlib_module_names | {"toolwright_guest"}
+    """`cellwright_guest` imports itself and the standard library; a few others, inside a function."""
+    allowed = sys.stdlib_module_names | {"cellwright_guest"}
     for module in modules(root):
         if not module.in_guest:
             continue
@@ -324,7 +324,7 @@ def test_the_source_keeps_the_rule(rule: Rule) -> None:
 
 
 def test_the_source_is_where_this_test_looks() -> None:
-    assert {"toolwright.errors", "toolwright_guest"} <= {module.name for module in modules(SRC)}
+    assert {"cellwright.errors", "cellwright_guest"} <= {module.name for module in modules(SRC)}
 
 
 # --- the rules can fail ---
@@ -335,73 +335,73 @@ def lines(count: int, indent: str = "") -> str:
 
 
 SOUND = {
-    "toolwright/__init__.py": "if TYPE_CHECKING:\n    from toolwright.scope import Scope",
-    "toolwright/__main__.py": "from toolwright.cli import main",
-    "toolwright/errors.py": lines(MODULE_LINES - 1),
-    "toolwright/events.py": "def f():\n    " + lines(FUNCTION_LINES - 1, "    "),
-    "toolwright/settings.py": "import os\ndef read(): return os.environ['X']",
-    "toolwright/doors.py": "from toolwright_guest.wire import Packed\nfrom toolwright.errors import E",
-    "toolwright/scope/__init__.py": "from toolwright.scope.handles import Scope\nfrom . import handles",
-    "toolwright/scope/handles.py": "from toolwright import errors\nfrom ..doors import Host\nfrom . import stubs",
-    "toolwright/scope/stubs.py": "try: ...\nexcept ValueError: ...\ntry: ...\nexcept BaseException:\n    raise",
-    "toolwright/cli/__init__.py": "import toolwright.scope\ndef main(): ...",
-    "toolwright/testing/__init__.py": "from toolwright.cli import main\nfrom toolwright.testing.models import M",
-    "toolwright/testing/models.py": "class Manage: ...\nclass Baseline: ...",
-    "toolwright_guest/__init__.py": "",
-    "toolwright_guest/wire.py": "import struct\nfrom toolwright_guest import loop\nfrom . import loop",
-    "toolwright_guest/loop.py": "import asyncio, collections.abc\ndef f():\n    import numpy.linalg",
+    "cellwright/__init__.py": "if TYPE_CHECKING:\n    from cellwright.scope import Scope",
+    "cellwright/__main__.py": "from cellwright.cli import main",
+    "cellwright/errors.py": lines(MODULE_LINES - 1),
+    "cellwright/events.py": "def f():\n    " + lines(FUNCTION_LINES - 1, "    "),
+    "cellwright/settings.py": "import os\ndef read(): return os.environ['X']",
+    "cellwright/doors.py": "from cellwright_guest.wire import Packed\nfrom cellwright.errors import E",
+    "cellwright/scope/__init__.py": "from cellwright.scope.handles import Scope\nfrom . import handles",
+    "cellwright/scope/handles.py": "from cellwright import errors\nfrom ..doors import Host\nfrom . import stubs",
+    "cellwright/scope/stubs.py": "try: ...\nexcept ValueError: ...\ntry: ...\nexcept BaseException:\n    raise",
+    "cellwright/cli/__init__.py": "import cellwright.scope\ndef main(): ...",
+    "cellwright/testing/__init__.py": "from cellwright.cli import main\nfrom cellwright.testing.models import M",
+    "cellwright/testing/models.py": "class Manage: ...\nclass Baseline: ...",
+    "cellwright_guest/__init__.py": "",
+    "cellwright_guest/wire.py": "import struct\nfrom cellwright_guest import loop\nfrom . import loop",
+    "cellwright_guest/loop.py": "import asyncio, collections.abc\ndef f():\n    import numpy.linalg",
 }
 
 LONG_FUNCTION = "def f():\n    " + lines(FUNCTION_LINES, "    ")
 LONG_METHOD = "class C:\n    async def m(self):\n        " + lines(FUNCTION_LINES, "        ")
 
 BROKEN: list[tuple[Rule, str, str, str]] = [
-    (import_order, "toolwright/errors.py", "import toolwright.scope", "`errors` stands above `scope`"),
-    (import_order, "toolwright/doors.py", "from toolwright.scope import Scope", "`doors` stands above `scope`"),
-    (import_order, "toolwright/doors.py", "from .scope import Scope", "`doors` stands above `scope`"),
-    (import_order, "toolwright/doors.py", "from . import scope", "`doors` stands above `scope`"),
-    (import_order, "toolwright/scope/stubs.py", "from ..cli import main", "`scope` stands above `cli`"),
-    (import_order, "toolwright/scope/stubs.py", "def f():\n    import toolwright.cli", "stands above `cli`"),
-    (import_order, "toolwright/scope/stubs.py", "if TYPE_CHECKING:\n    from toolwright import cli", "above `cli`"),
-    (import_order, "toolwright/scope/stubs.py", "importlib.import_module('toolwright.cli')", "above `cli`"),
-    (import_order, "toolwright/scope/stubs.py", "from toolwright import Runtime", "through the public face"),
-    (import_order, "toolwright/scope/stubs.py", "import toolwright", "through the public face"),
-    (import_order, "toolwright/cli/run.py", "from toolwright.testing import M", "which is for tests"),
-    (import_order, "toolwright/__init__.py", "from toolwright.testing import M", "which is for tests"),
-    (import_order, "toolwright/extras.py", "", "`extras` is not in the layout"),
-    (import_order, "toolwright/extras/__init__.py", "", "`extras` is not in the layout"),
-    (front_doors, "toolwright/cli/run.py", "from toolwright.scope.handles import H", "from `toolwright.scope`"),
-    (front_doors, "toolwright/cli/run.py", "from toolwright.scope import handles", "from `toolwright.scope`"),
-    (front_doors, "toolwright/cli/run.py", "import toolwright.scope.handles as h", "from `toolwright.scope`"),
-    (front_doors, "toolwright/__init__.py", "from .scope.handles import H", "from `toolwright.scope`"),
-    (guest_alone, "toolwright_guest/loop.py", "from toolwright.errors import E", "imports `toolwright.errors`"),
-    (guest_alone, "toolwright_guest/loop.py", "def f():\n    import requests", "the guest imports `requests`"),
-    (guest_alone, "toolwright_guest/loop.py", "import numpy", "the guest imports `numpy`"),
-    (guest_alone, "toolwright_guest/loop.py", "from pydantic import BaseModel", "the guest imports `pydantic`"),
-    (sizes, "toolwright/doors.py", lines(MODULE_LINES), "500 lines"),
-    (sizes, "toolwright/doors.py", LONG_FUNCTION, "`f` has 61 lines"),
-    (sizes, "toolwright/doors.py", LONG_METHOD, "`C.m` has 61 lines"),
-    (names, "toolwright/scope/utils.py", "", "`utils` is a drawer"),
-    (names, "toolwright/scope/_common.py", "", "`_common` is a drawer"),
-    (names, "toolwright/core/__init__.py", "", "`core` is a drawer"),
-    (names, "toolwright/scope/wire_helpers.py", "", "`wire_helpers` is a drawer"),
-    (names, "toolwright_guest/loop.py", "class LoopManager: ...", "class `LoopManager`"),
-    *((names, "toolwright/doors.py", f"class {name}: ...", f"class `{name}`")
+    (import_order, "cellwright/errors.py", "import cellwright.scope", "`errors` stands above `scope`"),
+    (import_order, "cellwright/doors.py", "from cellwright.scope import Scope", "`doors` stands above `scope`"),
+    (import_order, "cellwright/doors.py", "from .scope import Scope", "`doors` stands above `scope`"),
+    (import_order, "cellwright/doors.py", "from . import scope", "`doors` stands above `scope`"),
+    (import_order, "cellwright/scope/stubs.py", "from ..cli import main", "`scope` stands above `cli`"),
+    (import_order, "cellwright/scope/stubs.py", "def f():\n    import cellwright.cli", "stands above `cli`"),
+    (import_order, "cellwright/scope/stubs.py", "if TYPE_CHECKING:\n    from cellwright import cli", "above `cli`"),
+    (import_order, "cellwright/scope/stubs.py", "importlib.import_module('cellwright.cli')", "above `cli`"),
+    (import_order, "cellwright/scope/stubs.py", "from cellwright import Runtime", "through the public face"),
+    (import_order, "cellwright/scope/stubs.py", "import cellwright", "through the public face"),
+    (import_order, "cellwright/cli/run.py", "from cellwright.testing import M", "which is for tests"),
+    (import_order, "cellwright/__init__.py", "from cellwright.testing import M", "which is for tests"),
+    (import_order, "cellwright/extras.py", "", "`extras` is not in the layout"),
+    (import_order, "cellwright/extras/__init__.py", "", "`extras` is not in the layout"),
+    (front_doors, "cellwright/cli/run.py", "from cellwright.scope.handles import H", "from `cellwright.scope`"),
+    (front_doors, "cellwright/cli/run.py", "from cellwright.scope import handles", "from `cellwright.scope`"),
+    (front_doors, "cellwright/cli/run.py", "import cellwright.scope.handles as h", "from `cellwright.scope`"),
+    (front_doors, "cellwright/__init__.py", "from .scope.handles import H", "from `cellwright.scope`"),
+    (guest_alone, "cellwright_guest/loop.py", "from cellwright.errors import E", "imports `cellwright.errors`"),
+    (guest_alone, "cellwright_guest/loop.py", "def f():\n    import requests", "the guest imports `requests`"),
+    (guest_alone, "cellwright_guest/loop.py", "import numpy", "the guest imports `numpy`"),
+    (guest_alone, "cellwright_guest/loop.py", "from pydantic import BaseModel", "the guest imports `pydantic`"),
+    (sizes, "cellwright/doors.py", lines(MODULE_LINES), "500 lines"),
+    (sizes, "cellwright/doors.py", LONG_FUNCTION, "`f` has 61 lines"),
+    (sizes, "cellwright/doors.py", LONG_METHOD, "`C.m` has 61 lines"),
+    (names, "cellwright/scope/utils.py", "", "`utils` is a drawer"),
+    (names, "cellwright/scope/_common.py", "", "`_common` is a drawer"),
+    (names, "cellwright/core/__init__.py", "", "`core` is a drawer"),
+    (names, "cellwright/scope/wire_helpers.py", "", "`wire_helpers` is a drawer"),
+    (names, "cellwright_guest/loop.py", "class LoopManager: ...", "class `LoopManager`"),
+    *((names, "cellwright/doors.py", f"class {name}: ...", f"class `{name}`")
       for name in ("DoorHelper", "CallHandler", "HostService", "HostImpl", "_HostImpl", "BaseHost", "Base")),
-    (depth, "toolwright/scope/deep/__init__.py", "", "deeper than two levels"),
-    (depth, "toolwright_guest/a/b/c.py", "", "deeper than two levels"),
-    (depth, "toolwright/store/sqlite.py", "", "no `__init__.py` beside it"),
-    (docstrings, "toolwright/scope/bare.py", "NO DOCSTRING", "no docstring"),
-    (broad_catches, "toolwright/doors.py", "def f():\n  try: ...\n  except Exception: ...", "toolwright/doors.py:f"),
-    (broad_catches, "toolwright/doors.py", "try: ...\nexcept: ...", "toolwright/doors.py:<module>"),
-    (broad_catches, "toolwright/doors.py", "try: ...\nexcept (OSError, Exception) as e: ...", "catches everything"),
-    (broad_catches, "toolwright/doors.py", "try: ...\nexcept builtins.BaseException: ...", "catches everything"),
-    (broad_catches, "toolwright/doors.py", "try: ...\nexcept Exception as e:\n  raise E from e", "catches everything"),
-    (broad_catches, "toolwright/doors.py", "with contextlib.suppress(Exception): ...", "catches everything"),
-    (broad_catches, "toolwright_guest/loop.py", "try: ...\nexcept Exception: ...", "catches everything"),
-    (environment, "toolwright/doors.py", "import os\nx = os.environ.get('X')", "reads the environment"),
-    (environment, "toolwright/doors.py", "import os\nx = os.getenv('X')", "reads the environment"),
-    (environment, "toolwright/doors.py", "from os import environ", "reads the environment"),
+    (depth, "cellwright/scope/deep/__init__.py", "", "deeper than two levels"),
+    (depth, "cellwright_guest/a/b/c.py", "", "deeper than two levels"),
+    (depth, "cellwright/store/sqlite.py", "", "no `__init__.py` beside it"),
+    (docstrings, "cellwright/scope/bare.py", "NO DOCSTRING", "no docstring"),
+    (broad_catches, "cellwright/doors.py", "def f():\n  try: ...\n  except Exception: ...", "cellwright/doors.py:f"),
+    (broad_catches, "cellwright/doors.py", "try: ...\nexcept: ...", "cellwright/doors.py:<module>"),
+    (broad_catches, "cellwright/doors.py", "try: ...\nexcept (OSError, Exception) as e: ...", "catches everything"),
+    (broad_catches, "cellwright/doors.py", "try: ...\nexcept builtins.BaseException: ...", "catches everything"),
+    (broad_catches, "cellwright/doors.py", "try: ...\nexcept Exception as e:\n  raise E from e", "catches everything"),
+    (broad_catches, "cellwright/doors.py", "with contextlib.suppress(Exception): ...", "catches everything"),
+    (broad_catches, "cellwright_guest/loop.py", "try: ...\nexcept Exception: ...", "catches everything"),
+    (environment, "cellwright/doors.py", "import os\nx = os.environ.get('X')", "reads the environment"),
+    (environment, "cellwright/doors.py", "import os\nx = os.getenv('X')", "reads the environment"),
+    (environment, "cellwright/doors.py", "from os import environ", "reads the environment"),
 ]  # fmt: skip
 
 
@@ -425,11 +425,11 @@ def test_a_broken_tree_is_reported(rule: Rule, file: str, text: str, said: str, 
 
 
 def test_a_stale_outer_edge_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(OUTER_EDGES, "toolwright/errors.py:gone", "it was there once")
+    monkeypatch.setitem(OUTER_EDGES, "cellwright/errors.py:gone", "it was there once")
     assert [line for line in broad_catches(SRC) if "errors.py:gone" in line]
 
 
 def test_a_listed_outer_edge_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(OUTER_EDGES, "toolwright/doors.py:Door.call", "whatever host code raises becomes an answer")
+    monkeypatch.setitem(OUTER_EDGES, "cellwright/doors.py:Door.call", "whatever host code raises becomes an answer")
     text = "class Door:\n  def call(self):\n    try: ...\n    except Exception: ..."
-    assert list(broad_catches(write(tmp_path, SOUND | {"toolwright/doors.py": text}))) == []
+    assert list(broad_catches(write(tmp_path, SOUND | {"cellwright/doors.py": text}))) == []

@@ -36,7 +36,7 @@ from tests.mcp.everything import everything
 from tests.openapi.shop import SHOP, secured
 from tests.openapi.upstream import Upstream, reply, upstream
 
-from toolwright import (
+from cellwright import (
     MCP,
     Agent,
     Budget,
@@ -50,8 +50,8 @@ from toolwright import (
     Secret,
     operation,
 )
-from toolwright.doors import Request
-from toolwright.errors import (
+from cellwright.doors import Request
+from cellwright.errors import (
     BudgetSpent,
     CodeError,
     Crashed,
@@ -61,13 +61,13 @@ from toolwright.errors import (
     TimeLimit,
     WorkspaceLimit,
 )
-from toolwright.events import ModeChosen
-from toolwright.gateway import policy_from
-from toolwright.messages import Traits
-from toolwright.models import EmbeddedModel
-from toolwright.store import Dropped, MemoryStore, open_store
-from toolwright.testing import ScriptedModel, fenced
-from toolwright.testing import code as cell
+from cellwright.events import ModeChosen
+from cellwright.gateway import policy_from
+from cellwright.messages import Traits
+from cellwright.models import EmbeddedModel
+from cellwright.store import Dropped, MemoryStore, open_store
+from cellwright.testing import ScriptedModel, fenced
+from cellwright.testing import code as cell
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "limits.md"
 SETTING: contextvars.ContextVar[str] = contextvars.ContextVar("SETTING", default="unset")
@@ -843,7 +843,7 @@ async def test_prints_of_earlier_cells_are_not_heard_again(tmp_path: Path) -> No
 async def test_a_name_that_is_not_bound_again_is_stale_after_a_resume(tmp_path: Path) -> None:
     await journaled(tmp_path, "shop.kind(1)", shop=Shop())
     async with resumed(tmp_path) as rt:
-        assert "toolwright.StaleHandle" in str((await rt.execute("shop.kind(1)")).error)
+        assert "cellwright.StaleHandle" in str((await rt.execute("shop.kind(1)")).error)
 
 
 async def test_threads_that_race_may_go_another_way(tmp_path: Path) -> None:
@@ -940,7 +940,7 @@ async def test_objects_that_were_somewhere_are_lost_after_a_resume(tmp_path: Pat
     outcome.unwrap()
     async with resumed(tmp_path, library=Library()) as rt:
         for use in ("second.kind(1)", "used.kind(1)", "next(numbers)", "file.read()", "cursor.fetchone()"):
-            assert "toolwright.HandleLost" in str((await rt.execute(use)).error), use
+            assert "cellwright.HandleLost" in str((await rt.execute(use)).error), use
 
 
 async def test_what_is_written_to_a_file_that_was_open_across_a_resume_is_lost(tmp_path: Path) -> None:
@@ -1041,7 +1041,7 @@ async def test_a_function_that_takes_a_live_object_is_for_code_alone() -> None:
     told: list[str] = []
     agent, model = scripted("", scope={"degrees": degrees, "shop": Shop()}, mode="direct", say=told.append)
     await agent.run("count")
-    assert [line for line in told if line.startswith("toolwright: shop.call cannot be called directly")] != []
+    assert [line for line in told if line.startswith("cellwright: shop.call cannot be called directly")] != []
     assert "shop__call" not in [tool.name for tool in model.requests[0].tools]
 
 
@@ -1092,7 +1092,7 @@ async def test_a_change_of_a_record_is_not_sent() -> None:
 async def test_a_learned_type_is_shown_when_the_api_is_opened_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TOOLWRIGHT_CACHE", str(tmp_path))
+    monkeypatch.setenv("CELLWRIGHT_CACHE", str(tmp_path))
     shown: list[str] = []
     async with upstream() as api:
         api.on("/status", reply({"up": True}))

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
-import toolwright
+import cellwright
 
 PUBLIC = {
     "Agent",
@@ -66,26 +66,26 @@ def documented(value: Any) -> bool:
 
 
 def test_the_public_names_are_these() -> None:
-    listed = list(toolwright.__all__)
+    listed = list(cellwright.__all__)
     assert sorted(listed) == sorted(PUBLIC), f"added {set(listed) - PUBLIC}, removed {PUBLIC - set(listed)}"
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_a_public_name_can_be_imported_and_has_a_docstring(name: str) -> None:
-    assert documented(getattr(toolwright, name)), f"toolwright.{name} says nothing about itself"
+    assert documented(getattr(cellwright, name)), f"cellwright.{name} says nothing about itself"
 
 
 def test_a_public_name_shows_in_dir() -> None:
-    assert set(dir(toolwright)) >= PUBLIC
+    assert set(dir(cellwright)) >= PUBLIC
 
 
 def test_the_version_is_the_one_of_the_installed_package() -> None:
-    assert toolwright.__version__ == version("toolwright")
+    assert cellwright.__version__ == version("cellwright")
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
-        getattr(toolwright, "no_such_name")  # noqa: B009  written out, the type checker refuses it
+        getattr(cellwright, "no_such_name")  # noqa: B009  written out, the type checker refuses it
 
 
 def test_a_generated_or_inherited_docstring_does_not_count() -> None:

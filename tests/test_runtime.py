@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from tests.cells import eventually
 
-import toolwright
-from toolwright import Limits, Outcome, Runtime, Scope
-from toolwright.errors import CodeError, IsolationMissing, NotInScope, UsageError
-from toolwright.sandboxes import Environment, Interpreter, Opening, ProcessSandbox
+import cellwright
+from cellwright import Limits, Outcome, Runtime, Scope
+from cellwright.errors import CodeError, IsolationMissing, NotInScope, UsageError
+from cellwright.sandboxes import Environment, Interpreter, Opening, ProcessSandbox
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -80,7 +80,7 @@ async def test_a_layer_that_no_machine_gives_is_named_before_anything_runs() -> 
 
 async def test_a_workspace_that_is_no_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(toolwright.errors.ToolwrightError):
+    with pytest.raises(cellwright.errors.CellwrightError):
         async with Runtime(workspace=tmp_path / "file"):
             pass
 
@@ -167,7 +167,7 @@ def test_run_is_the_one_sync_door() -> None:
         async with Runtime({"x": 2}) as rt:
             return await rt.execute("x + 1")
 
-    assert toolwright.run(main()).value == 3
+    assert cellwright.run(main()).value == 3
 
 
 async def test_runtimes_work_on_loops_in_other_threads() -> None:

@@ -1,4 +1,4 @@
-"""Toolwright's Agent: a cell is run in a jailed process."""
+"""Cellwright's Agent: a cell is run in a jailed process."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Literal
 
 from benchmarks.peers import job
 from benchmarks.peers.contestant import repeated_on, serve
-from toolwright.agent import Agent
-from toolwright.doors import Request
-from toolwright.events import CodePiece, Done, TextPiece
-from toolwright.messages import Said
-from toolwright.testing import ScriptedModel, code
+from cellwright.agent import Agent
+from cellwright.doors import Request
+from cellwright.events import CodePiece, Done, TextPiece
+from cellwright.messages import Said
+from cellwright.testing import ScriptedModel, code
 
 runner = asyncio.Runner()
 replies = itertools.cycle(
@@ -64,7 +64,7 @@ def serve_agent(check: Literal["auto", "off"] = "auto") -> None:
     """Never returns."""
     agent = Agent(ScriptedModel(otherwise=reply, pieces=0), scope={"price": price}, mode="code", check=check)
     serve(
-        "toolwright",
+        "cellwright",
         {
             "turn": repeated_on(runner, lambda: turn(agent)),
             "further": lambda times: runner.run(further(agent, times)),

@@ -1,4 +1,4 @@
-"""Toolwright's Agent without the type check of its cells."""
+"""Cellwright's Agent without the type check of its cells."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from benchmarks.bare_search import ROWS, BareSearch, heard
 from benchmarks.counting import counted
-from toolwright.catalog import Catalog
-from toolwright.openapi import OpenAPI
-from toolwright.scope import Scope
+from cellwright.catalog import Catalog
+from cellwright.openapi import OpenAPI
+from cellwright.scope import Scope
 
 FIVE, ROUNDS, EACH = 5, 2, 4  # time is told by every fourth query
 CALL = re.compile(r"^[A-Z]+ /\S*$", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Toolwright: a session is a jailed process, forked from a zygote that is warm."""
+"""Cellwright: a session is a jailed process, forked from a zygote that is warm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 
 from benchmarks.peers import cells
 from benchmarks.peers.contestant import live_memory, repeated_on, serve
-from toolwright import Limits, Runtime
+from cellwright import Limits, Runtime
 
 runner = asyncio.Runner()
 
@@ -54,7 +54,7 @@ def number(code: str) -> list[float]:
 
 warm = cache(opened)
 serve(
-    "toolwright",
+    "cellwright",
     {
         "start": lambda times: runner.run(starts(times)),
         "eval": evals,

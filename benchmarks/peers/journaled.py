@@ -1,4 +1,4 @@
-"""Toolwright with a journal: calls and answers are rows in SQLite; a session is brought back by running it again."""
+"""Cellwright with a journal: calls and answers are rows in SQLite; a session is brought back by running it again."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 from benchmarks.journal_file import journaled
 from benchmarks.peers import cells
 from benchmarks.peers.contestant import directory, serve
-from toolwright import Limits, Runtime, operation
-from toolwright.errors import Fenced
+from cellwright import Limits, Runtime, operation
+from cellwright.errors import Fenced
 
 runner = asyncio.Runner()
 FILE = Path(directory()) / "journal.db"
@@ -101,7 +101,7 @@ async def brought_back(count: int) -> list[float]:
 
 
 serve(
-    "toolwright",
+    "cellwright",
     {
         "kept_call": lambda times: runner.run(kept_calls(times)),
         "suspend": lambda times: runner.run(suspended(times)),

@@ -27,7 +27,7 @@ class Entry:
     environment: str = "peers"  # those that cannot be installed beside each other have one each
 
 
-US = Entry(name="Toolwright", module="jail", isolation="kernel jail, own process", language="CPython")
+US = Entry(name="Cellwright", module="jail", isolation="kernel jail, own process", language="CPython")
 
 ROSTER = (
     US,
@@ -57,7 +57,7 @@ ROSTER = (
 
 LASTING = (
     Entry(
-        name="Toolwright",
+        name="Cellwright",
         module="journaled",
         isolation="kernel jail, own process",
         language="CPython",
@@ -96,7 +96,7 @@ LASTING = (
 
 AGENTS = (
     Entry(
-        name="Toolwright",
+        name="Cellwright",
         module="agent",
         isolation="kernel jail, own process",
         language="CPython",
@@ -107,7 +107,7 @@ AGENTS = (
         ),
     ),
     Entry(
-        name='Toolwright, `check="off"`',
+        name='Cellwright, `check="off"`',
         module="agent_unchecked",
         isolation="kernel jail, own process",
         language="CPython",

@@ -3,13 +3,13 @@ from typing import Any
 from agent_first import Crm
 from replies import model
 
-import toolwright
-from toolwright.errors import BudgetSpent
+import cellwright
+from cellwright.errors import BudgetSpent
 
 
 async def main() -> None:
     cells = [f"page = {number}; crm.contacts()" for number in range(10)]
-    agent = toolwright.Agent(model(*cells), scope={"crm": Crm()}, budget=toolwright.Budget(tokens=2_000, steps=8))
+    agent = cellwright.Agent(model(*cells), scope={"crm": Crm()}, budget=cellwright.Budget(tokens=2_000, steps=8))
     try:
         await agent.run("Read every page.")
     except BudgetSpent as error:
@@ -18,4 +18,4 @@ async def main() -> None:
         print(so_far.steps, so_far.usage, type(so_far.trace[-1]).__name__)
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,9 +1,9 @@
 from replies import model
 
-import toolwright
-from toolwright import events
-from toolwright.doors import Request
-from toolwright.messages import Answered
+import cellwright
+from cellwright import events
+from cellwright.doors import Request
+from cellwright.messages import Answered
 
 CELLS = [*(f"print(log({day}))" for day in range(1, 6)), "lines = show('output:2').splitlines()\ndone(lines[1])"]
 
@@ -22,7 +22,7 @@ def told(request: Request, message: int) -> str:
 
 async def main() -> None:
     stand_in = model(*CELLS, window=2_500)
-    result = await toolwright.Agent(stand_in, scope={"log": log}).run("What went wrong?")
+    result = await cellwright.Agent(stand_in, scope={"log": log}).run("What went wrong?")
     print(told(stand_in.requests[1], 2))
     for event in result.trace:
         if isinstance(event, events.Compacted):
@@ -31,4 +31,4 @@ async def main() -> None:
     print(result.value)
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,11 +1,11 @@
 from agent_first import REPLIES, Crm
 
-import toolwright
-from toolwright import events
+import cellwright
+from cellwright import events
 
 
 async def main() -> None:
-    agent = toolwright.Agent(REPLIES, scope={"crm": Crm()})
+    agent = cellwright.Agent(REPLIES, scope={"crm": Crm()})
     async for event in agent.stream("Write to everybody in Oslo who has no deal.", returns=list[str]):
         match event:
             case events.CodePiece():
@@ -22,4 +22,4 @@ async def main() -> None:
                 print(f"   ({type(other).__name__})")
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,15 +1,15 @@
 from agent_first import Crm
 from replies import model
 
-import toolwright
-from toolwright.errors import Stuck
-from toolwright.messages import Answered
+import cellwright
+from cellwright.errors import Stuck
+from cellwright.messages import Answered
 
 
 async def main() -> None:
     stand_in = model(*["crm.contacts(city='Oslo')[7].name"] * 6)
     try:
-        await toolwright.Agent(stand_in, scope={"crm": Crm()}).run("Who is the eighth in Oslo?")
+        await cellwright.Agent(stand_in, scope={"crm": Crm()}).run("Who is the eighth in Oslo?")
     except Stuck as error:
         print("Stuck:", error)
     for request in stand_in.requests[1:4]:
@@ -19,4 +19,4 @@ async def main() -> None:
         print(last.results[0].text)
 
 
-toolwright.run(main())
+cellwright.run(main())

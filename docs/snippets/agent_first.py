@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 from replies import model
 
-import toolwright
+import cellwright
 
 
 @dataclass
@@ -37,11 +37,11 @@ REPLIES = model(
 
 async def main() -> None:
     crm = Crm()
-    agent = toolwright.Agent(REPLIES, scope={"crm": crm})  # in its place: "anthropic:claude-sonnet-5-5", "local", …
+    agent = cellwright.Agent(REPLIES, scope={"crm": crm})  # in its place: "anthropic:claude-sonnet-5-5", "local", …
     result = await agent.run("Write to everybody in Oslo who has no deal. Whom?", returns=list[str])
     print(result.value, "in", result.steps, "steps")
     print(crm.letters)
 
 
 if __name__ == "__main__":
-    toolwright.run(main())
+    cellwright.run(main())

@@ -1,11 +1,11 @@
 from agent_first import Contact, Crm
 from replies import model, quoted
 
-import toolwright
-from toolwright.messages import Asked
+import cellwright
+from cellwright.messages import Asked
 
 REPLIES = model("done(sorted((c for c in crm.contacts() if c.deals <= most), key=lambda c: c.name))")
-agent = toolwright.Agent(REPLIES, scope={"crm": Crm()})
+agent = cellwright.Agent(REPLIES, scope={"crm": Crm()})
 
 
 @agent.function
@@ -21,4 +21,4 @@ async def main() -> None:
     print(quoted(task.text))
 
 
-toolwright.run(main())
+cellwright.run(main())

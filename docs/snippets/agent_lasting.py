@@ -7,8 +7,8 @@ from pathlib import Path
 
 from replies import model
 
-import toolwright
-from toolwright.doors import Request
+import cellwright
+from cellwright.doors import Request
 
 
 class Post:
@@ -31,14 +31,14 @@ def dies(_: Request) -> str:
 
 async def first(place: Path) -> None:
     replies = model("sent = [post.send(name) for name in ('ada', 'grace')]", dies)
-    agent = toolwright.Agent(replies, scope={"post": Post(place / "post.txt")}, store=place / "agents.db")
+    agent = cellwright.Agent(replies, scope={"post": Post(place / "post.txt")}, store=place / "agents.db")
     async with agent.session("letters") as session:
         await session.run("Write to ada and grace.")
 
 
 async def second(place: Path) -> None:
     replies = model("done(sent)", "post.send('linus')\ndone('sent')", "post.send('alan')\ndone('sent')")
-    agent = toolwright.Agent(replies, scope={"post": Post(place / "post.txt")}, store=place / "agents.db")
+    agent = cellwright.Agent(replies, scope={"post": Post(place / "post.txt")}, store=place / "agents.db")
     async with agent.resume("letters") as session:
         print((await session.carry_on()).value)  # the turn that was cut off
         async with session.fork("another-way") as branch:
@@ -48,9 +48,9 @@ async def second(place: Path) -> None:
 
 
 if len(sys.argv) > 1:
-    toolwright.run(first(Path(sys.argv[1])))
+    cellwright.run(first(Path(sys.argv[1])))
 else:
     with tempfile.TemporaryDirectory() as directory:
         child = subprocess.run([sys.executable, __file__, directory], check=False)
         print("the first process ended by signal", -child.returncode)
-        toolwright.run(second(Path(directory)))
+        cellwright.run(second(Path(directory)))

@@ -1,9 +1,9 @@
 from agent_first import Crm
 from replies import model
 
-import toolwright
-from toolwright.events import Answered, CellFinished, Event, MessageTaken
-from toolwright.messages import Said
+import cellwright
+from cellwright.events import Answered, CellFinished, Event, MessageTaken
+from cellwright.messages import Said
 
 REPLIES = model(
     "people = crm.contacts()\nlen(people)",
@@ -13,7 +13,7 @@ REPLIES = model(
 
 
 async def main() -> None:
-    agent = toolwright.Agent(REPLIES, scope={"crm": Crm()}, store="memory:")
+    agent = cellwright.Agent(REPLIES, scope={"crm": Crm()}, store="memory:")
     async with agent.session() as session:
 
         def hear(event: Event) -> None:
@@ -29,4 +29,4 @@ async def main() -> None:
     print(REPLIES.requests[-1].messages[-1])
 
 
-toolwright.run(main())
+cellwright.run(main())

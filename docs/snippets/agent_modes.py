@@ -2,13 +2,13 @@ from typing import Any
 
 from replies import model
 
-import toolwright
-from toolwright import events
-from toolwright.messages import ToolCall
-from toolwright.testing import call
+import cellwright
+from cellwright import events
+from cellwright.messages import ToolCall
+from cellwright.testing import call
 
 
-@toolwright.operation(direct=True, reads=True)
+@cellwright.operation(direct=True, reads=True)
 async def temperature(city: str) -> float:
     """Degrees in a city, now."""
     return {"Oslo": 3.5, "Rome": 14.0}.get(city, 10.0)
@@ -31,9 +31,9 @@ async def main() -> None:
         ("How warm is Oslo?", {**small, "forecast": forecast}, model(BOTH, lambda _: "3.5 degrees.")),
     ]
     for task, scope, stand_in in runs:
-        result = await toolwright.Agent(stand_in, scope=scope).run(task)
+        result = await cellwright.Agent(stand_in, scope=scope).run(task)
         (chosen,) = (event for event in result.trace if isinstance(event, events.ModeChosen))
         print(chosen.mode, "|", chosen.why, "|", [tool.name for tool in stand_in.requests[0].tools], "|", result.value)
 
 
-toolwright.run(main())
+cellwright.run(main())

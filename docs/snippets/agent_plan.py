@@ -1,9 +1,9 @@
 from agent_first import Crm
 from replies import model
 
-import toolwright
-from toolwright import events
-from toolwright.messages import Said
+import cellwright
+from cellwright import events
+from cellwright.messages import Said
 
 PLAN = Said(text="Plan:\n1. find idle contacts -- crm.contacts\n2. write to each -- mail.send")
 BETTER = Said(text="Plan:\n1. find idle contacts -- crm.contacts\n2. write to each -- crm.write")
@@ -16,7 +16,7 @@ WORK = """
 
 
 async def main() -> None:
-    agent = toolwright.Agent(model(PLAN, BETTER, WORK), scope={"crm": Crm()}, plan=True)
+    agent = cellwright.Agent(model(PLAN, BETTER, WORK), scope={"crm": Crm()}, plan=True)
     result = await agent.run("Write to the idle ones.")
     for event in result.trace:
         if isinstance(event, events.Planned):
@@ -24,4 +24,4 @@ async def main() -> None:
     print(result.value, "in", result.steps, "steps")
 
 
-toolwright.run(main())
+cellwright.run(main())

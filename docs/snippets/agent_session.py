@@ -1,7 +1,7 @@
 from agent_first import Crm
 from replies import model
 
-import toolwright
+import cellwright
 
 REPLIES = model(
     "people = crm.contacts()\ndone(len(people))",
@@ -10,11 +10,11 @@ REPLIES = model(
 
 
 async def main() -> None:
-    agent = toolwright.Agent(REPLIES, scope={"crm": Crm()})
+    agent = cellwright.Agent(REPLIES, scope={"crm": Crm()})
     async with agent.session() as session:
         print((await session.run("How many contacts are there?", returns=int)).value)
         print((await session.run("Who of them has most deals?", returns=str)).value)
     print([type(message).__name__ for message in REPLIES.requests[1].messages])
 
 
-toolwright.run(main())
+cellwright.run(main())

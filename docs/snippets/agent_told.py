@@ -1,12 +1,12 @@
 from agent_first import Crm
 from replies import model, quoted
 
-import toolwright
+import cellwright
 
 
 async def main() -> None:
     stand_in = model("done(len(crm.contacts()))")
-    agent = toolwright.Agent(stand_in, scope={"crm": Crm()}, instructions="Letters are signed by the sales team.")
+    agent = cellwright.Agent(stand_in, scope={"crm": Crm()}, instructions="Letters are signed by the sales team.")
     await agent.run("How many contacts are there?", returns=int)
     (request,) = stand_in.requests
     print(quoted(request.instructions))
@@ -14,4 +14,4 @@ async def main() -> None:
     print(*request.messages, sep="\n")
 
 
-toolwright.run(main())
+cellwright.run(main())

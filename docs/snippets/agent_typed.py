@@ -3,9 +3,9 @@ from dataclasses import dataclass
 from agent_first import Crm
 from replies import model, quoted
 
-import toolwright
-from toolwright.errors import ReturnTypeError
-from toolwright.messages import Answered, Asked
+import cellwright
+from cellwright.errors import ReturnTypeError
+from cellwright.messages import Answered, Asked
 
 
 @dataclass
@@ -23,7 +23,7 @@ RIGHT = "done([Share(city, sum(not c.deals for c in crm.contacts(city=city))) fo
 
 async def main() -> None:
     stand_in = model(WRONG, RIGHT)
-    result = await toolwright.Agent(stand_in, scope={"crm": Crm()}).run("Idle contacts by city?", returns=list[Share])
+    result = await cellwright.Agent(stand_in, scope={"crm": Crm()}).run("Idle contacts by city?", returns=list[Share])
     print(result.value)
     task, _, answered = stand_in.requests[-1].messages
     assert isinstance(task, Asked)
@@ -31,9 +31,9 @@ async def main() -> None:
     print(quoted(task.text))
     print("observed:", answered.results[0].text.splitlines()[-1])
     try:
-        await toolwright.Agent(model(WRONG, WRONG, WRONG)).run("Idle contacts by city?", returns=list[Share])
+        await cellwright.Agent(model(WRONG, WRONG, WRONG)).run("Idle contacts by city?", returns=list[Share])
     except ReturnTypeError as error:
         print(error)
 
 
-toolwright.run(main())
+cellwright.run(main())

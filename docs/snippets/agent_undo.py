@@ -1,13 +1,13 @@
 from replies import model
 
-import toolwright
-from toolwright.errors import RollbackRefused
+import cellwright
+from cellwright.errors import RollbackRefused
 
 BOOKED: list[str] = []
 
 
 class Calendar:
-    @toolwright.operation(undo=BOOKED.remove)  # is called with what `book` returned
+    @cellwright.operation(undo=BOOKED.remove)  # is called with what `book` returned
     def book(self, title: str) -> str:
         """Book an hour."""
         BOOKED.append(title)
@@ -25,7 +25,7 @@ REPLIES = model(
 
 
 async def main() -> None:
-    agent = toolwright.Agent(REPLIES, scope={"calendar": Calendar()}, store="memory:")
+    agent = cellwright.Agent(REPLIES, scope={"calendar": Calendar()}, store="memory:")
     async with agent.session() as session:
         await session.run("Book tea.")
         await session.run("Book cake with Ada.")
@@ -37,4 +37,4 @@ async def main() -> None:
         print(BOOKED, (await session.run("What is booked?")).value)
 
 
-toolwright.run(main())
+cellwright.run(main())

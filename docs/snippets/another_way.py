@@ -2,8 +2,8 @@ import re
 import tempfile
 from pathlib import Path
 
-import toolwright
-from toolwright.store import Dropped, open_store
+import cellwright
+from cellwright.store import Dropped, open_store
 
 CELLS = [
     "import ctypes; total = 7",
@@ -28,12 +28,12 @@ def show(line: object) -> None:
 
 
 async def main(store: Path) -> None:
-    async with toolwright.Runtime({"log": log}, store=store, session="s1") as rt:
+    async with cellwright.Runtime({"log": log}, store=store, session="s1") as rt:
         for code in CELLS:
             await rt.execute(code)
 
     delete_checkpoints(store)
-    async with toolwright.Runtime.resume("s1", scope={"log": log}, store=store, progress=show) as rt:
+    async with cellwright.Runtime.resume("s1", scope={"log": log}, store=store, progress=show) as rt:
         assert rt.restored is not None
         show(rt.restored.diverged)
         show(rt.restored.lost)
@@ -41,4 +41,4 @@ async def main(store: Path) -> None:
 
 
 with tempfile.TemporaryDirectory() as place:
-    toolwright.run(main(Path(place) / "agents.db"))
+    cellwright.run(main(Path(place) / "agents.db"))

@@ -1,9 +1,9 @@
-import toolwright
-from toolwright.events import ApprovalWanted
+import cellwright
+from cellwright.events import ApprovalWanted
 
 
 class Mail:
-    @toolwright.operation(ask=True)
+    @cellwright.operation(ask=True)
     async def send(self, to: str, text: str = "") -> str:
         return f"sent to {to}"
 
@@ -22,10 +22,10 @@ found = await asyncio.gather(*map(mail.send, people), return_exceptions=True)
 
 
 async def main() -> None:
-    async with toolwright.Runtime(scope={"mail": Mail()}, approve=approve) as rt:
+    async with cellwright.Runtime(scope={"mail": Mail()}, approve=approve) as rt:
         print((await rt.execute(CODE)).value)
-    async with toolwright.Runtime(scope={"mail": Mail()}) as rt:
+    async with cellwright.Runtime(scope={"mail": Mail()}) as rt:
         print(str((await rt.execute("await mail.send('ann@firm.example')")).error).splitlines()[-1])
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,7 +1,7 @@
 from collections.abc import Callable
 from typing import Any
 
-import toolwright
+import cellwright
 
 
 class Feed:
@@ -21,12 +21,12 @@ class Feed:
         return sorted(names, key=key)
 
 
-async def later(callback: toolwright.GuestFunction) -> str:
+async def later(callback: cellwright.GuestFunction) -> str:
     return await callback.call_async("from async host code")
 
 
 async def main() -> None:
-    async with toolwright.Runtime(scope={"feed": Feed(), "later": later}) as rt:
+    async with cellwright.Runtime(scope={"feed": Feed(), "later": later}) as rt:
         outcome = await rt.execute("""
             seen = {}
             feed.on_price(lambda name, price: seen.update({name: price}))
@@ -39,4 +39,4 @@ async def main() -> None:
         print(outcome.stdout, outcome.value, sep="")
 
 
-toolwright.run(main())
+cellwright.run(main())

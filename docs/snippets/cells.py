@@ -1,4 +1,4 @@
-import toolwright
+import cellwright
 
 CELLS = [
     "prices = {'tea': 3, 'scones': 4}",  # a last assignment is a value too
@@ -10,10 +10,10 @@ CELLS = [
 
 
 async def main() -> None:
-    async with toolwright.Runtime() as rt:
+    async with cellwright.Runtime() as rt:
         for code in CELLS:
             outcome = await rt.execute(code)
             print(type(outcome.value).__name__, outcome.value)
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,4 +1,4 @@
-import toolwright
+import cellwright
 
 
 class Stock:
@@ -12,10 +12,10 @@ class Stock:
 
 async def main() -> None:
     stock = Stock()
-    async with toolwright.Runtime(scope={"stock": stock}, check="strict") as rt:
+    async with cellwright.Runtime(scope={"stock": stock}, check="strict") as rt:
         outcome = await rt.execute("stock.take('tea')\nstock.take('scones', number=3)")
         print(outcome.error)
         print("taken:", stock.taken)
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,6 +1,6 @@
-import toolwright
-from toolwright.catalog import TypeChecker
-from toolwright.scope import Scope
+import cellwright
+from cellwright.catalog import TypeChecker
+from cellwright.scope import Scope
 
 
 class Stock:
@@ -24,4 +24,4 @@ async def main() -> None:
     await checker.close()
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,6 +1,6 @@
 from dataclasses import dataclass
 
-import toolwright
+import cellwright
 
 
 @dataclass
@@ -15,7 +15,7 @@ class Hotel:
 
 
 async def main() -> None:
-    async with toolwright.Runtime(scope={"hotel": Hotel(), "Booking": Booking}) as rt:
+    async with cellwright.Runtime(scope={"hotel": Hotel(), "Booking": Booking}) as rt:
         for code in (
             "hotel.book(Booking('attic', nights=2))",
             "Booking('attic', nights='two')",
@@ -25,4 +25,4 @@ async def main() -> None:
             print(outcome.value if outcome.ok else str(outcome.error).splitlines()[-1])
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,4 +1,4 @@
-import toolwright
+import cellwright
 
 CODE = """
 done = sort.run(stdin="tea 12\\nscones 3\\njam 7\\n", key="2", numeric_sort=True, reverse=True)
@@ -10,8 +10,8 @@ print(sort.run("/etc/shadow").stderr, end="")
 
 
 async def main() -> None:
-    async with await toolwright.Command.open("sort") as sort, toolwright.Runtime(scope={"sort": sort}) as rt:
+    async with await cellwright.Command.open("sort") as sort, cellwright.Runtime(scope={"sort": sort}) as rt:
         print((await rt.execute(CODE)).stdout, end="")
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,6 +1,6 @@
 from shop_api import KEY, open_shop
 
-import toolwright
+import cellwright
 
 CELLS = {
     "shop.orders.get(99)": [],
@@ -14,10 +14,10 @@ CELLS = {
 async def main() -> None:
     with open_shop() as there:
         for key in (KEY, "tea-0000-0000"):
-            api = await toolwright.OpenAPI.open(
-                "shop.yaml", name="shop", base_url=there.url, credentials=toolwright.Secret(key)
+            api = await cellwright.OpenAPI.open(
+                "shop.yaml", name="shop", base_url=there.url, credentials=cellwright.Secret(key)
             )
-            async with api, toolwright.Runtime(scope={"shop": api}) as rt:
+            async with api, cellwright.Runtime(scope={"shop": api}) as rt:
                 for code, trouble in CELLS.items() if key == KEY else [("shop.orders.get(1)", [])]:
                     there.trouble, asked = list(trouble), len(there.log)
                     outcome = await rt.execute(code)
@@ -25,4 +25,4 @@ async def main() -> None:
                     print(code, f"# {len(there.log) - asked} sent\n   ", str(shown).replace(there.url[7:], "HOST"))
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,6 +1,6 @@
 from shop_api import KEY, open_shop
 
-import toolwright
+import cellwright
 
 CODE = """
 import os
@@ -11,10 +11,10 @@ print(open("servers/shop/_index.txt").read())
 
 async def main() -> None:
     with open_shop() as there:
-        api = await toolwright.OpenAPI.open(
-            "shop.yaml", name="shop", base_url=there.url, credentials=toolwright.Secret(KEY)
+        api = await cellwright.OpenAPI.open(
+            "shop.yaml", name="shop", base_url=there.url, credentials=cellwright.Secret(KEY)
         )
-        async with api, toolwright.Runtime(scope={"shop": api}) as rt:
+        async with api, cellwright.Runtime(scope={"shop": api}) as rt:
             for hit in await rt.search("remove an order", limit=2):
                 print(hit.signature, "#", hit.summary)
             print(await rt.show("shop.orders.create", budget=2000))
@@ -22,4 +22,4 @@ async def main() -> None:
             print((await rt.execute(CODE)).stdout, end="")
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,6 +1,6 @@
 from shop_api import KEY, open_shop
 
-import toolwright
+import cellwright
 
 CODE = """
 order = shop.orders.create(item="jam", count=2)
@@ -14,13 +14,13 @@ order.delete()
 
 async def main() -> None:
     with open_shop() as there:
-        api = await toolwright.OpenAPI.open(
-            "shop.yaml", name="shop", base_url=there.url, credentials=toolwright.Secret(KEY)
+        api = await cellwright.OpenAPI.open(
+            "shop.yaml", name="shop", base_url=there.url, credentials=cellwright.Secret(KEY)
         )
-        async with api, toolwright.Runtime(scope={"shop": api}) as rt:
+        async with api, cellwright.Runtime(scope={"shop": api}) as rt:
             outcome = await rt.execute(CODE)
             print(outcome.stdout, end="")
         print(*there.log, sep="\n")
 
 
-toolwright.run(main())
+cellwright.run(main())

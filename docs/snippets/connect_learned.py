@@ -3,19 +3,19 @@ from tempfile import TemporaryDirectory
 
 from shop_api import KEY, open_shop
 
-import toolwright
+import cellwright
 
 
 async def main() -> None:
     with open_shop() as there, TemporaryDirectory() as folder:
-        os.environ["TOOLWRIGHT_CACHE"] = folder  # a machine that knows nothing yet
+        os.environ["CELLWRIGHT_CACHE"] = folder  # a machine that knows nothing yet
         for _ in range(2):
-            api = await toolwright.OpenAPI.open(
-                "shop.yaml", name="shop", base_url=there.url, credentials=toolwright.Secret(KEY)
+            api = await cellwright.OpenAPI.open(
+                "shop.yaml", name="shop", base_url=there.url, credentials=cellwright.Secret(KEY)
             )
-            async with api, toolwright.Runtime(scope={"shop": api}) as rt:
+            async with api, cellwright.Runtime(scope={"shop": api}) as rt:
                 print(await rt.show("shop.reports.get_sales", budget=1000))
                 print((await rt.execute("shop.reports.get_sales()")).value, end="\n\n")
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -2,7 +2,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import toolwright
+import cellwright
 
 CELLS = [
     "note = notes.add_note('mend the kettle')\nnote.number, note['text']",
@@ -21,12 +21,12 @@ async def ask(server: str, message: str, schema: Mapping[str, Any]) -> dict[str,
 async def main() -> None:
     command = [sys.executable, "notes_server.py"]  # or "npx -y @modelcontextprotocol/server-memory", or a URL
     async with (
-        await toolwright.MCP.open(command, on_elicit=ask, on_change=print) as notes,
-        toolwright.Runtime(scope={"notes": notes}) as rt,
+        await cellwright.MCP.open(command, on_elicit=ask, on_change=print) as notes,
+        cellwright.Runtime(scope={"notes": notes}) as rt,
     ):
         for cell in CELLS:
             outcome = await rt.execute(cell)
             print(outcome.value if outcome.ok else str(outcome.error).splitlines()[-1])
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,7 +1,7 @@
 import sys
 
-import toolwright
-from toolwright.mcp import open_all
+import cellwright
+from cellwright.mcp import open_all
 
 FILE = {
     "mcpServers": {
@@ -16,9 +16,9 @@ async def main() -> None:
     opened = await open_all(FILE)  # or the path of such a file
     for failed in opened.failed:
         print(f"{failed.name}: {failed.reason}")
-    async with toolwright.Runtime(scope=opened.servers) as rt:
+    async with cellwright.Runtime(scope=opened.servers) as rt:
         print((await rt.execute("[r.text for r in notes.find('fern')]")).value)
     await opened.close()
 
 
-toolwright.run(main())
+cellwright.run(main())

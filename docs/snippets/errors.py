@@ -1,5 +1,5 @@
-import toolwright
-from toolwright.errors import CodeError
+import cellwright
+from cellwright.errors import CodeError
 
 
 class NoSuchBook(LookupError):
@@ -13,7 +13,7 @@ def price(title: str, currency: str = "EUR") -> int:
 
 
 async def main() -> None:
-    async with toolwright.Runtime(scope={"price": price}) as rt:
+    async with cellwright.Runtime(scope={"price": price}) as rt:
         caught = await rt.execute("""
             try:
                 price("Emma")
@@ -29,4 +29,4 @@ async def main() -> None:
         print(error)
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,6 +1,6 @@
 import asyncio
 
-import toolwright
+import cellwright
 
 
 async def lookup(name: str) -> str:
@@ -9,20 +9,20 @@ async def lookup(name: str) -> str:
     return name.title()
 
 
-def show(event: toolwright.Event) -> None:
+def show(event: cellwright.Event) -> None:
     match event:
-        case toolwright.Printed(text=text):
+        case cellwright.Printed(text=text):
             print("printed ", text.strip())
-        case toolwright.CallStarted(name=name):
+        case cellwright.CallStarted(name=name):
             print("started ", name)
-        case toolwright.CallFinished(name=name, error=error):
+        case cellwright.CallFinished(name=name, error=error):
             print("finished", name, error or "well")
         case _:
             pass  # what an agent does
 
 
 async def main() -> None:
-    async with toolwright.Runtime(scope={"lookup": lookup}) as rt:
+    async with cellwright.Runtime(scope={"lookup": lookup}) as rt:
         outcome = await rt.execute(
             """
             import asyncio
@@ -34,4 +34,4 @@ async def main() -> None:
         print(outcome.value)
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,8 +1,8 @@
-import toolwright
+import cellwright
 
 
 async def main() -> None:
-    async with toolwright.Runtime() as rt:
+    async with cellwright.Runtime() as rt:
         await rt.files.write("in/sales.csv", "tea,3\nscones,4\n")
         await rt.execute("""
             import csv
@@ -14,4 +14,4 @@ async def main() -> None:
         print([(entry.path, entry.size) for entry in await rt.files.list()])
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,8 +1,8 @@
-import toolwright
+import cellwright
 
 
 async def main() -> None:
-    async with toolwright.Runtime() as rt:
+    async with cellwright.Runtime() as rt:
         outcome = await rt.execute("""
             import statistics
             print("working on it")
@@ -11,4 +11,4 @@ async def main() -> None:
         print(outcome.ok, outcome.value, repr(outcome.stdout), outcome.rung)
 
 
-toolwright.run(main())
+cellwright.run(main())

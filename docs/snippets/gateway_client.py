@@ -3,9 +3,9 @@ import sys
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-import toolwright
+import cellwright
 
-GATEWAY = ["-m", "toolwright", "gateway", "--python", "live:stock", "--dir", sys.path[0]]
+GATEWAY = ["-m", "cellwright", "gateway", "--python", "live:stock", "--dir", sys.path[0]]
 
 
 async def main() -> None:
@@ -17,4 +17,4 @@ async def main() -> None:
         print(done.structured_content)
 
 
-toolwright.run(main())
+cellwright.run(main())

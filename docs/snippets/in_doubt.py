@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import toolwright
+import cellwright
 
 
 class Bank:
@@ -18,9 +18,9 @@ class Bank:
     def pay(self, name: str) -> str:
         return self._write(f"pay {name}")
 
-    @toolwright.operation(idempotent=True)
+    @cellwright.operation(idempotent=True)
     def pay_once(self, name: str) -> str:
-        return self._write(f"pay {name}, request {toolwright.current_call().idempotency_key[:6]}")
+        return self._write(f"pay {name}, request {cellwright.current_call().idempotency_key[:6]}")
 
     def _write(self, line: str) -> str:
         with self._book.open("a") as book:
@@ -32,13 +32,13 @@ class Bank:
 
 async def first(place: Path, code: str) -> None:
     bank = Bank(place / "book.txt", dies=True)
-    async with toolwright.Runtime({"bank": bank}, store=place / "agents.db", session="pay") as rt:
+    async with cellwright.Runtime({"bank": bank}, store=place / "agents.db", session="pay") as rt:
         await rt.execute(code)
 
 
 async def second(place: Path) -> None:
     bank = Bank(place / "book.txt", dies=False)
-    async with toolwright.Runtime.resume("pay", scope={"bank": bank}, store=place / "agents.db") as rt:
+    async with cellwright.Runtime.resume("pay", scope={"bank": bank}, store=place / "agents.db") as rt:
         outcome = await rt.outcome()
         print(outcome.value if outcome.ok else str(outcome.error).splitlines()[-1])
         lines = (place / "book.txt").read_text().splitlines()
@@ -46,9 +46,9 @@ async def second(place: Path) -> None:
 
 
 if len(sys.argv) > 1:
-    toolwright.run(first(Path(sys.argv[1]), sys.argv[2]))
+    cellwright.run(first(Path(sys.argv[1]), sys.argv[2]))
 else:
     for cell in ("bank.pay('ada')", "bank.pay_once('ada')"):
         with tempfile.TemporaryDirectory() as directory:
             subprocess.run([sys.executable, __file__, directory, cell], check=False)
-            toolwright.run(second(Path(directory)))
+            cellwright.run(second(Path(directory)))

@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import toolwright
+import cellwright
 
 CELL = """
     letters = []
@@ -23,7 +23,7 @@ class Office:
         self._post = post
         self._dies = dies
 
-    @toolwright.operation(reads=True)
+    @cellwright.operation(reads=True)
     def address(self, name: str) -> str:
         if self._dies and name == "grace":
             os.kill(os.getpid(), signal.SIGKILL)  # no cleaning up, no last words
@@ -37,22 +37,22 @@ class Office:
 
 async def first(place: Path) -> None:
     scope = {"office": Office(place / "post.txt", dies=True)}
-    async with toolwright.Runtime(scope, store=place / "agents.db", session="letters") as rt:
+    async with cellwright.Runtime(scope, store=place / "agents.db", session="letters") as rt:
         await rt.execute(CELL)
 
 
 async def second(place: Path) -> None:
     scope = {"office": Office(place / "post.txt", dies=False)}
-    async with toolwright.Runtime.resume("letters", scope=scope, store=place / "agents.db") as rt:
+    async with cellwright.Runtime.resume("letters", scope=scope, store=place / "agents.db") as rt:
         outcome = await rt.outcome()  # of the last cell, carried on to its end
         print(outcome.value)
         print((place / "post.txt").read_text().split())
 
 
 if len(sys.argv) > 1:
-    toolwright.run(first(Path(sys.argv[1])))
+    cellwright.run(first(Path(sys.argv[1])))
 else:
     with tempfile.TemporaryDirectory() as directory:
         child = subprocess.run([sys.executable, __file__, directory], check=False)
         print("the first process ended by signal", -child.returncode)
-        toolwright.run(second(Path(directory)))
+        cellwright.run(second(Path(directory)))

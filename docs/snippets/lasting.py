@@ -1,7 +1,7 @@
 import tempfile
 from pathlib import Path
 
-import toolwright
+import cellwright
 
 
 class Desk:
@@ -17,13 +17,13 @@ class Desk:
 
 async def main(store: Path) -> None:
     desk = Desk()
-    async with toolwright.Runtime({"desk": desk}, store=store, session="march") as rt:
+    async with cellwright.Runtime({"desk": desk}, store=store, session="march") as rt:
         await rt.execute("numbers = {name: desk.invoice(name) for name in ('ada', 'grace')}")
         await rt.execute("import uuid; batch = uuid.uuid4(); batch")
         await rt.execute("import pathlib; pathlib.Path('numbers.txt').write_text(str(numbers))")
         batch = (await rt.execute("batch")).value
 
-    async with toolwright.Runtime.resume("march", scope={"desk": desk}, store=store) as rt:
+    async with cellwright.Runtime.resume("march", scope={"desk": desk}, store=store) as rt:
         print(rt.restored)
         print((await rt.execute("numbers, open('numbers.txt').read()")).value)
         print((await rt.execute("batch")).value == batch, desk.issued)
@@ -38,4 +38,4 @@ async def main(store: Path) -> None:
 
 
 with tempfile.TemporaryDirectory() as place:
-    toolwright.run(main(Path(place) / "agents.db"))
+    cellwright.run(main(Path(place) / "agents.db"))

@@ -1,5 +1,5 @@
-import toolwright
-from toolwright import errors
+import cellwright
+from cellwright import errors
 
 CELLS = [
     "kept = 1",
@@ -12,8 +12,8 @@ CELLS = [
 
 
 async def main() -> None:
-    limits = toolwright.Limits(wall_s=0.5, memory_mb=64)
-    async with toolwright.Runtime(limits=limits) as rt:
+    limits = cellwright.Limits(wall_s=0.5, memory_mb=64)
+    async with cellwright.Runtime(limits=limits) as rt:
         for code in CELLS:
             outcome = await rt.execute(code)
             error = outcome.error
@@ -23,4 +23,4 @@ async def main() -> None:
                 print(outcome.value if outcome.ok else str(error).splitlines()[-1])
 
 
-toolwright.run(main())
+cellwright.run(main())

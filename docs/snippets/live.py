@@ -1,4 +1,4 @@
-"""Objects for `toolwright exec --scope live:stock`."""
+"""Objects for `cellwright exec --scope live:stock`."""
 
 
 class Stock:

@@ -1,9 +1,9 @@
 import asyncio
 
-import toolwright
-from toolwright.doors import Reply, Request
-from toolwright.errors import ModelBusy
-from toolwright.messages import Asked, OnPiece, Piece, Said, Traits, Usage
+import cellwright
+from cellwright.doors import Reply, Request
+from cellwright.errors import ModelBusy
+from cellwright.messages import Asked, OnPiece, Piece, Said, Traits, Usage
 
 
 class Shell:
@@ -31,7 +31,7 @@ class Shell:
 
 async def main() -> None:
     model = Shell("echo", "```python\ndone(6 * 7)\n```")
-    print((await toolwright.Agent(model).run("What is six times seven?", returns=int)).value)
+    print((await cellwright.Agent(model).run("What is six times seven?", returns=int)).value)
 
 
-toolwright.run(main())
+cellwright.run(main())

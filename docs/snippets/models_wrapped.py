@@ -1,7 +1,7 @@
-import toolwright
-from toolwright.errors import ModelBusy
-from toolwright.models import Budget, Budgeted, Cached, Fallback, MemoryCache, Retrying, Spending
-from toolwright.testing import ScriptedModel, code
+import cellwright
+from cellwright.errors import ModelBusy
+from cellwright.models import Budget, Budgeted, Cached, Fallback, MemoryCache, Retrying, Spending
+from cellwright.testing import ScriptedModel, code
 
 
 async def main() -> None:
@@ -16,8 +16,8 @@ async def main() -> None:
     model = Budgeted(cached, spending)
 
     for _ in range(2):
-        result = await toolwright.Agent(model).run("What is six times seven?", returns=int)
+        result = await cellwright.Agent(model).run("What is six times seven?", returns=int)
         print(result.value, result.usage.requests, spending.usage.requests, cached.hits)
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,6 +1,6 @@
 from dataclasses import dataclass
 
-import toolwright
+import cellwright
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Shop:
 
 async def main() -> None:
     shop = Shop()
-    async with toolwright.Runtime(scope={"shop": shop}) as rt:
+    async with cellwright.Runtime(scope={"shop": shop}) as rt:
         outcome = await rt.execute("""
             order = shop.order(7)                    # an object that nobody bound: it entered scope as a result
             line = order.add("tea", price=3)
@@ -48,4 +48,4 @@ async def main() -> None:
         print(await rt.show("shop.order"))
 
 
-toolwright.run(main())
+cellwright.run(main())

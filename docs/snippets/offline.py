@@ -4,14 +4,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-import toolwright
+import cellwright
 
 TEST = Path(__file__).with_name("recorded_session.py")
 
 
 async def record() -> None:
     stock = {"tea": 12, "scones": 3}
-    async with toolwright.Runtime({"count": stock.get}, store="sessions.db", session="stock") as rt:
+    async with cellwright.Runtime({"count": stock.get}, store="sessions.db", session="stock") as rt:
         await rt.execute("low = [item for item in ('tea', 'scones') if count(item) < 5]; print(low)")
 
 
@@ -23,7 +23,7 @@ def shell(*command: str) -> list[str]:
 
 with tempfile.TemporaryDirectory() as place:
     os.chdir(place)
-    toolwright.run(record())
-    print(*shell("toolwright", "replay", "--store", "sessions.db"))
-    print(*shell("toolwright", "replay", "stock", "--store", "sessions.db"))
+    cellwright.run(record())
+    print(*shell("cellwright", "replay", "--store", "sessions.db"))
+    print(*shell("cellwright", "replay", "stock", "--store", "sessions.db"))
     print(shell("pytest", "-q", str(TEST))[-1].partition(" in ")[0])

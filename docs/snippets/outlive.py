@@ -3,11 +3,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import toolwright
+import cellwright
 
 
 class Contact:
-    """A record that can be rebuilt from its own data: see `toolwright.Revivable`."""
+    """A record that can be rebuilt from its own data: see `cellwright.Revivable`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -35,18 +35,18 @@ class Crm:
     def contact(self, name: str) -> Contact:
         return Contact(name)
 
-    @toolwright.operation(reads=True)
+    @cellwright.operation(reads=True)
     def report(self, name: str) -> Report:
         return Report(name)
 
-    @toolwright.operation(revive=Report)
+    @cellwright.operation(revive=Report)
     def write_report(self, name: str) -> Report:
         return Report(name)
 
     def draft(self, name: str) -> Report:
         return Report(name)
 
-    @toolwright.operation(reads=True)
+    @cellwright.operation(reads=True)
     def pages(self) -> Iterator[int]:
         yield from (1, 2, 3)
 
@@ -62,13 +62,13 @@ FIRST = """
 
 
 async def main(store: Path) -> None:
-    async with toolwright.Runtime({"crm": Crm()}, store=store, session="s1") as rt:
+    async with cellwright.Runtime({"crm": Crm()}, store=store, session="s1") as rt:
         await rt.execute(FIRST)
-    async with toolwright.Runtime.resume("s1", scope={"crm": Crm()}, store=store) as rt:
+    async with cellwright.Runtime.resume("s1", scope={"crm": Crm()}, store=store) as rt:
         for code in ("ada.greet()", "read.title()", "written.title()", "draft.title()", "next(pages)"):
             outcome = await rt.execute(code)
             print(outcome.value if outcome.ok else str(outcome.error).splitlines()[-1])
 
 
 with tempfile.TemporaryDirectory() as place:
-    toolwright.run(main(Path(place) / "agents.db"))
+    cellwright.run(main(Path(place) / "agents.db"))

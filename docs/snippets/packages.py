@@ -1,10 +1,10 @@
 import sys
 
-import toolwright
+import cellwright
 
 
 async def main() -> None:
-    async with toolwright.Runtime() as bare, toolwright.Runtime(packages=sys.prefix) as full:
+    async with cellwright.Runtime() as bare, cellwright.Runtime(packages=sys.prefix) as full:
         for rt in (bare, full):
             outcome = await rt.execute("""
                 from rich.text import Text
@@ -13,4 +13,4 @@ async def main() -> None:
             print(outcome.value if outcome.ok else str(outcome.error).splitlines()[-1])
 
 
-toolwright.run(main())
+cellwright.run(main())

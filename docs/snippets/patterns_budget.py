@@ -1,9 +1,9 @@
 from replies import model
 
-import toolwright
-from toolwright.agent import Agent
-from toolwright.agent.patterns import fan_out
-from toolwright.models import Budget, Spending
+import cellwright
+from cellwright.agent import Agent
+from cellwright.agent.patterns import fan_out
+from cellwright.models import Budget, Spending
 
 
 async def main() -> None:
@@ -15,4 +15,4 @@ async def main() -> None:
     print(spending.usage.requests, "requests by both")
 
 
-toolwright.run(main())
+cellwright.run(main())

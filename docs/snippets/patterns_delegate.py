@@ -2,9 +2,9 @@ from dataclasses import dataclass
 
 from replies import model
 
-import toolwright
-from toolwright.agent import Agent
-from toolwright.agent.patterns import as_function
+import cellwright
+from cellwright.agent import Agent
+from cellwright.agent.patterns import as_function
 
 
 @dataclass(frozen=True)
@@ -34,4 +34,4 @@ async def main() -> None:
     print((await Agent(model(CELL), scope={"find": find}).run("What came first, tea or coffee?")).value)
 
 
-toolwright.run(main())
+cellwright.run(main())

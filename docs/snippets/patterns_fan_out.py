@@ -1,10 +1,10 @@
 from replies import model
 
-import toolwright
-from toolwright.agent import Agent
-from toolwright.agent.patterns import fan_out, values
-from toolwright.errors import TurnFailed
-from toolwright.models import Budget
+import cellwright
+from cellwright.agent import Agent
+from cellwright.agent.patterns import fan_out, values
+from cellwright.errors import TurnFailed
+from cellwright.models import Budget
 
 reader = Agent(model(*["done(int(review.split('/')[0]))"] * 9), budget=Budget(steps=2), check="off")
 
@@ -26,4 +26,4 @@ async def main() -> None:
         print(group.message)
 
 
-toolwright.run(main())
+cellwright.run(main())

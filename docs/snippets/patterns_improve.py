@@ -1,8 +1,8 @@
 from replies import model
 
-import toolwright
-from toolwright.agent import Agent
-from toolwright.agent.patterns import improve
+import cellwright
+from cellwright.agent import Agent
+from cellwright.agent.patterns import improve
 
 writer = Agent(model("done('Tea is served.')", "done(given[:-1] + ' at five.')"))
 JUDGE = "done(Verdict(good='five' in given, advice='' if 'five' in given else 'Say when.'))"
@@ -14,4 +14,4 @@ async def main() -> None:
     print(improved.value, improved.verdict, improved.rounds, sep="\n")
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -2,9 +2,9 @@ from dataclasses import dataclass
 
 from replies import model
 
-import toolwright
-from toolwright.agent import Agent
-from toolwright.agent.patterns import orchestrate
+import cellwright
+from cellwright.agent import Agent
+from cellwright.agent.patterns import orchestrate
 
 PLAN = "done([Job(city='Oslo', what='rain'), Job(city='Rome', what='sun')])"
 planner = Agent(model(PLAN))
@@ -34,4 +34,4 @@ async def main() -> None:
     print(await orchestrate("Where does it rain, and where is sun?", plan, work, editor, at_once=4))
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,8 +1,8 @@
 from replies import model
 
-import toolwright
-from toolwright.agent import Agent
-from toolwright.agent.patterns import pipeline
+import cellwright
+from cellwright.agent import Agent
+from cellwright.agent.patterns import pipeline
 
 NOTES = ["tea: buy two boxes", "cake: none left", "tea: the kettle is broken"]
 finder = Agent(model("done([note for note in notes if note.startswith('tea')])"), scope={"notes": NOTES})
@@ -19,4 +19,4 @@ async def main() -> None:
     print(await pipeline("Which notes are about tea?", finder, sum_up))
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,8 +1,8 @@
 from replies import model
 
-import toolwright
-from toolwright.agent import Agent
-from toolwright.agent.patterns import route
+import cellwright
+from cellwright.agent import Agent
+from cellwright.agent.patterns import route
 
 bills = Agent(model("done('It is paid.')"), instructions="You answer questions about bills.")
 post = Agent(model("done('It is on its way.')"), instructions="You answer questions about parcels.")
@@ -16,4 +16,4 @@ async def main() -> None:
     print(len(ROUTER.requests), "requests to the router")
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,8 +1,8 @@
 from replies import model
 
-import toolwright
-from toolwright.agent import Agent
-from toolwright.agent.patterns import fan_out, share, values
+import cellwright
+from cellwright.agent import Agent
+from cellwright.agent.patterns import fan_out, share, values
 
 
 class Board:
@@ -35,4 +35,4 @@ async def main() -> None:
     print(sorted(board.notes.items()), board.jobs)
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -2,9 +2,9 @@ from dataclasses import dataclass
 
 from replies import model
 
-import toolwright
-from toolwright.agent import Agent, Spawning
-from toolwright.events import ChildFinished, ChildStarted, Event
+import cellwright
+from cellwright.agent import Agent, Spawning
+from cellwright.events import ChildFinished, ChildStarted, Event
 
 
 @dataclass(frozen=True)
@@ -41,4 +41,4 @@ async def main() -> None:
     print((await agent.run("The dearest item for c, j and x", on_event=told)).value)
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -5,13 +5,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-import toolwright
+import cellwright
 
 sent: list[str] = []
 
 
 class Mail:
-    @toolwright.operation(ask=True)
+    @cellwright.operation(ask=True)
     async def send(self, to: str, text: str) -> str:
         sent.append(to)
         return f"sent to {to}"
@@ -29,24 +29,24 @@ said
 
 
 async def first_process(store: Path) -> None:
-    async with toolwright.Runtime({"mail": Mail()}, store=store, session="letters") as rt:
+    async with cellwright.Runtime({"mail": Mail()}, store=store, session="letters") as rt:
         outcome = await rt.execute(LOOP)
         print("first process: ", outcome.error)
 
 
 async def second_process(store: Path) -> None:
-    async with toolwright.Runtime.resume("letters", scope={"mail": Mail()}, store=store) as rt:
+    async with cellwright.Runtime.resume("letters", scope={"mail": Mail()}, store=store) as rt:
         outcome = await rt.outcome()
         print("second process:", outcome.error)
-        (question,) = toolwright.open_questions(store, "letters")
+        (question,) = cellwright.open_questions(store, "letters")
         print("waits:         ", question.operation + question.arguments)
-        toolwright.decide(store, question.id, yes=False, reason="not him", who="ann")
+        cellwright.decide(store, question.id, yes=False, reason="not him", who="ann")
         outcome = await rt.outcome()
         print("second process:", outcome.value, sent)
 
 
 def approve(store: Path, *words: str) -> str:
-    command = [sys.executable, "-m", "toolwright", "approve", *words, "--store", str(store)]
+    command = [sys.executable, "-m", "cellwright", "approve", *words, "--store", str(store)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
@@ -55,10 +55,10 @@ with tempfile.TemporaryDirectory() as place:
     asyncio.run(first_process(store))
 
     listed = approve(store)
-    print("$ toolwright approve")
+    print("$ cellwright approve")
     print(re.sub(r"asked \S+ \S+", "asked …", re.sub(r"q-\w+", "q-…", listed)), end="")
     id = listed.split()[0]
-    print("$ toolwright approve q-… --yes --who cleo")
+    print("$ cellwright approve q-… --yes --who cleo")
     print(re.sub(r"q-\w+", "q-…", approve(store, id, "--yes", "--who", "cleo")), end="")
 
     asyncio.run(second_process(store))

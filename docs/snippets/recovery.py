@@ -7,9 +7,9 @@ from pathlib import Path
 
 from replies import model
 
-import toolwright
-from toolwright import operation
-from toolwright.doors import Request
+import cellwright
+from cellwright import operation
+from cellwright.doors import Request
 
 
 class Post:
@@ -33,7 +33,7 @@ def dies(_: Request) -> str:
 
 async def main(place: Path, *replies: object) -> None:
     """What the program does whenever it is started."""
-    agent = toolwright.Agent(
+    agent = cellwright.Agent(
         model(*replies),  # pyright: ignore[reportArgumentType] - texts and functions
         scope={"post": Post(place / "post.txt")},
         store=place / "agents.db",
@@ -47,10 +47,10 @@ async def main(place: Path, *replies: object) -> None:
 
 
 if len(sys.argv) > 1:
-    toolwright.run(main(Path(sys.argv[1]), "sent = [post.send('ada')]", dies))
+    cellwright.run(main(Path(sys.argv[1]), "sent = [post.send('ada')]", dies))
 else:
     with tempfile.TemporaryDirectory() as directory:
         child = subprocess.run([sys.executable, __file__, directory], check=False)
         print("the first process ended by signal", -child.returncode)
-        toolwright.run(main(Path(directory), "sent.append(post.send('grace'))\ndone(sent)"))
+        cellwright.run(main(Path(directory), "sent.append(post.send('grace'))\ndone(sent)"))
         print((Path(directory) / "post.txt").read_text().split())

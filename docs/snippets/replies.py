@@ -2,9 +2,9 @@
 
 from textwrap import dedent
 
-from toolwright.messages import Traits
-from toolwright.testing import ScriptedModel, code
-from toolwright.testing.model import Script
+from cellwright.messages import Traits
+from cellwright.testing import ScriptedModel, code
+from cellwright.testing.model import Script
 
 
 def model(*cells: Script, window: int = 128_000) -> ScriptedModel:

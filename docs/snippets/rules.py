@@ -1,4 +1,4 @@
-import toolwright
+import cellwright
 
 
 class Accounts:
@@ -18,10 +18,10 @@ class Accounts:
 
 
 async def main() -> None:
-    scope = toolwright.Scope({"accounts": Accounts()})
+    scope = cellwright.Scope({"accounts": Accounts()})
     scope.declare("accounts.*", hide=["close_all"], read_only=True)
     scope.declare("accounts.balance", reads=True)
-    async with toolwright.Runtime(scope=scope) as rt:
+    async with cellwright.Runtime(scope=scope) as rt:
         for code in (
             "accounts.balance('ada')",
             "accounts.transfer('ada', 'grace', 100)",
@@ -33,4 +33,4 @@ async def main() -> None:
             print(outcome.value if outcome.ok else str(outcome.error).splitlines()[-1])
 
 
-toolwright.run(main())
+cellwright.run(main())

@@ -1,6 +1,6 @@
 import asyncio
 
-from toolwright import Runtime
+from cellwright import Runtime
 
 
 class Letters:

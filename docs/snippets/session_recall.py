@@ -1,8 +1,8 @@
 import tempfile
 from pathlib import Path
 
-import toolwright
-from toolwright.testing import ScriptedModel, code
+import cellwright
+from cellwright.testing import ScriptedModel, code
 
 MODEL = ScriptedModel(
     "Ada's invoice is number 101.",
@@ -11,10 +11,10 @@ MODEL = ScriptedModel(
 
 
 async def main(store: Path) -> None:
-    agent = toolwright.Agent(MODEL, store=store, name="desk", sessions="agent")
+    agent = cellwright.Agent(MODEL, store=store, name="desk", sessions="agent")
     await agent.run("Which number has Ada's invoice?")
     print((await agent.run("What do we know of the invoice?")).value)
 
 
 with tempfile.TemporaryDirectory() as place:
-    toolwright.run(main(Path(place) / "agents.db"))
+    cellwright.run(main(Path(place) / "agents.db"))

@@ -3,7 +3,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import toolwright
+import cellwright
 
 
 class Post:
@@ -19,7 +19,7 @@ class Post:
 
 async def main(store: Path) -> None:
     post = Post()
-    async with toolwright.Runtime({"post": post}, store=store, session="march") as rt:
+    async with cellwright.Runtime({"post": post}, store=store, session="march") as rt:
         await rt.execute("names = ['ada', 'grace']")
         await rt.execute("for name in names: post.send(name)")
         await rt.execute("names.append('linus')")
@@ -27,16 +27,16 @@ async def main(store: Path) -> None:
         await rt.execute("names.sort(reverse=True)")
         print((await rt.execute("names")).value, post.sent)
 
-    with toolwright.Sessions(store) as sessions:
+    with cellwright.Sessions(store) as sessions:
         left = sessions.fork("march", at=3, name="with-linus", id="branch-a")
         for hit in sessions.search("linus"):
             print(hit.session, hit.entry, hit.kind)
 
-    async with toolwright.Runtime.resume(left, scope={"post": post}, store=store) as rt:
+    async with cellwright.Runtime.resume(left, scope={"post": post}, store=store) as rt:
         print((await rt.execute("names")).value)
 
 
 with tempfile.TemporaryDirectory() as place:
-    toolwright.run(main(Path(place) / "agents.db"))
-    tree = [sys.executable, "-m", "toolwright", "sessions", "tree", "with-linus", "--store", "agents.db"]
+    cellwright.run(main(Path(place) / "agents.db"))
+    tree = [sys.executable, "-m", "cellwright", "sessions", "tree", "with-linus", "--store", "agents.db"]
     print(subprocess.run(tree, cwd=place, capture_output=True, text=True, check=True).stdout, end="")

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 
-from toolwright.store import MemoryStore, Row
-from toolwright.testing import check_store
+from cellwright.store import MemoryStore, Row
+from cellwright.testing import check_store
 
 
 class Hasty(MemoryStore):

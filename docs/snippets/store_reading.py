@@ -1,8 +1,8 @@
 import tempfile
 from pathlib import Path
 
-import toolwright
-from toolwright.store import open_store
+import cellwright
+from cellwright.store import open_store
 
 
 class Desk:
@@ -11,7 +11,7 @@ class Desk:
 
 
 async def main(place: Path) -> None:
-    async with toolwright.Runtime({"desk": Desk()}, store=place, session="march") as rt:
+    async with cellwright.Runtime({"desk": Desk()}, store=place, session="march") as rt:
         await rt.execute("open_orders = desk.orders('Oslo')\nprint(open_orders)")
 
     store = open_store(str(place))
@@ -27,4 +27,4 @@ async def main(place: Path) -> None:
 
 
 with tempfile.TemporaryDirectory() as directory:
-    toolwright.run(main(Path(directory) / "agents.db"))
+    cellwright.run(main(Path(directory) / "agents.db"))

@@ -1,14 +1,14 @@
 import tempfile
 from pathlib import Path
 
-import toolwright
-from toolwright.errors import RollbackRefused
+import cellwright
+from cellwright.errors import RollbackRefused
 
 BOOKED: list[str] = []
 
 
 class Calendar:
-    @toolwright.operation(undo=BOOKED.remove)  # is called with what `book` returned
+    @cellwright.operation(undo=BOOKED.remove)  # is called with what `book` returned
     def book(self, title: str) -> str:
         BOOKED.append(title)
         return title
@@ -34,14 +34,14 @@ CELLS = [
 ]
 
 
-def told(outcome: toolwright.Outcome) -> str:
+def told(outcome: cellwright.Outcome) -> str:
     """Its value, or what its error says without the lines of code."""
     lines = str(outcome.error).splitlines()[1:]
     return outcome.value if outcome.ok else "\n".join(line for line in lines if not line.startswith(" "))
 
 
 async def main(store: Path) -> None:
-    async with toolwright.Runtime({"calendar": Calendar()}, store=store, session="s1") as rt:
+    async with cellwright.Runtime({"calendar": Calendar()}, store=store, session="s1") as rt:
         for code in CELLS:
             print(told(await rt.execute(code)))
         print(BOOKED, [entry.path for entry in await rt.files.list()])
@@ -54,4 +54,4 @@ async def main(store: Path) -> None:
 
 
 with tempfile.TemporaryDirectory() as place:
-    toolwright.run(main(Path(place) / "agents.db"))
+    cellwright.run(main(Path(place) / "agents.db"))

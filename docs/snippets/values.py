@@ -1,4 +1,4 @@
-import toolwright
+import cellwright
 
 
 class Basket:
@@ -11,7 +11,7 @@ class Basket:
 
 async def main() -> None:
     copied, held = ["tea"], Basket()
-    async with toolwright.Runtime(scope={"copied": copied, "held": held}) as rt:
+    async with cellwright.Runtime(scope={"copied": copied, "held": held}) as rt:
         outcome = await rt.execute("""
             copied.append("scones")      # the guest's own copy
             held.append("scones")        # a call to the host's object
@@ -20,4 +20,4 @@ async def main() -> None:
         print(outcome.value, copied, held.items)
 
 
-toolwright.run(main())
+cellwright.run(main())

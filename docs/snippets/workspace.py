@@ -4,7 +4,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import toolwright
+import cellwright
 
 CLEAN = """
 rows = [line for line in open("sales.csv") if not line.startswith("?")]
@@ -18,7 +18,7 @@ with open("count.txt", "w") as file:
 async def main(place: Path) -> None:
     store = place / "agents.db"
     (place / "march.csv").write_text("ada,10\n?,0\ngrace,20\n")
-    async with toolwright.Runtime(store=store, session="march") as rt:
+    async with cellwright.Runtime(store=store, session="march") as rt:
         await rt.files.put(place / "march.csv", "sales.csv")
         await rt.execute(CLEAN)
         for change in await rt.diff():
@@ -31,11 +31,11 @@ async def main(place: Path) -> None:
         print((await rt.execute("len(rows), open('sales.csv').read()")).value)
 
     shutil.rmtree(place / "agents.db.workspaces")
-    async with toolwright.Runtime.resume("march", store=store, progress=print) as rt:
+    async with cellwright.Runtime.resume("march", store=store, progress=print) as rt:
         print([entry.path for entry in await rt.files.list()])
 
 
 with tempfile.TemporaryDirectory() as place:
-    toolwright.run(main(Path(place)))
-    command = [sys.executable, "-m", "toolwright", "files", "diff", "march", "--since", "0", "--names"]
+    cellwright.run(main(Path(place)))
+    command = [sys.executable, "-m", "cellwright", "files", "diff", "march", "--since", "0", "--names"]
     print(subprocess.run(command, cwd=place, check=True, capture_output=True, text=True).stdout, end="")

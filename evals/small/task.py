@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
-from toolwright import operation
-from toolwright.sandboxes import Files
+from cellwright import operation
+from cellwright.sandboxes import Files
 
 Check = Callable[[Any], str]
 """From the value that came back to "", or to what is wrong with it or with what was done."""

@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from toolwright.agent import Agent
-from toolwright.doors import Request
-from toolwright.events import ChildFinished, Event
-from toolwright.messages import Asked, Said
-from toolwright.testing import ScriptedModel, code
+from cellwright.agent import Agent
+from cellwright.doors import Request
+from cellwright.events import ChildFinished, Event
+from cellwright.messages import Asked, Said
+from cellwright.testing import ScriptedModel, code
 
 CHILD = ("ledger.add('first')", "ledger.add('second')", "done(f'{len(ledger.lines())} lines')")
 

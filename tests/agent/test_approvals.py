@@ -9,12 +9,12 @@ import pytest
 from tests.cells import PATIENCE_S
 from tests.guard.people import Mail, Person
 
-from toolwright import Scope, operation
-from toolwright.agent import Agent
-from toolwright.doors import Request
-from toolwright.events import ApprovalWanted
-from toolwright.messages import Answered, Asked, Said
-from toolwright.testing import ScriptedModel, call, code
+from cellwright import Scope, operation
+from cellwright.agent import Agent
+from cellwright.doors import Request
+from cellwright.events import ApprovalWanted
+from cellwright.messages import Answered, Asked, Said
+from cellwright.testing import ScriptedModel, call, code
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -20,18 +20,18 @@ from tests.agent.worlds import agent_with, last_observation
 from tests.cells import PATIENCE_S
 from typing_extensions import TypeAliasType
 
-from toolwright import Limits, Scope, operation
-from toolwright.agent import Agent
-from toolwright.agent.talk import Talk
-from toolwright.doors import Reply
-from toolwright.errors import BudgetSpent, Fenced, JournalFailed, ReturnTypeError, UsageError
-from toolwright.events import ApprovalWanted, ChildFinished, Event
-from toolwright.messages import Answered, Said, ToolCall, Traits, Usage, estimated_tokens
-from toolwright.models import Budget, open_model
-from toolwright.scope import shown
-from toolwright.store import MemoryStore
-from toolwright.testing import ScriptedModel, call, code
-from toolwright_guest.wire import Packed
+from cellwright import Limits, Scope, operation
+from cellwright.agent import Agent
+from cellwright.agent.talk import Talk
+from cellwright.doors import Reply
+from cellwright.errors import BudgetSpent, Fenced, JournalFailed, ReturnTypeError, UsageError
+from cellwright.events import ApprovalWanted, ChildFinished, Event
+from cellwright.messages import Answered, Said, ToolCall, Traits, Usage, estimated_tokens
+from cellwright.models import Budget, open_model
+from cellwright.scope import shown
+from cellwright.store import MemoryStore
+from cellwright.testing import ScriptedModel, call, code
+from cellwright_guest.wire import Packed
 
 RING = "rs = [[] for _ in range(9)]\nfor r in rs: r.extend(rs)\n"  # a million paths; with twenty there is no end
 SMALL = RING.replace("9", "6")

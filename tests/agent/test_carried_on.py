@@ -9,13 +9,13 @@ import pytest
 from tests.agent.test_lasting import Box, Died, dies
 from tests.agent.worlds import FENCED, agent_with
 
-from toolwright import operation
-from toolwright.agent import Agent
-from toolwright.doors import Reply, Request
-from toolwright.errors import TurnWaiting
-from toolwright.messages import OnPiece
-from toolwright.store import Decision, MemoryStore, Message
-from toolwright.testing import ScriptedModel, code
+from cellwright import operation
+from cellwright.agent import Agent
+from cellwright.doors import Reply, Request
+from cellwright.errors import TurnWaiting
+from cellwright.messages import OnPiece
+from cellwright.store import Decision, MemoryStore, Message
+from cellwright.testing import ScriptedModel, code
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -21,10 +21,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.cells import PATIENT
 
-from toolwright import Limits, Outcome, Runtime, Scope, operation
-from toolwright.agent.direct import DirectTool, cell_for, observe_calls, offered, results_of, survey
-from toolwright.errors import TimeLimit
-from toolwright.messages import ToolCall, ToolResult
+from cellwright import Limits, Outcome, Runtime, Scope, operation
+from cellwright.agent.direct import DirectTool, cell_for, observe_calls, offered, results_of, survey
+from cellwright.errors import TimeLimit
+from cellwright.messages import ToolCall, ToolResult
 
 if TYPE_CHECKING:
     Elsewhere = int  # what only a type checker knows

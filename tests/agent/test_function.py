@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.agent.worlds import Contact, Crm, agent_with
 
-from toolwright.errors import ReturnTypeError, UsageError
-from toolwright.messages import Asked
-from toolwright.testing import code
+from cellwright.errors import ReturnTypeError, UsageError
+from cellwright.messages import Asked
+from cellwright.testing import code
 
 
 async def test_a_stub_is_carried_out_with_its_arguments_in_scope() -> None:

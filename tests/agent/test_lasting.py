@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from tests.agent.worlds import Contact, Crm, agent_with, last_observation
 
-from toolwright import Undoing, operation
-from toolwright.agent import Agent
-from toolwright.doors import Request
-from toolwright.errors import Fenced, NoSession, RollbackRefused, UsageError
-from toolwright.events import TurnStarted
-from toolwright.messages import Answered, Asked
-from toolwright.store import MemoryStore
-from toolwright.testing import call, code
+from cellwright import Undoing, operation
+from cellwright.agent import Agent
+from cellwright.doors import Request
+from cellwright.errors import Fenced, NoSession, RollbackRefused, UsageError
+from cellwright.events import TurnStarted
+from cellwright.messages import Answered, Asked
+from cellwright.store import MemoryStore
+from cellwright.testing import call, code
 
 
 class Died(BaseException):

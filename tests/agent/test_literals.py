@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.agent.literals import DEPTH, Unwritable, Writer, check_writable, written
+from cellwright.agent.literals import DEPTH, Unwritable, Writer, check_writable, written
 
 
 class Mood(enum.Enum):

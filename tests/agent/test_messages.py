@@ -12,17 +12,17 @@ import pytest
 from tests.agent.worlds import FENCED, Crm, agent_with, last_observation
 from tests.cells import PATIENCE_S
 
-from toolwright import operation
-from toolwright.agent import Agent, Session
-from toolwright.agent.talk import ADDED, REDIRECTED
-from toolwright.doors import Request
-from toolwright.errors import BudgetSpent, JournalFailed, ModelRefused, TurnCancelled, UsageError
-from toolwright.events import Answered, ChildStarted, Event, MessageTaken, Planned
-from toolwright.messages import Answered as Results
-from toolwright.messages import Asked, Said
-from toolwright.models import Budget
-from toolwright.store import MemoryStore, Message, SqliteStore
-from toolwright.testing import ScriptedModel, code, fenced
+from cellwright import operation
+from cellwright.agent import Agent, Session
+from cellwright.agent.talk import ADDED, REDIRECTED
+from cellwright.doors import Request
+from cellwright.errors import BudgetSpent, JournalFailed, ModelRefused, TurnCancelled, UsageError
+from cellwright.events import Answered, ChildStarted, Event, MessageTaken, Planned
+from cellwright.messages import Answered as Results
+from cellwright.messages import Asked, Said
+from cellwright.models import Budget
+from cellwright.store import MemoryStore, Message, SqliteStore
+from cellwright.testing import ScriptedModel, code, fenced
 
 Say = Callable[[Session], object]
 

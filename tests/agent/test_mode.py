@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright import Scope, operation
-from toolwright.agent.mode import MEASURED, Constants, Costs, Measured, Shape, costs, decide, shape_of
-from toolwright.messages import Traits
+from cellwright import Scope, operation
+from cellwright.agent.mode import MEASURED, Constants, Costs, Measured, Shape, costs, decide, shape_of
+from cellwright.messages import Traits
 
 CALLS = Traits()
 

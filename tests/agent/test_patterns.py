@@ -11,17 +11,17 @@ import pytest
 from tests.agent.worlds import last_observation
 from tests.cells import PATIENCE_S
 
-from toolwright import Limits
-from toolwright.agent import Agent, patterns
-from toolwright.agent.patterns import Improved, Tried, Verdict
-from toolwright.doors import Request
-from toolwright.errors import BudgetSpent, ChildFailed, ReturnTypeError, TurnFailed, UsageError
-from toolwright.events import CellFinished, Event
-from toolwright.messages import Asked
-from toolwright.models import Budget, Spending
-from toolwright.store import MemoryStore
-from toolwright.testing import ScriptedModel, code
-from toolwright.testing.model import Script
+from cellwright import Limits
+from cellwright.agent import Agent, patterns
+from cellwright.agent.patterns import Improved, Tried, Verdict
+from cellwright.doors import Request
+from cellwright.errors import BudgetSpent, ChildFailed, ReturnTypeError, TurnFailed, UsageError
+from cellwright.events import CellFinished, Event
+from cellwright.messages import Asked
+from cellwright.models import Budget, Spending
+from cellwright.store import MemoryStore
+from cellwright.testing import ScriptedModel, code
+from cellwright.testing.model import Script
 
 pytestmark = pytest.mark.usefixtures("warm")
 

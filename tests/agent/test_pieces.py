@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.agent.pieces import Pieces
-from toolwright.agent.reading import steps_of
-from toolwright.events import CodePiece, Event, TextPiece
-from toolwright.messages import Piece, Said
+from cellwright.agent.pieces import Pieces
+from cellwright.agent.reading import steps_of
+from cellwright.events import CodePiece, Event, TextPiece
+from cellwright.messages import Piece, Said
 
 WORDS = st.text(alphabet=st.sampled_from("ab `\n\\\"'{}é😀\t#"), max_size=60)
 

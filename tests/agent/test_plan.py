@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.agent.worlds import FENCED, agent_with, last_observation
 
-from toolwright.agent.plan import plan_in
-from toolwright.events import CellFinished, Planned
-from toolwright.testing import code, fenced
+from cellwright.agent.plan import plan_in
+from cellwright.events import CellFinished, Planned
+from cellwright.testing import code, fenced
 
 FIRST = "Plan:\n1. find who is idle -- crm.contacts\n2. write to them -- crm.write"
 OTHER = "Plan:\n1. count them -- python"

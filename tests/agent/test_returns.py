@@ -10,10 +10,10 @@ import pytest
 from pydantic import BaseModel, Field
 from tests.agent.worlds import FENCED, Contact, Crm, agent_with, last_observation
 
-from toolwright.agent.finish import type_name
-from toolwright.errors import ReturnTypeError, UsageError
-from toolwright.messages import Asked
-from toolwright.testing import code, fenced
+from cellwright.agent.finish import type_name
+from cellwright.errors import ReturnTypeError, UsageError
+from cellwright.messages import Asked
+from cellwright.testing import code, fenced
 
 
 class Priority(enum.Enum):

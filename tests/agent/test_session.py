@@ -7,11 +7,11 @@ import asyncio
 import pytest
 from tests.agent.worlds import agent_with, kinds
 
-from toolwright.doors import Request
-from toolwright.errors import ModelBusy, ModelRefused, Stuck, UsageError
-from toolwright.events import Event, Retried
-from toolwright.messages import Answered, Asked, Said
-from toolwright.testing import ScriptedModel, code
+from cellwright.doors import Request
+from cellwright.errors import ModelBusy, ModelRefused, Stuck, UsageError
+from cellwright.events import Event, Retried
+from cellwright.messages import Answered, Asked, Said
+from cellwright.testing import ScriptedModel, code
 
 
 async def test_names_and_messages_stay_for_the_next_turn() -> None:

@@ -15,16 +15,16 @@ import pytest
 from tests.agent.dying_family import Ledger
 from tests.cells import PATIENCE_S
 
-from toolwright import Limits, Scope, replay
-from toolwright.agent import Agent, Spawning
-from toolwright.agent.spawn import child_id
-from toolwright.doors import Request
-from toolwright.errors import BudgetSpent, UsageError
-from toolwright.events import CellFinished, ChildFinished, ChildStarted, Event
-from toolwright.messages import Answered, Asked, Said
-from toolwright.models import Budget
-from toolwright.store import MemoryStore
-from toolwright.testing import ScriptedModel, code
+from cellwright import Limits, Scope, replay
+from cellwright.agent import Agent, Spawning
+from cellwright.agent.spawn import child_id
+from cellwright.doors import Request
+from cellwright.errors import BudgetSpent, UsageError
+from cellwright.events import CellFinished, ChildFinished, ChildStarted, Event
+from cellwright.messages import Answered, Asked, Said
+from cellwright.models import Budget
+from cellwright.store import MemoryStore
+from cellwright.testing import ScriptedModel, code
 
 Line = Any
 Play = Callable[[str, int], Line]

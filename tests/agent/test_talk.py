@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tests.agent.worlds import agent_with, last_observation
 
-from toolwright.agent.observing import Outputs
-from toolwright.agent.talk import ADDED, REDIRECTED, SUMMARY, Talk
-from toolwright.doors import Request
-from toolwright.events import CellFinished, Compacted
-from toolwright.messages import Answered, Asked, Message, Said, ToolCall, ToolResult, Traits, Usage
-from toolwright.testing import code
+from cellwright.agent.observing import Outputs
+from cellwright.agent.talk import ADDED, REDIRECTED, SUMMARY, Talk
+from cellwright.doors import Request
+from cellwright.events import CellFinished, Compacted
+from cellwright.messages import Answered, Asked, Message, Said, ToolCall, ToolResult, Traits, Usage
+from cellwright.testing import code
 
 SMALL = Traits(window=4_000)
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from tests.agent.worlds import FENCED, Crm, agent_with, kinds, last_observation
 
-from toolwright import Limits
-from toolwright.doors import Reply, Request
-from toolwright.errors import BudgetSpent, Stuck, UsageError
-from toolwright.events import CallFinished, CellFinished, CodePiece, Event, TextPiece
-from toolwright.messages import Answered, Said, ToolCall, Traits
-from toolwright.models import Budget
-from toolwright.testing import ScriptedModel, call, code, fenced
+from cellwright import Limits
+from cellwright.doors import Reply, Request
+from cellwright.errors import BudgetSpent, Stuck, UsageError
+from cellwright.events import CallFinished, CellFinished, CodePiece, Event, TextPiece
+from cellwright.messages import Answered, Said, ToolCall, Traits
+from cellwright.models import Budget
+from cellwright.testing import ScriptedModel, call, code, fenced
 
 
 async def test_code_runs_against_live_objects_until_it_is_done() -> None:

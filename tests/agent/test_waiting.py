@@ -11,14 +11,14 @@ from tests.cells import PATIENCE_S, eventually
 from tests.guard.keeping import Office
 from tests.guard.people import Mail
 
-from toolwright import operation
-from toolwright.agent import Agent, Session
-from toolwright.doors import Request
-from toolwright.errors import TurnCancelled, TurnWaiting, UsageError
-from toolwright.guard import decide
-from toolwright.messages import Asked
-from toolwright.store import Message
-from toolwright.testing import ScriptedModel, code
+from cellwright import operation
+from cellwright.agent import Agent, Session
+from cellwright.doors import Request
+from cellwright.errors import TurnCancelled, TurnWaiting, UsageError
+from cellwright.guard import decide
+from cellwright.messages import Asked
+from cellwright.store import Message
+from cellwright.testing import ScriptedModel, code
 
 pytestmark = pytest.mark.usefixtures("warm")
 

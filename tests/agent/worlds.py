@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolwright.agent import Agent
-from toolwright.events import Event
-from toolwright.messages import Answered, Asked, Traits
-from toolwright.testing import ScriptedModel
+from cellwright.agent import Agent
+from cellwright.events import Event
+from cellwright.messages import Answered, Asked, Traits
+from cellwright.testing import ScriptedModel
 
 FENCED = Traits(calls=False, window=8192)
 

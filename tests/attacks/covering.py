@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from toolwright.sandboxes import GUEST_UID, Environment, Interpreter, Opening, ProcessSandbox, Workspace
+from cellwright.sandboxes import GUEST_UID, Environment, Interpreter, Opening, ProcessSandbox, Workspace
 
 PYTHON = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
 

@@ -61,9 +61,9 @@ from tests.attacks import witnesses
 from tests.attacks.covering import Covering
 from tests.attacks.lures import Books, Canaries, Colour, Note, Places, Refused, Vault, opened, toolbox
 
-from toolwright import Limits, Outcome, Runtime, Scope, replay
-from toolwright.errors import ToolwrightError
-from toolwright.store import MemoryStore
+from cellwright import Limits, Outcome, Runtime, Scope, replay
+from cellwright.errors import CellwrightError
+from cellwright.store import MemoryStore
 
 CELLS = Path(__file__).parent / "cells"
 RAW = Path(__file__).parent / "raw.py"
@@ -407,7 +407,7 @@ class Arena:
         ):
             try:
                 got = await asyncio.wait_for(use(), ANSWER_S)
-            except (ToolwrightError, FileNotFoundError):
+            except (CellwrightError, FileNotFoundError):
                 continue  # told clearly, which is what a spoilt workspace deserves
             except Exception as error:  # anything else is a host that was not ready for it
                 errors.append(f"{type(error).__name__}: {error}")

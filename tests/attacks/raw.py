@@ -7,12 +7,12 @@ import os
 import struct
 import time
 
-from toolwright_guest.door import Mailbox
+from cellwright_guest.door import Mailbox
 
-world = type(vault)._toolwright_world
+world = type(vault)._cellwright_world
 door = world.door
 VAULT, BOOKS = vault._grip.handle, books._grip.handle
-VAULT_CLASS, BOOKS_CLASS = type(vault)._toolwright_class, type(books)._toolwright_class
+VAULT_CLASS, BOOKS_CLASS = type(vault)._cellwright_class, type(books)._cellwright_class
 numbers = itertools.count(1_000_000)
 
 

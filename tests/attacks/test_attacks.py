@@ -15,8 +15,8 @@ from tests.attacks import witnesses
 from tests.attacks.harness import Arena, Attack, Evidence, attacks, escapes, read_attack, unexpected
 from tests.attacks.lures import Canaries, Vault, opened
 
-from toolwright import GuestValue, Outcome
-from toolwright.errors import CodeError, MemoryLimit
+from cellwright import GuestValue, Outcome
+from cellwright.errors import CodeError, MemoryLimit
 
 RUNGS = ("process",)
 LEAST = 80

@@ -122,7 +122,7 @@ class Listeners:
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / "listener.sock"
-        self.abstract = f"toolwright-attack-{os.urandom(6).hex()}"
+        self.abstract = f"cellwright-attack-{os.urandom(6).hex()}"
         tcp = socket.create_server(("127.0.0.1", 0))
         udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         udp.bind(("127.0.0.1", 0))

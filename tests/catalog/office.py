@@ -7,7 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal, NotRequired, TypedDict
 
-from toolwright.scope import Scope
+from cellwright.scope import Scope
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from toolwright.connectors import ListedSurface, make_root
-from toolwright.scope import Line, Offered, Scope, Shape
+from cellwright.connectors import ListedSurface, make_root
+from cellwright.scope import Line, Offered, Scope, Shape
 
 
 class Listed(ListedSurface):

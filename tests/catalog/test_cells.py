@@ -12,8 +12,8 @@ from tests.catalog.corpus import CELLS, Sample, read, samples
 from tests.catalog.world import scope
 from tests.cells import PATIENT
 
-from toolwright import Runtime
-from toolwright.catalog import TypeChecker
+from cellwright import Runtime
+from cellwright.catalog import TypeChecker
 
 RIGHT = sorted((CELLS / "right").glob("*.py"))
 WRONG = sorted((CELLS / "wrong").glob("*.py"))

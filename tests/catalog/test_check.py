@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 from tests.cells import eventually
 
-from toolwright.catalog import Mistake, TypeChecker, server, type_mistake
-from toolwright.errors import TypeMistake, UsageError
-from toolwright.scope import Scope
+from cellwright.catalog import Mistake, TypeChecker, server, type_mistake
+from cellwright.errors import TypeMistake, UsageError
+from cellwright.scope import Scope
+from cellwright.settings import install_command
 
 
 @dataclass
@@ -253,8 +254,8 @@ def children_of(pid: int) -> Iterator[int]:
 def test_the_process_dies_with_a_host_that_is_killed() -> None:
     program = """
         import asyncio
-        from toolwright.catalog import TypeChecker
-        from toolwright.scope import Scope
+        from cellwright.catalog import TypeChecker
+        from cellwright.scope import Scope
 
         async def main():
             await TypeChecker(Scope()).check("1 + 1")
@@ -303,8 +304,8 @@ async def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path,
 def test_nothing_is_left_when_a_program_ends_without_closing(tmp_path: Path) -> None:
     program = """
         import asyncio
-        from toolwright.catalog import TypeChecker
-        from toolwright.scope import Scope
+        from cellwright.catalog import TypeChecker
+        from cellwright.scope import Scope
 
         print(len(asyncio.run(TypeChecker(Scope()).check("nope"))))
     """
@@ -321,8 +322,8 @@ async def test_without_ty_the_message_says_what_to_install() -> None:
     program = """
         import asyncio, sys
         sys.modules["ty"] = None
-        from toolwright.catalog import TypeChecker
-        from toolwright.scope import Scope
+        from cellwright.catalog import TypeChecker
+        from cellwright.scope import Scope
 
         asyncio.run(TypeChecker(Scope()).check("1 + 1"))
     """
@@ -331,7 +332,7 @@ async def test_without_ty_the_message_says_what_to_install() -> None:
             [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60, check=False
         )
     )
-    assert done.stderr.strip().endswith("which is not installed: pip install 'toolwright[check]'")
+    assert done.stderr.strip().endswith(f"which is not installed: {install_command('check')}")
 
 
 def test_a_set_of_rules_that_is_none_is_refused() -> None:

@@ -7,11 +7,11 @@ import ast
 import pytest
 from tests.connectors.listing import Listing
 
-from toolwright import Scope
-from toolwright.catalog import Catalog, stub_tree
-from toolwright.catalog.stub_files import StubFiles
-from toolwright.connectors import make_root
-from toolwright.scope import Line, Offered
+from cellwright import Scope
+from cellwright.catalog import Catalog, stub_tree
+from cellwright.catalog.stub_files import StubFiles
+from cellwright.connectors import make_root
+from cellwright.scope import Line, Offered
 
 
 def catalog_of(path: str, head: str, gives: str, doc: str = "") -> Catalog:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright.catalog import TypeChecker, mended
-from toolwright.scope import Scope
+from cellwright.catalog import TypeChecker, mended
+from cellwright.scope import Scope
 
 
 class Api:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright import Runtime
-from toolwright.errors import TypeMistake, UsageError
+from cellwright import Runtime
+from cellwright.errors import TypeMistake, UsageError
 
 
 class Desk:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tests.catalog import office
 
-from toolwright import Runtime, Scope
-from toolwright.catalog import Catalog, catalog_functions
-from toolwright.errors import NotInScope
+from cellwright import Runtime, Scope
+from cellwright.catalog import Catalog, catalog_functions
+from cellwright.errors import NotInScope
 
 QUERIES = {
     "send an email": "mail.send",

@@ -15,9 +15,9 @@ import pytest
 from tests.catalog import office, world
 from tests.scope import test_stubs
 
-from toolwright import Runtime, Scope
-from toolwright.catalog import Catalog, outline
-from toolwright.errors import NotInScope
+from cellwright import Runtime, Scope
+from cellwright.catalog import Catalog, outline
+from cellwright.errors import NotInScope
 
 SCOPES = {"office": office.scope, "world": world.scope, "stubs": lambda: Scope(test_stubs.SCOPE)}
 

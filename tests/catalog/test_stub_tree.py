@@ -8,8 +8,8 @@ from pathlib import Path
 from tests.catalog import office
 from tests.catalog.surfaces import OPERATIONS, scope_of, tracker
 
-from toolwright import Runtime
-from toolwright.catalog import Catalog, save_tree, stub_tree, write_tree
+from cellwright import Runtime
+from cellwright.catalog import Catalog, save_tree, stub_tree, write_tree
 
 
 def catalog() -> Catalog:

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Generic, Literal, NewType, Self, TypedDict, Ty
 
 import pytest
 
-from toolwright.catalog import TypeChecker
-from toolwright.scope import Scope
+from cellwright.catalog import TypeChecker
+from cellwright.scope import Scope
 
 T = TypeVar("T")
 Number = NewType("Number", int)

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 from tests.catalog.surfaces import OPERATIONS, SHAPES, Called, Listed, field, many, offered, scope_of, tracker
 
-from toolwright.catalog import Mistake, TypeChecker
-from toolwright.scope import Shape
+from cellwright.catalog import Mistake, TypeChecker
+from cellwright.scope import Shape
 
 FINE = {
     "a call": "github.issues.create('o', 'r', title='x', labels=['a', {'name': 'b'}])",

@@ -10,8 +10,8 @@ import pytest
 from tests.catalog import office
 from tests.catalog.surfaces import OPERATIONS, SHAPES, Called, Listed, many, offered, scope_of, tracker
 
-from toolwright.catalog import Catalog, catalog_functions, outline
-from toolwright.errors import NotInScope
+from cellwright.catalog import Catalog, catalog_functions, outline
+from cellwright.errors import NotInScope
 
 QUERIES = {
     "open a new issue": "github.issues.create",

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from tests.catalog.surfaces import Listed, offered, scope_of
 
-from toolwright.catalog import Catalog
-from toolwright.catalog.fulltext import Index
-from toolwright.catalog.intents import Kind, aside, intent_of
-from toolwright.catalog.phrases import plain
-from toolwright.catalog.queries import LOOKED_FOR, read_query
-from toolwright.catalog.ranking import Source
-from toolwright.catalog.rows import rows_of
-from toolwright.catalog.vocabulary import MEANS
-from toolwright.catalog.weights import WEIGHTS
-from toolwright.catalog.words import asked, meanings, root, split, stem
+from cellwright.catalog import Catalog
+from cellwright.catalog.fulltext import Index
+from cellwright.catalog.intents import Kind, aside, intent_of
+from cellwright.catalog.phrases import plain
+from cellwright.catalog.queries import LOOKED_FOR, read_query
+from cellwright.catalog.ranking import Source
+from cellwright.catalog.rows import rows_of
+from cellwright.catalog.vocabulary import MEANS
+from cellwright.catalog.weights import WEIGHTS
+from cellwright.catalog.words import asked, meanings, root, split, stem
 
 SHOP = (
     offered("refunds.create", "(self, *, charge: str) -> Refund", "Create a refund.\n\nPOST /v1/refunds"),

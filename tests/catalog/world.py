@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import pydantic
 from tests.catalog import analytics
 
-from toolwright.scope import Scope, operation
+from cellwright.scope import Scope, operation
 
 T = TypeVar("T")
 NOW = datetime(2026, 5, 4, 12, 30)

@@ -12,7 +12,7 @@ SHOP = '''
 """Live objects."""
 import asyncio
 from dataclasses import dataclass
-from toolwright import operation
+from cellwright import operation
 
 @dataclass(frozen=True)
 class Contact:
@@ -48,10 +48,10 @@ async def forever() -> None:
 MODELS = '''
 """Models of the developer's own, for `--model models:…`."""
 import asyncio
-from toolwright.doors import Reply
-from toolwright.errors import ModelBusy, ModelRefused
-from toolwright.messages import Piece, Said, Traits, Usage
-from toolwright.testing import ScriptedModel, broken, call, code, fenced
+from cellwright.doors import Reply
+from cellwright.errors import ModelBusy, ModelRefused
+from cellwright.messages import Piece, Said, Traits, Usage
+from cellwright.testing import ScriptedModel, broken, call, code, fenced
 
 async def never(_):
     await asyncio.Event().wait()
@@ -111,12 +111,12 @@ def environment(here: Path, **more: str) -> dict[str, str]:
     """No key, and a state of its own."""
     kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     kept.pop("AWS_BEARER_TOKEN_BEDROCK", None)
-    return {**kept, "TOOLWRIGHT_STATE": str(here / "state"), **more}
+    return {**kept, "CELLWRIGHT_STATE": str(here / "state"), **more}
 
 
-def toolwright(*args: str, cwd: Path, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
+def cellwright(*args: str, cwd: Path, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "toolwright", *args],
+        [sys.executable, "-m", "cellwright", *args],
         cwd=cwd,
         input=stdin,
         env=environment(cwd, **environ),
@@ -129,7 +129,7 @@ def toolwright(*args: str, cwd: Path, stdin: str = "", **environ: str) -> subpro
 
 def started(*args: str, cwd: Path, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "toolwright", *args],
+        [sys.executable, "-m", "cellwright", *args],
         cwd=cwd,
         env=environment(cwd),
         stdin=stdin,
@@ -142,9 +142,9 @@ def started(*args: str, cwd: Path, stdin: int = subprocess.DEVNULL) -> subproces
 # Each command line as if it were a process of its own, without the price of one.
 IN_ONE = """
 import contextlib, io, json, sys
-from toolwright.cli import main
+from cellwright.cli import main
 for args in json.loads(sys.argv[1]):
-    sys.argv = ["toolwright", *args]
+    sys.argv = ["cellwright", *args]
     sys.stdin, out, err = io.StringIO(), io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main()

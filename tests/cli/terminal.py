@@ -25,12 +25,12 @@ _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x01|\x02")
 
 
 class Terminal:
-    """Runs `toolwright …` on a pseudo-terminal. A context manager; what still runs at its end is killed."""
+    """Runs `cellwright …` on a pseudo-terminal. A context manager; what still runs at its end is killed."""
 
     def __init__(
         self, *args: str, cwd: Path, columns: int = 100, rows: int = 40, environ: Mapping[str, str] | None = None
     ) -> None:
-        self._args = [sys.executable, "-m", "toolwright", *args]
+        self._args = [sys.executable, "-m", "cellwright", *args]
         self._cwd = cwd
         self._size = rows, columns
         settled = {

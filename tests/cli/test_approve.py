@@ -1,4 +1,4 @@
-"""`toolwright approve`: what waits, decided from another process; and how commands pause where nobody can be asked."""
+"""`cellwright approve`: what waits, decided from another process; and how commands pause where nobody can be asked."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from tests.cli.terminal import Terminal
 from tests.cli.test_asking import OFFICE, PATIENCE_S, sent
 
-from toolwright.guard import open_questions
-from toolwright.store import SqliteStore
+from cellwright.guard import open_questions
+from cellwright.store import SqliteStore
 
 STORE = "sqlite:///agents.db"
 LOOP = "for to in ('ann', 'bob'):\n    mail.send(to, body='\\x1b[2Jhello')\n    print('sent', to)"
@@ -24,15 +24,15 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def toolwright(here: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "toolwright", *args]
+def cellwright(here: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cellwright", *args]
     return subprocess.run(
         command, cwd=here, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
 
 
 def execute(here: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return toolwright(here, "exec", "--scope", "office:mail", "--session", "s1", "--store", STORE, *args)
+    return cellwright(here, "exec", "--scope", "office:mail", "--session", "s1", "--store", STORE, *args)
 
 
 def waiting(here: Path) -> str:
@@ -44,27 +44,27 @@ def test_a_command_without_a_terminal_pauses_and_goes_on_when_another_has_said_y
     paused = execute(here, "-c", LOOP)
     id = waiting(here)
     assert (paused.returncode, sent(here)) == (5, [])
-    assert f"toolwright approve {id} --yes" in paused.stderr
-    listed = toolwright(here, "approve", "--store", STORE)
+    assert f"cellwright approve {id} --yes" in paused.stderr
+    listed = cellwright(here, "approve", "--store", STORE)
     assert (listed.returncode, id in listed.stdout, "session s1, cell 1, line 2" in listed.stdout) == (0, True, True)
     assert "mail.send('ann', body='\\x1b[2Jhello')" in listed.stdout
     assert "\x1b" not in listed.stdout + paused.stderr
-    said = toolwright(here, "approve", id, "--yes", "--always", "session", "--who", "cleo", "--store", STORE)
+    said = cellwright(here, "approve", id, "--yes", "--always", "session", "--who", "cleo", "--store", STORE)
     assert said.returncode == 0, said.stderr
     assert "yes, always in this session, by cleo" in said.stdout
     done = execute(here, "--carry-on")
     assert (done.returncode, done.stdout, sent(here)) == (0, "sent ann\nsent bob\n", ["ann", "bob"])
-    assert "nothing waits" in toolwright(here, "approve", "--store", STORE).stderr
-    taken = toolwright(here, "approve", "--revoke", "s1", "mail.send", "--store", STORE)
+    assert "nothing waits" in cellwright(here, "approve", "--store", STORE).stderr
+    taken = cellwright(here, "approve", "--revoke", "s1", "mail.send", "--store", STORE)
     assert "mail.send is asked for again" in taken.stdout
 
 
 def test_what_waits_and_what_was_decided_can_be_had_as_json(here: Path) -> None:
     execute(here, "-c", LOOP)
-    (line,) = toolwright(here, "approve", "--json", "--store", STORE).stdout.splitlines()
+    (line,) = cellwright(here, "approve", "--json", "--store", STORE).stdout.splitlines()
     told = json.loads(line)
     assert (told["session"], told["operation"], told["cell"], told["decision"]) == ("s1", "mail.send", 1, None)
-    said = toolwright(here, "approve", told["id"], "--no", "--reason", "not him", "--json", "--store", STORE)
+    said = cellwright(here, "approve", told["id"], "--no", "--reason", "not him", "--json", "--store", STORE)
     decision = json.loads(said.stdout)["decision"]
     assert (decision["yes"], decision["reason"]) == (False, "not him")
     done = execute(here, "--carry-on")
@@ -83,7 +83,7 @@ def test_what_waits_and_what_was_decided_can_be_had_as_json(here: Path) -> None:
 )
 def test_wrong_usage_is_one_line_on_stderr(here: Path, args: tuple[str, ...], words: str) -> None:
     SqliteStore(here / "agents.db").close()
-    done = toolwright(here, "approve", *args, "--store", STORE)
+    done = cellwright(here, "approve", *args, "--store", STORE)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert words in done.stderr
 
@@ -91,12 +91,12 @@ def test_wrong_usage_is_one_line_on_stderr(here: Path, args: tuple[str, ...], wo
 def test_a_question_is_decided_once_and_not_without_a_yes_or_a_no(here: Path) -> None:
     execute(here, "-c", LOOP)
     id = waiting(here)
-    asked = toolwright(here, "approve", id, "--store", STORE)
+    asked = cellwright(here, "approve", id, "--store", STORE)
     assert (asked.returncode, "say --yes or --no" in asked.stderr) == (2, True)
-    wrong = toolwright(here, "approve", id, "--yes", "--always", "ever", "--store", STORE)
+    wrong = cellwright(here, "approve", id, "--yes", "--always", "ever", "--store", STORE)
     assert (wrong.returncode, "--always ever: give session or operation" in wrong.stderr) == (2, True)
-    assert toolwright(here, "approve", id, "--no", "--store", STORE).returncode == 0
-    again = toolwright(here, "approve", id, "--yes", "--store", STORE)
+    assert cellwright(here, "approve", id, "--no", "--store", STORE).returncode == 0
+    again = cellwright(here, "approve", id, "--yes", "--store", STORE)
     assert (again.returncode, "decided already" in again.stderr, sent(here)) == (2, True, [])
 
 
@@ -121,7 +121,7 @@ def test_at_the_prompt_of_a_kept_session_later_pauses_and_always_asks_once(here:
     with Terminal(*args, "-c", LOOP, cwd=here, columns=200) as person:
         assert "a: always in this session, l: later" in person.until("why not] ")
         person.type("l\n")
-        person.until("toolwright approve q-")
+        person.until("cellwright approve q-")
         assert person.end() == 5
     with Terminal(*args, "--carry-on", cwd=here, columns=200) as person:
         person.until("why not] ")

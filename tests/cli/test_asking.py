@@ -1,4 +1,4 @@
-"""`toolwright exec` with operations that wait for a yes: a person at a terminal, a pipe, and `--yes`."""
+"""`cellwright exec` with operations that wait for a yes: a person at a terminal, a pipe, and `--yes`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest
 
 OFFICE = '''
 """A module of the developer's."""
-import pathlib, toolwright
+import pathlib, cellwright
 class Mail:
-    @toolwright.operation(ask=True)
+    @cellwright.operation(ask=True)
     def send(self, to, body=""):
         with open("sent.txt", "a") as file: file.write(to + "\\n")
         return to
@@ -39,7 +39,7 @@ def sent(here: Path) -> list[str]:
 
 
 def command(code: str, *options: str) -> list[str]:
-    return [sys.executable, "-m", "toolwright", "exec", "--scope", "office:mail", *options, "-c", code]
+    return [sys.executable, "-m", "cellwright", "exec", "--scope", "office:mail", *options, "-c", code]
 
 
 class Terminal:

@@ -1,4 +1,4 @@
-"""`toolwright chat` as a person uses it: on a terminal, turn after turn, with Ctrl-C; and from a pipe."""
+"""`cellwright chat` as a person uses it: on a terminal, turn after turn, with Ctrl-C; and from a pipe."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cli.firm import fill, one_after_another, started, toolwright
+from tests.cli.firm import cellwright, fill, one_after_another, started
 from tests.cli.terminal import Terminal, screen
 
 SCOPE = ("--scope", "shop:crm", "--scope", "shop:forever")
@@ -148,7 +148,7 @@ def test_without_a_store_ctrl_c_says_that_the_names_are_gone(here: Path) -> None
         terminal.until("the names of this session are gone")
         terminal.until(PROMPT)
         terminal.type("/undo\n")
-        terminal.until("toolwright: undo needs the session to be kept: --store")
+        terminal.until("cellwright: undo needs the session to be kept: --store")
         terminal.until(PROMPT)
         terminal.type("\x04")
         assert terminal.end() == 0
@@ -164,7 +164,7 @@ def test_ctrl_c_twice_at_the_prompt_leaves_and_tells_how_to_go_on(here: Path) ->
         terminal.until(PROMPT)
         terminal.interrupt_prompt()
         assert terminal.end() == 0
-    assert "to go on: toolwright chat --session s1 --model models:oslo --scope shop:crm" in terminal.shown
+    assert "to go on: cellwright chat --session s1 --model models:oslo --scope shop:crm" in terminal.shown
     with chat("oslo", "--session", "s1", cwd=here) as again:
         again.until("session s1; ")
         again.until("its names and files are as they were")
@@ -188,7 +188,7 @@ def test_undo_lists_what_cannot_be_undone_and_asks(here: Path) -> None:
             terminal.until(said)
             terminal.until(PROMPT)
         terminal.type("/undo\n")
-        terminal.until("toolwright: there is no turn to undo")
+        terminal.until("cellwright: there is no turn to undo")
 
 
 def test_a_fork_is_gone_on_in(here: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_fork_is_gone_on_in(here: Path) -> None:
         terminal.type("Write to Oslo\n")
         terminal.until(PROMPT)
         terminal.type("/fork s1\n")
-        terminal.until("toolwright: there is a session 's1' already")
+        terminal.until("cellwright: there is a session 's1' already")
         terminal.until(PROMPT)
         terminal.type("/fork s2\n")
         terminal.until("in s2 now, a fork; s1 stays as it is")
@@ -211,7 +211,7 @@ def test_a_fork_is_gone_on_in(here: Path) -> None:
 
 def test_commands_work_from_a_pipe_and_the_output_is_plain(here: Path) -> None:
     lines = "Write to Oslo\n/cost\n/undo\n/undo yes\n/rung\n/nonsense\n/help\n/etc/hosts is odd\n"
-    done = toolwright("chat", "--model", "models:oslo", *SCOPE, cwd=here, stdin=lines)
+    done = cellwright("chat", "--model", "models:oslo", *SCOPE, cwd=here, stdin=lines)
     assert (done.returncode, done.stderr) == (1, "")  # the last turn has no `people` any more
     assert "\x1b" not in done.stdout
     assert "> " not in done.stdout
@@ -220,7 +220,7 @@ def test_commands_work_from_a_pipe_and_the_output_is_plain(here: Path) -> None:
         "`/undo yes` undoes the rest; nothing was done.",
         "2 cells rolled back",
         "rung     process: CPython in a kernel jail; it is the only rung so far",
-        "toolwright: there is no /nonsense; /help lists what there is",
+        "cellwright: there is no /nonsense; /help lists what there is",
         "/fork     go on in a copy",
     ):
         assert said in done.stdout
@@ -229,15 +229,15 @@ def test_commands_work_from_a_pipe_and_the_output_is_plain(here: Path) -> None:
 def test_the_cost_of_a_session_counts_what_earlier_processes_spent(here: Path) -> None:
     for lines, requests in (("Write to Oslo\n", 2), ("More\n/cost\n", 3)):
         model = "oslo" if requests == 2 else "words"
-        done = toolwright("chat", "--model", f"models:{model}", *SCOPE, "--session", "s1", cwd=here, stdin=lines)
+        done = cellwright("chat", "--model", f"models:{model}", *SCOPE, "--session", "s1", cwd=here, stdin=lines)
         assert done.returncode == 0, done.stdout
     assert "last turn  1 request, " in done.stdout
     assert "session    3 requests, " in done.stdout
 
 
 def test_a_failed_turn_is_one_line_and_the_chat_goes_on(here: Path) -> None:
-    done = toolwright("chat", "--model", "models:refused", cwd=here, stdin="One\n\nTwo\n")
-    assert (done.returncode, done.stdout) == (4, "toolwright: 401: wrong key\n" * 2)
+    done = cellwright("chat", "--model", "models:refused", cwd=here, stdin="One\n\nTwo\n")
+    assert (done.returncode, done.stdout) == (4, "cellwright: 401: wrong key\n" * 2)
 
 
 def test_ctrl_c_ends_a_chat_that_nobody_sits_at(here: Path) -> None:
@@ -250,7 +250,7 @@ def test_ctrl_c_ends_a_chat_that_nobody_sits_at(here: Path) -> None:
             pass
         running.send_signal(signal.SIGINT)
         _, err = running.communicate(timeout=60)
-    assert (running.returncode, err) == (130, "toolwright: cancelled\n")
+    assert (running.returncode, err) == (130, "cellwright: cancelled\n")
 
 
 def test_a_reader_that_leaves_ends_the_chat_quietly(here: Path) -> None:
@@ -272,7 +272,7 @@ def test_a_turn_that_was_cut_off_is_carried_on(here: Path) -> None:
         terminal.type("Set it\n")
         terminal.until("✓")
         terminal.running.kill()
-    done = toolwright("chat", "--model", "models:goes_on", *SCOPE, "--resume", "s1", cwd=here)
+    done = cellwright("chat", "--model", "models:goes_on", *SCOPE, "--resume", "s1", cwd=here)
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert lines[0] == "carrying on the last turn of s1"
@@ -294,6 +294,6 @@ def test_bad_input_is_one_line_and_its_code(here: Path) -> None:
     lines = [["chat", *args, *(() if "--model" in args else ("--model", "models:text"))] for args, _, _ in BAD]
     for (args, code, said), (ended, out, err) in zip(BAD, one_after_another(lines, cwd=here), strict=True):
         assert (ended, out) == (code, ""), (args, err)
-        assert err.startswith("toolwright: "), args
+        assert err.startswith("cellwright: "), args
         assert err.count("\n") == 1, (args, err)
         assert said in err, (args, err)

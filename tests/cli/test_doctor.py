@@ -1,4 +1,4 @@
-"""`toolwright doctor` as a user runs it."""
+"""`cellwright doctor` as a user runs it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from toolwright import errors
-from toolwright.cli.doctor import LIMITS
-from toolwright.sandboxes import LAYERS, STANDARD, Limits
+from cellwright import errors
+from cellwright.cli.doctor import LIMITS
+from cellwright.sandboxes import LAYERS, STANDARD, Limits
 
 
 def doctor(*args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "toolwright", "doctor", *args]
+    command = [sys.executable, "-m", "cellwright", "doctor", *args]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 

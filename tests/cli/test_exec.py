@@ -1,4 +1,4 @@
-"""`toolwright exec` as a user runs it: a process with arguments, output and an exit code."""
+"""`cellwright exec` as a user runs it: a process with arguments, output and an exit code."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from toolwright.cli.exec import execute
-from toolwright.sandboxes import Limits
+from cellwright.cli.exec import execute
+from cellwright.sandboxes import Limits
 
 SHOP = '''
 """A module of the developer's."""
@@ -39,9 +39,9 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def toolwright(*args: str, cwd: Path, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
+def cellwright(*args: str, cwd: Path, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "toolwright", *args],
+        [sys.executable, "-m", "cellwright", *args],
         cwd=cwd,
         input=stdin,
         env={**os.environ, **environ},
@@ -53,35 +53,35 @@ def toolwright(*args: str, cwd: Path, stdin: str = "", **environ: str) -> subpro
 
 
 def test_the_value_of_the_last_line_is_printed(here: Path) -> None:
-    done = toolwright("exec", "-c", "x = 20\nx + 22", cwd=here)
+    done = cellwright("exec", "-c", "x = 20\nx + 22", cwd=here)
     assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
 
 
 def test_a_file_is_one_cell(here: Path) -> None:
     (here / "cell.py").write_text("import json\nprint(json.dumps([1]))\n'done'\n")
-    done = toolwright("exec", "cell.py", cwd=here)
+    done = cellwright("exec", "cell.py", cwd=here)
     assert (done.returncode, done.stdout) == (0, "[1]\n'done'\n")
 
 
 def test_code_comes_from_stdin(here: Path) -> None:
-    done = toolwright("exec", "-", cwd=here, stdin="print('from stdin')")
+    done = cellwright("exec", "-", cwd=here, stdin="print('from stdin')")
     assert (done.returncode, done.stdout) == (0, "from stdin\n")
 
 
 def test_none_prints_nothing_and_a_value_starts_on_its_own_line(here: Path) -> None:
-    assert toolwright("exec", "-c", "None", cwd=here).stdout == ""
-    assert toolwright("exec", "-c", "print('a', end='')\n1", cwd=here).stdout == "a\n1\n"
+    assert cellwright("exec", "-c", "None", cwd=here).stdout == ""
+    assert cellwright("exec", "-c", "print('a', end='')\n1", cwd=here).stdout == "a\n1\n"
 
 
 def test_objects_of_a_module_are_called_on_the_host(here: Path) -> None:
     code = "till.pay(3); kasse.pay(4); pay(5)"
     scope = ["--scope", "shop:till", "--scope", "kasse=shop:till", "--scope", "shop:till.pay"]
-    done = toolwright("exec", *scope, "-c", code, cwd=here)
+    done = cellwright("exec", *scope, "-c", code, cwd=here)
     assert (done.returncode, done.stdout, done.stderr) == (0, "12\n", "")
 
 
 def test_an_exception_goes_to_stderr_with_code_1(here: Path) -> None:
-    done = toolwright("exec", "-c", "print('before')\n1 / 0", cwd=here)
+    done = cellwright("exec", "-c", "print('before')\n1 / 0", cwd=here)
     assert (done.returncode, done.stdout) == (1, "before\n")
     assert "1 / 0" in done.stderr
     assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
@@ -96,13 +96,13 @@ def test_an_exception_goes_to_stderr_with_code_1(here: Path) -> None:
     ],
 )
 def test_a_limit_is_code_3(options: list[str], code: str, said: str, here: Path) -> None:
-    done = toolwright("exec", "--scope", "shop:till", *options, "-c", code, cwd=here)
+    done = cellwright("exec", "--scope", "shop:till", *options, "-c", code, cwd=here)
     assert (done.returncode, done.stdout) == (3, "on\n")
     assert said in done.stderr
 
 
 def test_a_crash_is_code_4(here: Path) -> None:
-    done = toolwright("exec", "-c", "import os\nprint('on')\nos._exit(7)", cwd=here)
+    done = cellwright("exec", "-c", "import os\nprint('on')\nos._exit(7)", cwd=here)
     assert (done.returncode, done.stdout) == (4, "on\n")
     assert done.stderr.startswith("Crashed: the guest process ended itself with exit code 7")
 
@@ -130,9 +130,9 @@ def test_a_crash_is_code_4(here: Path) -> None:
 )
 def test_bad_input_is_one_line_and_code_2(args: list[str], said: str, here: Path) -> None:
     (here / "broken.py").write_text("1 / 0")
-    done = toolwright("exec", *args, cwd=here)
+    done = cellwright("exec", *args, cwd=here)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("toolwright: ")
+    assert done.stderr.startswith("cellwright: ")
     assert done.stderr.count("\n") == 1
     assert said in done.stderr
 
@@ -140,7 +140,7 @@ def test_bad_input_is_one_line_and_code_2(args: list[str], said: str, here: Path
 def test_a_directory_is_shared_with_the_code(here: Path) -> None:
     shared = here / "shared"
     shared.mkdir()
-    done = toolwright("exec", "--workspace", "shared", "-c", "open('out.txt', 'w').write('made inside')", cwd=here)
+    done = cellwright("exec", "--workspace", "shared", "-c", "open('out.txt', 'w').write('made inside')", cwd=here)
     assert (done.returncode, done.stdout) == (0, "11\n")
     assert (shared / "out.txt").read_text() == "made inside"
 
@@ -149,12 +149,12 @@ def test_packages_of_an_environment_can_be_imported_wherever_it_lies(here: Path)
     venv.create(here / "env", with_pip=False)  # below /tmp, where a guest has a directory of its own
     (site,) = (here / "env").glob("lib/python*/site-packages")
     (site / "greeting.py").write_text("WORD = 'hello'")
-    done = toolwright("exec", "--packages", "./env", "-c", "import greeting; greeting.WORD", cwd=here)
+    done = cellwright("exec", "--packages", "./env", "-c", "import greeting; greeting.WORD", cwd=here)
     assert (done.returncode, done.stdout, done.stderr) == (0, "'hello'\n", "")
 
 
 def test_json_holds_the_whole_outcome(here: Path) -> None:
-    done = toolwright("exec", "--json", "--scope", "shop:till", "-c", "print('a')\ntill.pay(3)\n{'n': [1]}", cwd=here)
+    done = cellwright("exec", "--json", "--scope", "shop:till", "-c", "print('a')\ntill.pay(3)\n{'n': [1]}", cwd=here)
     told: dict[str, Any] = json.loads(done.stdout)
     assert done.returncode == 0
     assert {k: told[k] for k in ("value", "stdout", "error", "rung")} == {
@@ -169,24 +169,24 @@ def test_json_holds_the_whole_outcome(here: Path) -> None:
 
 @pytest.mark.parametrize("code", ["{1, 2}", "float('nan')", "lambda: 1", "till"])
 def test_json_gives_the_repr_of_a_value_that_json_has_no_word_for(code: str, here: Path) -> None:
-    told = json.loads(toolwright("exec", "--json", "--scope", "shop:till", "-c", code, cwd=here).stdout)
+    told = json.loads(cellwright("exec", "--json", "--scope", "shop:till", "-c", code, cwd=here).stdout)
     assert type(told["value"]) is str
 
 
 def test_json_tells_an_error_and_keeps_the_exit_code(here: Path) -> None:
-    raised = toolwright("exec", "--json", "-c", "print('a')\n{}['k']", cwd=here)
+    raised = cellwright("exec", "--json", "-c", "print('a')\n{}['k']", cwd=here)
     assert raised.returncode == 1
     error = json.loads(raised.stdout)["error"]
     assert error["type"] == "KeyError"
     assert error["text"].endswith("KeyError: 'k'")
-    limited = toolwright("exec", "--json", "--wall-s", "0.2", "-c", "print('a')\nwhile True: pass", cwd=here)
+    limited = cellwright("exec", "--json", "--wall-s", "0.2", "-c", "print('a')\nwhile True: pass", cwd=here)
     assert limited.returncode == 3
     told = json.loads(limited.stdout)
     assert (told["error"]["type"], told["stdout"]) == ("TimeLimit", "a\n")
 
 
 def started(code: str, cwd: Path, **more: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "toolwright", "exec", "-c", code]
+    command = [sys.executable, "-m", "cellwright", "exec", "-c", code]
     return subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
@@ -196,7 +196,7 @@ def test_prints_stream_and_ctrl_c_cancels_with_code_130(here: Path) -> None:
         assert running.stdout.readline() == "on\n"  # while the cell still runs
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=30)
-    assert (running.returncode, out, err) == (130, "", "toolwright: cancelled\n")
+    assert (running.returncode, out, err) == (130, "", "cellwright: cancelled\n")
 
 
 def test_a_reader_that_leaves_ends_the_cell_quietly(here: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_reader_that_leaves_ends_the_cell_quietly(here: Path) -> None:
 def on_a_terminal(*args: str, cwd: Path, **environ: str) -> str:
     """What the command writes when a terminal is on its other end."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "toolwright", *args]
+    command = [sys.executable, "-m", "cellwright", *args]
     with subprocess.Popen(
         command, cwd=cwd, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm-256color", **environ}
     ) as running:
@@ -244,18 +244,18 @@ def test_the_options_have_the_defaults_of_limits() -> None:
 
 @pytest.mark.parametrize("args", [["--help"], ["exec", "--help"], ["doctor", "--help"]])
 def test_help_has_an_example(args: list[str], here: Path) -> None:
-    done = toolwright(*args, cwd=here)
+    done = cellwright(*args, cwd=here)
     assert done.returncode == 0
-    assert "Example: toolwright " in done.stdout
+    assert "Example: cellwright " in done.stdout
 
 
 def test_the_version_is_that_of_the_package(here: Path) -> None:
     from importlib.metadata import version
 
-    assert toolwright("--version", cwd=here).stdout == f"toolwright {version('toolwright')}\n"
+    assert cellwright("--version", cwd=here).stdout == f"cellwright {version('cellwright')}\n"
 
 
 def test_an_unknown_command_is_code_2(here: Path) -> None:
-    done = toolwright("serve-tea", cwd=here)
+    done = cellwright("serve-tea", cwd=here)
     assert done.returncode == 2
-    assert done.stderr == "toolwright: No such command 'serve-tea'; `toolwright --help` says more\n"
+    assert done.stderr == "cellwright: No such command 'serve-tea'; `cellwright --help` says more\n"

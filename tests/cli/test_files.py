@@ -1,4 +1,4 @@
-"""`toolwright files` as a user runs it. No guest is started: a session is made of its rows and a directory."""
+"""`cellwright files` as a user runs it. No guest is started: a session is made of its rows and a directory."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from tests.sessions.made import facts
 
-from toolwright.cli import main
-from toolwright.journal import Trees, workspace_of
-from toolwright.store import CellRow, Holder, SqliteStore
+from cellwright.cli import main
+from cellwright.journal import Trees, workspace_of
+from cellwright.store import CellRow, Holder, SqliteStore
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def files(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, h
     """The command: its exit code, and what it printed."""
 
     def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["toolwright", "files", *words])
+        monkeypatch.setattr(sys, "argv", ["cellwright", "files", *words])
         code = main()
         out, err = capsys.readouterr()
         return code, out, err
@@ -78,7 +78,7 @@ def test_what_the_last_cell_changed_is_shown(files: Files) -> None:
 
 def test_files_are_undone_and_restored(files: Files, here: Path) -> None:
     code, out, err = files("undo", "s-one")
-    assert (code, out, err) == (0, "M a.txt\nD bad\\x1b[2J\n", "toolwright: 2 paths put back\n")
+    assert (code, out, err) == (0, "M a.txt\nD bad\\x1b[2J\n", "cellwright: 2 paths put back\n")
     assert (workspace(here) / "a.txt").read_text() == "one\n"
     assert files("diff", "s-one", "--since", "1")[1] == ""
     assert files("restore", "s-one", "--at", "2")[0] == 0
@@ -92,7 +92,7 @@ def test_a_workspace_that_is_gone_is_listed_and_put_back(files: Files, here: Pat
     assert "a.txt" in files("list", "s-one")[1]
     code, _, err = files("diff", "s-one")
     assert code == 2
-    assert err.startswith("toolwright: session 's-one' has no files on this machine; `toolwright files restore s-one`")
+    assert err.startswith("cellwright: session 's-one' has no files on this machine; `cellwright files restore s-one`")
     assert files("restore", "s-one")[0] == 0
     assert (workspace(here) / "a.txt").read_text() == "two\n"
 

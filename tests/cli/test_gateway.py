@@ -1,4 +1,4 @@
-"""`toolwright gateway` as clients and people run it: a process that speaks MCP, and commands around it."""
+"""`cellwright gateway` as clients and people run it: a process that speaks MCP, and commands around it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from tests.cells import PATIENCE_S
-from tests.cli.firm import environment, fill, one_after_another, started, toolwright
+from tests.cli.firm import cellwright, environment, fill, one_after_another, started
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def here(tmp_path: Path) -> Path:
 
 def parameters(here: Path, *args: str) -> StdioServerParameters:
     return StdioServerParameters(
-        command=sys.executable, args=["-m", "toolwright", "gateway", *args], cwd=here, env=environment(here)
+        command=sys.executable, args=["-m", "cellwright", "gateway", *args], cwd=here, env=environment(here)
     )
 
 
@@ -80,7 +80,7 @@ async def test_a_client_cannot_say_that_it_comes_from_elsewhere_to_be_counted_an
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_it_while_it_waits_for_its_client(here: Path, sent: signal.Signals, code: int) -> None:
     running = subprocess.Popen(
-        [sys.executable, "-m", "toolwright", "gateway", "--python", "shop:crm", "--check", "off"],
+        [sys.executable, "-m", "cellwright", "gateway", "--python", "shop:crm", "--check", "off"],
         cwd=here, env=environment(here), text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
@@ -95,9 +95,9 @@ def test_a_signal_ends_it_while_it_waits_for_its_client(here: Path, sent: signal
 
 
 def test_with_nothing_to_serve_it_ends_at_once(here: Path) -> None:
-    done = toolwright("gateway", "--python", "shop:none", cwd=here)
+    done = cellwright("gateway", "--python", "shop:none", cwd=here)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.splitlines()[-1] == "toolwright: no source could be opened"
+    assert done.stderr.splitlines()[-1] == "cellwright: no source could be opened"
     assert "Traceback" not in done.stderr
 
 
@@ -144,7 +144,7 @@ def test_install_writes_the_clients_file_and_prints_it(here: Path) -> None:
         ],
         cwd=here,
     )
-    args = json.loads(printed[1])["mcpServers"]["toolwright"]["args"]
+    args = json.loads(printed[1])["mcpServers"]["cellwright"]["args"]
     assert args[-5:] == ["gateway", "--python", "shop:crm", "--dir", str(here)]
     assert written[0] == 0, written
     assert '+    "mine": {' in written[1]

@@ -1,4 +1,4 @@
-"""`toolwright models` as a user runs it. No network: what is pulled here is only what is there already."""
+"""`cellwright models` as a user runs it. No network: what is pulled here is only what is there already."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 
 from tests.models.conftest import pulled
 
-from toolwright.models import QWEN
-from toolwright.settings import KEY_VARIABLES, Settings
+from cellwright.models import QWEN
+from cellwright.settings import KEY_VARIABLES, Settings
 
 NO_KEYS = {variable: "" for variables in KEY_VARIABLES.values() for variable in variables}
 
 
 def models(*args: str, cache: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "toolwright", "models", *args],
-        env={**os.environ, **NO_KEYS, "TOOLWRIGHT_CACHE": str(cache), "COLUMNS": "200", **environment},
+        [sys.executable, "-m", "cellwright", "models", *args],
+        env={**os.environ, **NO_KEYS, "CELLWRIGHT_CACHE": str(cache), "COLUMNS": "200", **environment},
         capture_output=True,
         text=True,
         timeout=120,
@@ -41,7 +41,7 @@ def test_the_list_says_the_default_and_why_and_what_is_missing(tmp_path: Path) -
     assert done.returncode == 0
     assert "no API key is set: using the embedded model (local)" in done.stdout
     assert "not pulled (1.1 GB)" in done.stdout
-    assert "→ toolwright models pull" in done.stdout
+    assert "→ cellwright models pull" in done.stdout
     assert "none is set" in done.stdout
     assert "\x1b[" not in done.stdout
     assert done.stderr == ""
@@ -71,7 +71,7 @@ def test_a_file_of_the_right_size_is_pulled_and_another_is_damaged(tmp_path: Pat
     place(tmp_path, 1000)
     done = models(cache=tmp_path)
     assert f"has 1000 bytes and not {QWEN.size}" in done.stdout
-    assert "→ toolwright models pull" in done.stdout
+    assert "→ cellwright models pull" in done.stdout
 
 
 def test_a_model_that_is_here_is_checked_and_its_path_printed() -> None:
@@ -88,7 +88,7 @@ def test_a_pull_that_cannot_be_kept_is_one_line_and_exit_code_4(tmp_path: Path) 
     (tmp_path / "models").write_text("a file in the place of the directory")
     done = models("pull", cache=tmp_path)
     assert done.returncode == 4
-    assert done.stderr.startswith(f"toolwright: {tmp_path / 'models'} cannot be written: ")
+    assert done.stderr.startswith(f"cellwright: {tmp_path / 'models'} cannot be written: ")
     assert len(done.stderr.splitlines()) == 1
 
 
@@ -103,7 +103,7 @@ def test_removing_says_what_was_freed(tmp_path: Path) -> None:
 
 def test_help_has_examples_and_a_wrong_word_is_exit_code_2(tmp_path: Path) -> None:
     told = models("--help", cache=tmp_path).stdout
-    assert "toolwright models pull" in told
-    assert "toolwright models --json" in told
+    assert "cellwright models pull" in told
+    assert "cellwright models --json" in told
     wrong = models("push", cache=tmp_path)
     assert (wrong.returncode, len(wrong.stderr.splitlines())) == (2, 1)

@@ -1,4 +1,4 @@
-"""Turns of commands that were killed: carried on by `toolwright recover`, and by the next `run` and `chat`."""
+"""Turns of commands that were killed: carried on by `cellwright recover`, and by the next `run` and `chat`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.cli.firm import fill, one_after_another, started, toolwright
+from tests.cli.firm import cellwright, fill, one_after_another, started
 from tests.cli.terminal import Terminal
 
-from toolwright.store import SqliteStore
+from cellwright.store import SqliteStore
 
 MODELS = '''
 """A model that waits where it is told to, by a file in its directory."""
 import asyncio, pathlib
-from toolwright.messages import Said
-from toolwright.testing import ScriptedModel, code
+from cellwright.messages import Said
+from cellwright.testing import ScriptedModel, code
 
 async def reply(request):
     number = sum(isinstance(m, Said) for m in request.messages)
@@ -75,10 +75,10 @@ def test_recover_carries_on_what_was_killed_with_its_own_options(here: Path) -> 
     assert (told["session"], told["command"], told["obstacle"]) == ("s1", "run", None)
     code, out, err = done
     assert (code, out) == (0, "s1: 21\n")
-    assert "toolwright: carrying on session s1: A long task." in err
+    assert "cellwright: carrying on session s1: A long task." in err
     assert "│ done(x + 1)" in err
     assert (here / "paid").read_text().split() == ["0", "1"]
-    assert again == (0, "", "toolwright: no turn was cut off\n")
+    assert again == (0, "", "cellwright: no turn was cut off\n")
 
 
 def test_what_was_opened_elsewhere_is_left_alone_and_named(here: Path, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_what_was_opened_elsewhere_is_left_alone_and_named(here: Path, tmp_path:
     recover = ["recover", "--store", str(here / "kept.db")]
     (code, out, err), named = one_after_another([recover, [*recover, "s1"]], cwd=other)
     assert (code, out) == (0, "")
-    assert f"left alone: session s1: it was opened in {here}: run `toolwright recover s1` there" in err
+    assert f"left alone: session s1: it was opened in {here}: run `cellwright recover s1` there" in err
     assert (named[0], named[1], named[2].count("\n")) == (2, "", 1)
     assert states(here) == {"s1": "running"}
 
@@ -101,8 +101,8 @@ def test_the_next_run_carries_it_on_after_its_own_task_unless_it_is_told_not_to(
     assert left[:2] == (0, "Quick.\n")
     assert "s1" not in left[2]
     assert done[:2] == (0, "Quick.\n")  # its own answer, and no other
-    assert "toolwright: carrying on session s1, which was cut off: A long task." in done[2]
-    assert "toolwright: session s1: 21" in done[2]
+    assert "cellwright: carrying on session s1, which was cut off: A long task." in done[2]
+    assert "cellwright: session s1: 21" in done[2]
     assert set(states(here).values()) == {"done"}
 
 
@@ -116,10 +116,10 @@ def test_a_chat_carries_on_what_a_chat_left_and_not_what_a_run_left(here: Path) 
         chat.until("stands")
         os.kill(chat.running.pid, signal.SIGKILL)
     (here / "go").touch()
-    done = toolwright("chat", *kept, cwd=here, stdin="/exit\n")
+    done = cellwright("chat", *kept, cwd=here, stdin="/exit\n")
     assert done.returncode == 0
-    assert "toolwright: carrying on session of-chat, which was cut off: Another task." in done.stderr
-    assert "toolwright: session of-chat: 21" in done.stderr
+    assert "cellwright: carrying on session of-chat, which was cut off: Another task." in done.stderr
+    assert "cellwright: session of-chat: 21" in done.stderr
     assert {id: state for id, state in states(here).items() if id.startswith("of-")} == {
         "of-chat": "done", "of-run": "running",
     }  # fmt: skip
@@ -141,9 +141,9 @@ def test_a_session_whose_module_is_gone_is_told_and_does_not_stop_the_others(her
     (here / "extra.py").unlink()
     (here / "go").unlink()
     cut_off(here, "s2")
-    done = toolwright("recover", "--store", "kept.db", cwd=here)
+    done = cellwright("recover", "--store", "kept.db", cwd=here)
     assert (done.returncode, done.stdout) == (1, "s2: 21\n")
-    assert "toolwright: session s1: --scope thing=extra:thing: ModuleNotFoundError: No module named" in done.stderr
+    assert "cellwright: session s1: --scope thing=extra:thing: ModuleNotFoundError: No module named" in done.stderr
     assert states(here) == {"s1": "running", "s2": "done"}
 
 
@@ -177,6 +177,6 @@ def check_busy(here: Path, process: int, *kept: str) -> None:
     lines = [run, ["exec", "-c", "1", *kept], [*run, "--take-over"]]
     busy, cell, taken = one_after_another(lines, cwd=here)
     words = f"session 's1' is open in process {process}; close it there, or take it over with --take-over"
-    assert busy == (2, "", f"toolwright: {words}\n")
+    assert busy == (2, "", f"cellwright: {words}\n")
     assert cell == busy
     assert taken[:2] == (0, "Quick.\n")

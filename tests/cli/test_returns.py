@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import pytest
 
-from toolwright.cli.returns import read_type
-from toolwright.errors import UsageError
+from cellwright.cli.returns import read_type
+from cellwright.errors import UsageError
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`toolwright run` as a user runs it: the answer on stdout, what happens on stderr, and a code that means something."""
+"""`cellwright run` as a user runs it: the answer on stdout, what happens on stderr, and a code that means something."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.firm import fill, one_after_another, started, toolwright
+from tests.cli.firm import cellwright, fill, one_after_another, started
 from tests.cli.terminal import Terminal
 
 
@@ -20,7 +20,7 @@ def here(tmp_path: Path) -> Path:
 
 def run(task: str, model: str, *more: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
     scope = ("--scope", "shop:crm", "--scope", "shop:forever")
-    return toolwright("run", task, "--model", f"models:{model}", *scope, *more, cwd=cwd, **environ)
+    return cellwright("run", task, "--model", f"models:{model}", *scope, *more, cwd=cwd, **environ)
 
 
 # the answer
@@ -35,7 +35,7 @@ def test_a_call_that_waits_for_a_yes_gets_it_by_an_option_and_not_from_a_pipe(he
 
 
 def test_a_text_is_the_answer_as_it_is_and_stderr_stays_quiet(here: Path) -> None:
-    done = toolwright("run", "Say something", "--model", "models:text", cwd=here)
+    done = cellwright("run", "Say something", "--model", "models:text", cwd=here)
     assert (done.returncode, done.stdout, done.stderr) == (0, "A plain answer.\n", "")
 
 
@@ -65,12 +65,12 @@ def test_the_text_before_code_in_a_fence_is_told_and_the_fence_is_not(here: Path
 
 @pytest.mark.parametrize("task", [(), ("-",)])
 def test_the_task_comes_from_stdin(task: tuple[str, ...], here: Path) -> None:
-    done = toolwright("run", *task, "--model", "models:text", "--json", "--trace", cwd=here, stdin="What is it?\n")
+    done = cellwright("run", *task, "--model", "models:text", "--json", "--trace", cwd=here, stdin="What is it?\n")
     assert json.loads(done.stdout)["trace"][0]["task"] == "What is it?"
 
 
 def test_what_is_piped_in_stands_below_the_task(here: Path) -> None:
-    done = toolwright("run", "Count", "--model", "models:text", "--json", "--trace", cwd=here, stdin="a\nb\n")
+    done = cellwright("run", "Count", "--model", "models:text", "--json", "--trace", cwd=here, stdin="a\nb\n")
     assert json.loads(done.stdout)["trace"][0]["task"] == "Count\n\na\nb"
 
 
@@ -79,7 +79,7 @@ def test_returns_is_the_type_of_the_answer(here: Path) -> None:
     assert [one["name"] for one in json.loads(done.stdout)] == ["Ada", "Bo"]
     wrong = run("How many?", "words", "-q", "--returns", "int", cwd=here)
     assert (wrong.returncode, wrong.stdout) == (1, "")
-    assert wrong.stderr.startswith("toolwright: 3 answers are not of type int")
+    assert wrong.stderr.startswith("cellwright: 3 answers are not of type int")
 
 
 def test_quiet_says_nothing_but_the_answer(here: Path) -> None:
@@ -107,7 +107,7 @@ def test_json_tells_a_failure_and_what_it_took(here: Path) -> None:
     done = run("x", "stuck", "--json", "-q", "--steps", "2", cwd=here)
     told = json.loads(done.stdout)
     assert (done.returncode, told["error"]["type"], told["usage"]["requests"]) == (3, "BudgetSpent", 2)
-    assert done.stderr == "toolwright: spent 2 of 2 steps; raise --steps\n"
+    assert done.stderr == "cellwright: spent 2 of 2 steps; raise --steps\n"
 
 
 def test_events_are_json_lines_from_the_first_to_the_last(here: Path) -> None:
@@ -125,9 +125,9 @@ def test_events_are_json_lines_from_the_first_to_the_last(here: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "more", "code", "said"),
     [
-        ("stuck", (), 1, "toolwright: the same failure"),
+        ("stuck", (), 1, "cellwright: the same failure"),
         ("stuck", ("--tokens", "10"), 3, "raise --tokens"),
-        ("refused", (), 4, "toolwright: 401: wrong key"),
+        ("refused", (), 4, "cellwright: 401: wrong key"),
     ],
 )
 def test_a_failure_is_one_line_and_its_code(
@@ -148,7 +148,7 @@ def test_ctrl_c_is_code_130_and_says_how_to_carry_on(here: Path) -> None:
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=60)
     assert (running.returncode, out) == (130, "")
-    assert "toolwright: cancelled; `toolwright run --resume s1 --model models:waits --store kept.db` carries on" in err
+    assert "cellwright: cancelled; `cellwright run --resume s1 --model models:waits --store kept.db` carries on" in err
 
 
 def test_a_reader_that_leaves_ends_the_turn_quietly(here: Path) -> None:
@@ -190,7 +190,7 @@ def test_bad_input_is_one_line_and_its_code(here: Path) -> None:
     lines = [["run", *args, *(() if "--model" in args else ("--model", "models:text"))] for args, _, _ in BAD]
     for (args, code, said), (ended, out, err) in zip(BAD, one_after_another(lines, cwd=here), strict=True):
         assert (ended, out) == (code, ""), (args, err)
-        assert err.startswith("toolwright: "), args
+        assert err.startswith("cellwright: "), args
         assert err.count("\n") == 1, (args, err)
         assert said in err, (args, err)
 
@@ -199,23 +199,23 @@ def test_bad_input_is_one_line_and_its_code(here: Path) -> None:
 
 
 def test_without_a_key_the_embedded_model_is_chosen_and_its_absence_is_told(here: Path) -> None:
-    done = toolwright("run", "x", cwd=here, TOOLWRIGHT_CACHE=str(here / "cache"))
+    done = cellwright("run", "x", cwd=here, CELLWRIGHT_CACHE=str(here / "cache"))
     assert done.returncode == 4
     assert done.stderr.splitlines() == [
-        "toolwright: no API key is set: using the embedded model (local)",
-        "toolwright: the embedded model is not here yet: run `toolwright models pull` (1.1 GB)",
+        "cellwright: no API key is set: using the embedded model (local)",
+        "cellwright: the embedded model is not here yet: run `cellwright models pull` (1.1 GB)",
     ]
 
 
 def test_in_a_terminal_the_embedded_model_is_offered(here: Path) -> None:
     pytest.importorskip("xllamacpp")
     with Terminal(
-        "run", "x", "--model", "local", cwd=here, environ={"TOOLWRIGHT_CACHE": str(here / "cache")}
+        "run", "x", "--model", "local", cwd=here, environ={"CELLWRIGHT_CACHE": str(here / "cache")}
     ) as terminal:
         terminal.until("Fetch it now (1.1 GB, once)? [y/N] ")
         terminal.type("n\n")
         assert terminal.end() == 4
-    assert "run `toolwright models pull`" in terminal.shown
+    assert "run `cellwright models pull`" in terminal.shown
 
 
 # how it works
@@ -239,10 +239,10 @@ def test_functions_are_called_directly(here: Path) -> None:
 def test_a_session_is_gone_on_with_by_its_name(here: Path) -> None:
     kept = ("--store", "kept.db", "--session", "s1")
     first = run("Write to Oslo", "oslo", *kept, cwd=here)
-    assert first.stderr.endswith("toolwright: session s1 in kept.db\n")
+    assert first.stderr.endswith("cellwright: session s1 in kept.db\n")
     second = run("x", "words", *kept, "--json", cwd=here)
     assert json.loads(second.stdout)["session"] == "s1"
-    assert "toolwright: going on in session s1" in second.stderr
+    assert "cellwright: going on in session s1" in second.stderr
 
 
 def test_a_turn_whose_process_was_killed_is_carried_on(here: Path) -> None:
@@ -252,7 +252,7 @@ def test_a_turn_whose_process_was_killed_is_carried_on(here: Path) -> None:
         while "✓" not in running.stderr.readline():
             pass
         running.kill()
-    done = toolwright("run", "--resume", "s1", "--model", "models:goes_on", cwd=here)
+    done = cellwright("run", "--resume", "s1", "--model", "models:goes_on", cwd=here)
     assert (done.returncode, done.stdout) == (0, "5\n"), done.stderr
     assert done.stderr.count("x = 5") == 1
 
@@ -281,6 +281,6 @@ def test_what_guest_code_prints_moves_no_cursor(here: Path) -> None:
 
 
 def test_help_has_the_codes_and_an_example(here: Path) -> None:
-    done = toolwright("run", "--help", cwd=here)
-    assert "Example: toolwright run " in done.stdout
+    done = cellwright("run", "--help", cwd=here)
+    assert "Example: cellwright run " in done.stdout
     assert "Exit codes: 0 there is an answer" in done.stdout

@@ -1,4 +1,4 @@
-"""`toolwright sessions` as a user runs it: a process with arguments, output and an exit code."""
+"""`cellwright sessions` as a user runs it: a process with arguments, output and an exit code."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import NamedTuple
 import pytest
 from tests.sessions.made import cell, facts, session, turn
 
-from toolwright.cli import main
-from toolwright.sessions import Sessions
-from toolwright.store import Holder, Note, SqliteStore
-from toolwright.store import here as this_process
+from cellwright.cli import main
+from cellwright.sessions import Sessions
+from cellwright.store import Holder, Note, SqliteStore
+from cellwright.store import here as this_process
 
 
 @pytest.fixture
@@ -60,13 +60,13 @@ class Ran(NamedTuple):
     stderr: str
 
 
-def toolwright(*args: str, cwd: Path) -> Ran:
+def cellwright(*args: str, cwd: Path) -> Ran:
     """The command in this process: what it prints is what a pipe would get."""
     out, said = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(said):
         patch.chdir(cwd)
-        patch.setenv("TOOLWRIGHT_STATE", str(cwd / "state"))
-        patch.setattr(sys, "argv", ["toolwright", "sessions", *args])
+        patch.setenv("CELLWRIGHT_STATE", str(cwd / "state"))
+        patch.setattr(sys, "argv", ["cellwright", "sessions", *args])
         code = main()
     return Ran(code, out.getvalue(), said.getvalue())
 
@@ -74,10 +74,10 @@ def toolwright(*args: str, cwd: Path) -> Ran:
 def in_process(*args: str, cwd: Path, stdin: bytes = b"") -> Ran:
     """The same as a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "toolwright", "sessions", *args],
+        [sys.executable, "-m", "cellwright", "sessions", *args],
         cwd=cwd,
         input=stdin,
-        env={**os.environ, "TOOLWRIGHT_STATE": str(cwd / "state")},
+        env={**os.environ, "CELLWRIGHT_STATE": str(cwd / "state")},
         capture_output=True,
         timeout=120,
         check=False,
@@ -86,7 +86,7 @@ def in_process(*args: str, cwd: Path, stdin: bytes = b"") -> Ran:
 
 
 def told(*args: str, cwd: Path) -> str:
-    done = toolwright(*args, cwd=cwd)
+    done = cellwright(*args, cwd=cwd)
     assert (done.returncode, done.stderr) == (0, ""), done
     return done.stdout
 
@@ -99,9 +99,9 @@ def test_the_list_says_which_died(here: Path) -> None:
     assert "↳ try-2" in found["branch01"]
     assert "Load the orders" in found["march-orders"]
     assert "\x1b" not in "".join(lines)
-    done = toolwright("list", "--limit", "1", "--json", cwd=here)
+    done = cellwright("list", "--limit", "1", "--json", cwd=here)
     assert len(json.loads(done.stdout)) == 1
-    assert done.stderr == "toolwright: there are more; --limit 2 shows them\n"
+    assert done.stderr == "cellwright: there are more; --limit 2 shows them\n"
 
 
 def test_the_tree_is_drawn_with_the_entries_to_fork_at(here: Path) -> None:
@@ -139,9 +139,9 @@ def test_a_search_tells_where_and_shows_the_words(here: Path) -> None:
     assert lines[1] == "  crm.walrus()"
     hits = json.loads(told("search", "orders", "--branch", "try-2", "--json", cwd=here))
     assert {hit["session"] for hit in hits} == {"march-orders", "branch01"}
-    none = toolwright("search", "platypus", cwd=here)
-    assert (none.returncode, none.stdout, none.stderr) == (1, "", "toolwright: nothing has these words\n")
-    assert toolwright("search", "x", "--kind", "soup", cwd=here).returncode == 2
+    none = cellwright("search", "platypus", cwd=here)
+    assert (none.returncode, none.stdout, none.stderr) == (1, "", "cellwright: nothing has these words\n")
+    assert cellwright("search", "x", "--kind", "soup", cwd=here).returncode == 2
 
 
 def test_a_fork_is_made_at_once_and_a_rewind_and_a_name(here: Path) -> None:
@@ -156,28 +156,28 @@ def test_a_fork_is_made_at_once_and_a_rewind_and_a_name(here: Path) -> None:
 
 
 def test_what_is_exported_is_imported_elsewhere(here: Path) -> None:
-    done = toolwright("export", "try-2", "out.jsonl", cwd=here)
+    done = cellwright("export", "try-2", "out.jsonl", cwd=here)
     assert done.returncode == 0
     assert "out.jsonl: 4 entries" in done.stderr
     assert "1 session it was forked from" in done.stderr
-    came = toolwright("import", "out.jsonl", "--store", "sqlite:///other.db", cwd=here)
+    came = cellwright("import", "out.jsonl", "--store", "sqlite:///other.db", cwd=here)
     assert (came.returncode, came.stdout) == (0, "branch01\n")
     assert "march-orders" in came.stderr
     piped = in_process("export", "try-2", "--store", "other.db", cwd=here)
     again = in_process("import", "-", "--id", "again", "--store", "other.db", cwd=here, stdin=piped.stdout.encode())
     assert (again.returncode, again.stdout) == (0, "again\n")
-    chat = toolwright("export", "try-2", "--format", "chat", cwd=here)
-    assert (chat.returncode, chat.stdout, chat.stderr) == (0, "", "toolwright: no turn of it asked a model\n")
+    chat = cellwright("export", "try-2", "--format", "chat", cwd=here)
+    assert (chat.returncode, chat.stdout, chat.stderr) == (0, "", "cellwright: no turn of it asked a model\n")
 
 
 def test_removing_asks_and_says_what_went(here: Path) -> None:
-    alone = toolwright("rm", "march-orders", "--yes", cwd=here)
+    alone = cellwright("rm", "march-orders", "--yes", cwd=here)
     assert alone.returncode == 2
     assert "has forks or children" in alone.stderr
-    unasked = toolwright("rm", "branch01", cwd=here)
+    unasked = cellwright("rm", "branch01", cwd=here)
     assert (unasked.returncode, unasked.stderr) == (
         2,
-        "toolwright: removing session branch01 needs a yes: give --yes\n",
+        "cellwright: removing session branch01 needs a yes: give --yes\n",
     )
     assert typed("rm", "branch01", answer="n", cwd=here)[0] == 130
     code, text = typed("rm", "branch01", answer="y", cwd=here)
@@ -190,8 +190,8 @@ def test_removing_asks_and_says_what_went(here: Path) -> None:
 def typed(*args: str, answer: str, cwd: Path) -> tuple[int, str]:
     """In a terminal, with an answer on the keyboard."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "toolwright", "sessions", *args]
-    env = {**os.environ, "TOOLWRIGHT_STATE": str(cwd / "state")}
+    command = [sys.executable, "-m", "cellwright", "sessions", *args]
+    env = {**os.environ, "CELLWRIGHT_STATE": str(cwd / "state")}
     with subprocess.Popen(command, cwd=cwd, stdin=theirs, stdout=theirs, stderr=theirs, env=env) as process:
         os.close(theirs)
         os.write(ours, f"{answer}\n".encode())
@@ -219,20 +219,20 @@ def typed(*args: str, answer: str, cwd: Path) -> tuple[int, str]:
     ],
 )
 def test_wrong_usage_is_one_line(here: Path, args: tuple[str, ...], said: str) -> None:
-    done = toolwright(*args, cwd=here)
+    done = cellwright(*args, cwd=here)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert said in done.stderr
 
 
 def test_a_file_that_is_not_there_is_told(here: Path) -> None:
-    done = toolwright("import", "nothing.jsonl", cwd=here)
-    assert (done.returncode, done.stderr) == (4, "toolwright: cannot read nothing.jsonl: No such file or directory\n")
-    done = toolwright("export", "try-2", "no/where.jsonl", cwd=here)
+    done = cellwright("import", "nothing.jsonl", cwd=here)
+    assert (done.returncode, done.stderr) == (4, "cellwright: cannot read nothing.jsonl: No such file or directory\n")
+    done = cellwright("export", "try-2", "no/where.jsonl", cwd=here)
     assert done.returncode == 4
 
 
 def test_where_there_is_no_store_that_is_told(tmp_path: Path) -> None:
-    done = toolwright("list", cwd=tmp_path)
+    done = cellwright("list", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "there is no journal agents.db" in done.stderr
     assert list(tmp_path.iterdir()) == []
@@ -247,5 +247,5 @@ def test_forks_of_forks_without_end_are_drawn_and_lead_on(tmp_path: Path) -> Non
     store.close()
     drawn = told("tree", "deep-200", cwd=tmp_path)
     assert "sessions tree deep-189 shows what is above" in drawn
-    assert "1 more below: toolwright sessions tree deep-209" in drawn
+    assert "1 more below: cellwright sessions tree deep-209" in drawn
     assert json.loads(told("tree", "deep-200", "--json", cwd=tmp_path))["id"] == "deep-190"

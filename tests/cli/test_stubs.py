@@ -1,4 +1,4 @@
-"""`toolwright stubs` as a user runs it."""
+"""`cellwright stubs` as a user runs it."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def here(tmp_path: Path) -> Path:
 
 def stubs(here: Path, *args: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "toolwright", "stubs", *args],
+        [sys.executable, "-m", "cellwright", "stubs", *args],
         cwd=here,
-        env={**os.environ, "TOOLWRIGHT_CACHE": str(here / "cache")},
+        env={**os.environ, "CELLWRIGHT_CACHE": str(here / "cache")},
         capture_output=True,
         text=True,
         timeout=120,

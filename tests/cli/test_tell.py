@@ -1,4 +1,4 @@
-"""`toolwright tell`: somebody speaks to a session from another terminal; and what is typed while a chat's turn runs."""
+"""`cellwright tell`: somebody speaks to a session from another terminal; and what is typed while a chat's turn runs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.cli.firm import fill, one_after_another, started, toolwright
+from tests.cli.firm import cellwright, fill, one_after_another, started
 from tests.cli.terminal import Terminal
 
-from toolwright.store import SqliteStore
+from cellwright.store import SqliteStore
 
 MODELS = '''
 """Models that reply when somebody has said something to their session, until they were told enough."""
 import asyncio, sys
-from toolwright.messages import Asked
-from toolwright.store import SqliteStore
-from toolwright.testing import ScriptedModel, code
+from cellwright.messages import Asked
+from cellwright.store import SqliteStore
+from cellwright.testing import ScriptedModel, code
 
 async def reply(request):
     said = "\\n".join(m.text for m in request.messages if isinstance(m, Asked))
@@ -71,15 +71,15 @@ def until(running: subprocess.Popen[str], word: str) -> str:
 def test_what_is_told_from_another_terminal_is_seen_at_the_next_step(here: Path) -> None:
     with working(here) as running:
         until(running, "ready")
-        told = toolwright("tell", "s1", "Go on.", "--wait", cwd=here)
+        told = cellwright("tell", "s1", "Go on.", "--wait", cwd=here)
         assert (told.returncode, told.stdout) == (0, "it was taken up\n")
         assert "told s1: message 1; it is seen at the next step" in told.stderr
         assert "added: Go on." in until(running, "ready")
-        asked = toolwright("tell", "s1", "How far?", "--ask", "--wait", "--json", cwd=here)
+        asked = cellwright("tell", "s1", "How far?", "--ask", "--wait", "--json", cwd=here)
         answer = json.loads(asked.stdout)
         assert (answer["running"], answer["taken"], answer["answer"]) == (True, True, "Half way.")
         until(running, "ready")
-        assert "it is seen at the next step" in toolwright("tell", "s1", "-", cwd=here, stdin="That is enough.").stdout
+        assert "it is seen at the next step" in cellwright("tell", "s1", "-", cwd=here, stdin="That is enough.").stdout
         out, _ = running.communicate(timeout=60)
         assert (running.returncode, out) == (0, "heard 1\n")
 
@@ -87,10 +87,10 @@ def test_what_is_told_from_another_terminal_is_seen_at_the_next_step(here: Path)
 def test_a_turn_is_cancelled_from_another_terminal(here: Path) -> None:
     with working(here) as running:
         until(running, "ready")
-        assert toolwright("tell", "s1", "--cancel", "--wait", cwd=here).stdout == "it was taken up\n"
+        assert cellwright("tell", "s1", "--cancel", "--wait", cwd=here).stdout == "it was taken up\n"
         _, said = running.communicate(timeout=60)
         assert running.returncode == 130
-        assert "toolwright: a person ended the turn" in said
+        assert "cellwright: a person ended the turn" in said
     store = SqliteStore(here / "agents.db")
     assert [row.status for row in store.turns("s1")] == ["cancelled"]
     store.close()

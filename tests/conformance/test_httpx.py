@@ -10,8 +10,8 @@ import httpx
 import pytest
 from tests.conformance.loopback import TOKEN, serving
 
-from toolwright import Runtime
-from toolwright.errors import CodeError
+from cellwright import Runtime
+from cellwright.errors import CodeError
 
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from tests.cells import failure, value
 
-from toolwright import Limits, Runtime
+from cellwright import Limits, Runtime
 
 
 def sales() -> pd.DataFrame:

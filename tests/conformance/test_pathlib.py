@@ -7,7 +7,7 @@ from textwrap import dedent
 
 from tests.cells import value
 
-from toolwright import Runtime
+from cellwright import Runtime
 
 
 class Shelf:

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from tests.cells import failure, value
 
-from toolwright import Limits, Runtime
+from cellwright import Limits, Runtime
 
 
 def sales() -> pl.DataFrame:

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from tests.cells import failure, value
 
-from toolwright import Runtime
+from cellwright import Runtime
 
 
 class Stage(enum.Enum):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from toolwright.connectors import make_root
-from toolwright.scope import Line, Offered, Record, RecordMethod, Shape, find_records_with, record_class
+from cellwright.connectors import make_root
+from cellwright.scope import Line, Offered, Record, RecordMethod, Shape, find_records_with, record_class
 
 
 def offered(path: str, head: str, doc: str = "", **facts: Any) -> Offered:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright import Limits, Runtime
-from toolwright.connectors import Command
-from toolwright.errors import UsageError, WrongArguments
+from cellwright import Limits, Runtime
+from cellwright.connectors import Command
+from cellwright.errors import UsageError, WrongArguments
 
 
 async def test_a_program_is_called_from_a_cell_with_its_options_by_name() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.connectors import Credential, Secret, credentials
-from toolwright.errors import UpstreamRefused, UsageError
+from cellwright.connectors import Credential, Secret, credentials
+from cellwright.errors import UpstreamRefused, UsageError
 
 KEY = "k3y-of-the-host-0123456789"
 

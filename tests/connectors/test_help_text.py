@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from toolwright.connectors.help_text import read_help
+from cellwright.connectors.help_text import read_help
 
 GNU = """Usage: show [OPTION]... [FILE]...
 Show what is in FILEs.

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.connectors import Redactor
+from cellwright.connectors import Redactor
 
 KEY = 'k3y/of+the "host" & <söme>='
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.connectors.listing import Tracker, offered
 
-from toolwright import Runtime, Scope
-from toolwright.errors import CodeError
+from cellwright import Runtime, Scope
+from cellwright.errors import CodeError
 
 
 async def run(code: str, tracker: Tracker | None = None, **options: Any) -> Any:

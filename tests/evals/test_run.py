@@ -15,11 +15,11 @@ from evals.run import attempt, attempt_all
 from evals.small import TASKS, Task, Trial
 from rich.console import Console
 
-from toolwright.doors import Request
-from toolwright.messages import Traits
-from toolwright.models import Budget
-from toolwright.testing import ScriptedModel
-from toolwright.testing.model import call, fenced
+from cellwright.doors import Request
+from cellwright.messages import Traits
+from cellwright.models import Budget
+from cellwright.testing import ScriptedModel
+from cellwright.testing.model import call, fenced
 
 pytestmark = pytest.mark.usefixtures("warm")
 BUDGET = Budget(steps=3, seconds=60)

@@ -10,9 +10,9 @@ import pytest
 from evals.small import TAGS, TASKS, Task, put_files, take_files
 from tests.cells import PATIENT
 
-from toolwright import Runtime
-from toolwright.errors import CodeError
-from toolwright.scope.operations import facts_of
+from cellwright import Runtime
+from cellwright.errors import CodeError
+from cellwright.scope.operations import facts_of
 
 pytestmark = pytest.mark.usefixtures("warm")
 WRONG = [(task, number) for task in TASKS for number in range(len(task.wrong))]

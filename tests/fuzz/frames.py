@@ -8,7 +8,7 @@ import random
 import struct
 from typing import Any
 
-from toolwright_guest.wire import type_of
+from cellwright_guest.wire import type_of
 
 TAGS = (
     "m",

@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from toolwright import Limits, Outcome, Scope
-from toolwright.doors import Call, Host, Made
-from toolwright.errors import Crashed, ToolwrightError
-from toolwright.journal import SessionJournal, Story, Trees
-from toolwright.journal.snapshots import Snapshots
-from toolwright.sandboxes.base import Opening
-from toolwright.sandboxes.child import Child
-from toolwright.sandboxes.interpreter import ProcessInterpreter
-from toolwright.sandboxes.workspace import Workspace
-from toolwright.scope import ScopeHost
-from toolwright.store import MemoryStore
-from toolwright_guest.framing import FrameReader, frame, parse
-from toolwright_guest.wire import Bounds, Packed, WireError
+from cellwright import Limits, Outcome, Scope
+from cellwright.doors import Call, Host, Made
+from cellwright.errors import CellwrightError, Crashed
+from cellwright.journal import SessionJournal, Story, Trees
+from cellwright.journal.snapshots import Snapshots
+from cellwright.sandboxes.base import Opening
+from cellwright.sandboxes.child import Child
+from cellwright.sandboxes.interpreter import ProcessInterpreter
+from cellwright.sandboxes.workspace import Workspace
+from cellwright.scope import ScopeHost
+from cellwright.store import MemoryStore
+from cellwright_guest.framing import FrameReader, frame, parse
+from cellwright_guest.wire import Bounds, Packed, WireError
 
 KILLED = 9
 LIMITS = Limits(wall_s=3600, cpu_s=36000, host_calls=10_000)
@@ -169,7 +169,7 @@ class Session:
 
     async def reopen(self) -> None:
         reason = self.interpreter.reason
-        assert reason is None or isinstance(reason, ToolwrightError), reason
+        assert reason is None or isinstance(reason, CellwrightError), reason
         assert not isinstance(reason, Crashed), f"the host failed: {reason}"
         await asyncio.wait_for(self.interpreter.close(), 10)
         outcome = await asyncio.wait_for(self.run, 10)

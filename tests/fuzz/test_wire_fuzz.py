@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from tests.fuzz import frames
 from tests.fuzz.sessions import Bystander, JournaledSession, Session
 
-from toolwright.sandboxes.workspace import Workspace
-from toolwright_guest import packing, unpacking
-from toolwright_guest.framing import FrameReader, frame, parse
-from toolwright_guest.packing import Packer
-from toolwright_guest.unpacking import Unpacker
-from toolwright_guest.wire import Bounds, WireError
+from cellwright.sandboxes.workspace import Workspace
+from cellwright_guest import packing, unpacking
+from cellwright_guest.framing import FrameReader, frame, parse
+from cellwright_guest.packing import Packer
+from cellwright_guest.unpacking import Unpacker
+from cellwright_guest.wire import Bounds, WireError
 
 BOUNDS = Bounds()
 FRAME_S = 0.005  # processor time for a small frame, on average

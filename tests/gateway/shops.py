@@ -11,11 +11,11 @@ import mcp_types as types
 from mcp import Client
 from tests.cells import PATIENCE_S, PATIENT
 
-from toolwright import operation
-from toolwright.connectors import ListedSurface, make_root
-from toolwright.gateway import Gateway, Opened, Options, Served
-from toolwright.gateway.sources import SourceKind
-from toolwright.scope import Line, Offered, Shape
+from cellwright import operation
+from cellwright.connectors import ListedSurface, make_root
+from cellwright.gateway import Gateway, Opened, Options, Served
+from cellwright.gateway.sources import SourceKind
+from cellwright.scope import Line, Offered, Shape
 
 ERAS = ("legacy", "auto")  # the handshake, and 2026-07-28
 

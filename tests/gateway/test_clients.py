@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.errors import UsageError
-from toolwright.gateway import CLIENTS, absolute, change, client_of, write_change
+from cellwright.errors import UsageError
+from cellwright.gateway import CLIENTS, absolute, change, client_of, write_change
 
-COMMAND = ["/bin/toolwright", "gateway", "--openapi", "/specs/a.json"]
+COMMAND = ["/bin/cellwright", "gateway", "--openapi", "/specs/a.json"]
 
 
 @pytest.mark.parametrize("name", CLIENTS)

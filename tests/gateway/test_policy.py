@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from tests.gateway.shops import Order, Shop, Upstream, connected, no, opened, run, search, yes
 
-from toolwright import operation
-from toolwright.connectors import ListedSurface
-from toolwright.errors import UsageError
-from toolwright.gateway import Gateway, policy_from, read_policy
-from toolwright.gateway.applying import MANY, apply_policy, compressed
-from toolwright.gateway.policy import Asked, is_destructive
-from toolwright.scope import Place, Scope
+from cellwright import operation
+from cellwright.connectors import ListedSurface
+from cellwright.errors import UsageError
+from cellwright.gateway import Gateway, policy_from, read_policy
+from cellwright.gateway.applying import MANY, apply_policy, compressed
+from cellwright.gateway.policy import Asked, is_destructive
+from cellwright.scope import Place, Scope
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -12,11 +12,11 @@ from mcp.shared.exceptions import MCPError
 from tests.cells import eventually
 from tests.gateway.shops import ERAS, Shop, Upstream, connected, opened, run, search, text_of, yes
 
-from toolwright.errors import PlatformError
-from toolwright.gateway import Gateway, Opened, Options, policy_from
-from toolwright.gateway.cells import Cell
-from toolwright.mcp import MCP
-from toolwright.sandboxes import Limits
+from cellwright.errors import PlatformError
+from cellwright.gateway import Gateway, Opened, Options, policy_from
+from cellwright.gateway.cells import Cell
+from cellwright.mcp import MCP
+from cellwright.sandboxes import Limits
 
 pytestmark = pytest.mark.usefixtures("warm")
 ASK = policy_from({"rules": [{"kind": "writes", "action": "ask"}]}, "")

@@ -9,10 +9,10 @@ import pytest
 from tests.cells import PATIENCE_S, PATIENT
 from tests.gateway.shops import Shop, opened
 
-from toolwright.errors import PlatformError, UsageError
-from toolwright.gateway import Gateway, Options
-from toolwright.gateway.cells import Cell
-from toolwright.gateway.sessions import WAITING
+from cellwright.errors import PlatformError, UsageError
+from cellwright.gateway import Gateway, Options
+from cellwright.gateway.cells import Cell
+from cellwright.gateway.sessions import WAITING
 
 pytestmark = pytest.mark.usefixtures("warm")
 

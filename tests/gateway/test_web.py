@@ -26,10 +26,10 @@ from starlette.routing import Route
 from tests.cells import PATIENCE_S, PATIENT, eventually
 from tests.gateway.shops import ERAS, Shop, opened, run
 
-from toolwright.errors import PlatformError, UsageError
-from toolwright.gateway import Gateway, Options, Served, Web, place_of, read_rate, read_tokens, web_app
-from toolwright.gateway.access import Rate
-from toolwright.gateway.web import bound_socket
+from cellwright.errors import PlatformError, UsageError
+from cellwright.gateway import Gateway, Options, Served, Web, place_of, read_rate, read_tokens, web_app
+from cellwright.gateway.access import Rate
+from cellwright.gateway.web import bound_socket
 
 pytestmark = pytest.mark.usefixtures("warm")
 ANN, BOB = "a-token-of-ann-0123", "a-token-of-bob-0123"

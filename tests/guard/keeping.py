@@ -10,11 +10,11 @@ from typing import Any
 
 from tests.cells import PATIENT
 
-from toolwright import Outcome, Runtime
-from toolwright.errors import Waiting
-from toolwright.guard import decide, open_questions
-from toolwright.sandboxes import Interpreter, Opening, ProcessSandbox, Sandbox, environment
-from toolwright.store import Question, SqliteStore, Store
+from cellwright import Outcome, Runtime
+from cellwright.errors import Waiting
+from cellwright.guard import decide, open_questions
+from cellwright.sandboxes import Interpreter, Opening, ProcessSandbox, Sandbox, environment
+from cellwright.store import Question, SqliteStore, Store
 
 LOOP = "said = []\nfor to in ('ann', 'bob', 'cid'):\n    said.append(await mail.send(to))\nsaid"
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from tests.cells import PATIENCE_S
 
-from toolwright import operation
-from toolwright.events import ApprovalWanted
+from cellwright import operation
+from cellwright.events import ApprovalWanted
 
 
 class Mail:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from toolwright import Limits, Runtime, operation
+from cellwright import Limits, Runtime, operation
 
 PROGRAM = "tests.guard.program"
 CODE = """

@@ -10,9 +10,9 @@ import pytest
 from tests.cells import PATIENCE_S, PATIENT
 from tests.guard.people import Busy, Mail, Person, yes
 
-from toolwright import Limits, Outcome, Runtime, Scope, operation
-from toolwright.errors import CodeError, TimeLimit
-from toolwright.events import ApprovalWanted, CallFinished, CallStarted, Event
+from cellwright import Limits, Outcome, Runtime, Scope, operation
+from cellwright.errors import CodeError, TimeLimit
+from cellwright.events import ApprovalWanted, CallFinished, CallStarted, Event
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -15,10 +15,10 @@ from tests.cells import PATIENT
 from tests.guard.program import PROGRAM, Postbox
 from tests.journal.crash.dying import Mortal
 
-from toolwright import Outcome, Runtime
-from toolwright.errors import JournalFailed
-from toolwright.guard import decide, open_questions
-from toolwright.store import MemoryStore, SqliteStore, Store
+from cellwright import Outcome, Runtime
+from cellwright.errors import JournalFailed
+from cellwright.guard import decide, open_questions
+from cellwright.store import MemoryStore, SqliteStore, Store
 
 pytestmark = pytest.mark.usefixtures("warm")
 

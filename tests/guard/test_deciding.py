@@ -14,13 +14,13 @@ from tests.cells import eventually
 from tests.guard.keeping import LOOP, Office, carried_on, run, waits
 from tests.guard.people import Mail, Person, yes
 
-from toolwright import operation
-from toolwright.errors import CodeError, NoQuestion, UsageError
-from toolwright.events import ApprovalWanted
-from toolwright.guard import Approvals, decide, full_arguments, open_questions
-from toolwright.guard.told import LONGEST
-from toolwright.runtime import replay
-from toolwright.store import Decision, Question
+from cellwright import operation
+from cellwright.errors import CodeError, NoQuestion, UsageError
+from cellwright.events import ApprovalWanted
+from cellwright.guard import Approvals, decide, full_arguments, open_questions
+from cellwright.guard.told import LONGEST
+from cellwright.runtime import replay
+from cellwright.store import Decision, Question
 
 pytestmark = pytest.mark.usefixtures("warm")
 

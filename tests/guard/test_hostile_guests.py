@@ -9,19 +9,19 @@ import pytest
 from tests.cells import PATIENT
 from tests.guard.people import Mail, Person
 
-from toolwright import Runtime, Scope
-from toolwright.doors import Call
-from toolwright.errors import ProtocolError
-from toolwright.scope import ScopeHost
-from toolwright_guest.wire import Packed
+from cellwright import Runtime, Scope
+from cellwright.doors import Call
+from cellwright.errors import ProtocolError
+from cellwright.scope import ScopeHost
+from cellwright_guest.wire import Packed
 
 pytestmark = pytest.mark.usefixtures("warm")
 
 # what any guest could write: the socket to the host, and the code that speaks on it, are its own
 RAW = """
-from toolwright_guest.door import Mailbox
+from cellwright_guest.door import Mailbox
 
-world = type(mail)._toolwright_world
+world = type(mail)._cellwright_world
 door = world.door
 MAIL = mail._grip.handle
 kept = []
@@ -49,7 +49,7 @@ WAYS = {
     "as an operator": "ask('op', MAIL, 'send', TO)",
     "as an operator that calls": "ask('op', held(ask('get', MAIL, 'send')), '__call__', TO)",
     "as a new object": "ask('new', held(ask('get', MAIL, 'send')), '', TO)",
-    "on the class": "ask('call', type(mail)._toolwright_class, 'send', {'t': [{'h': MAIL}, 'eve']})",
+    "on the class": "ask('call', type(mail)._cellwright_class, 'send', {'t': [{'h': MAIL}, 'eve']})",
     "through what hands it out": "ask('call', held(ask('call', desk._grip.handle, 'sender')), '', TO)",
     "through what makes it up": "ask('call', desk._grip.handle, 'send', TO)",
     "through what it is an attribute of": "ask('call', desk._grip.handle, 'deliver', TO)",

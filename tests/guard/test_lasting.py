@@ -11,9 +11,9 @@ from tests.cells import PATIENCE_S
 from tests.guard.people import Busy, Mail, Person, yes
 from tests.journal.lasting import Sessions, failure, run, value
 
-from toolwright import Runtime, Scope, operation
-from toolwright.errors import CodeError
-from toolwright.runtime import replay
+from cellwright import Runtime, Scope, operation
+from cellwright.errors import CodeError
+from cellwright.runtime import replay
 
 pytestmark = pytest.mark.usefixtures("warm")
 

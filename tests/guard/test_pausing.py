@@ -13,10 +13,10 @@ from tests.cells import PATIENCE_S, eventually
 from tests.guard.keeping import LOOP, Counted, Office, carried_on, run, waits
 from tests.guard.people import Mail
 
-from toolwright import Limits, Scope, operation
-from toolwright.errors import Cancelled, CodeError, UsageError
-from toolwright.events import ApprovalWanted, Event
-from toolwright.guard import LATER, Approvals, decide
+from cellwright import Limits, Scope, operation
+from cellwright.errors import Cancelled, CodeError, UsageError
+from cellwright.events import ApprovalWanted, Event
+from cellwright.guard import LATER, Approvals, decide
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -252,7 +252,7 @@ async def test_no_other_cell_runs_while_one_waits_and_the_line_says_what_to_do(o
     mail = Mail()
     async with office.open(scope={"mail": mail}) as rt:
         await run(rt, LOOP)
-        with pytest.raises(UsageError, match=r"cell 1 .* waits .* mail\.send.*toolwright approve.*q-.*give_up"):
+        with pytest.raises(UsageError, match=r"cell 1 .* waits .* mail\.send.*cellwright approve.*q-.*give_up"):
             await run(rt, "1 + 1")
         outcome = await rt.give_up()
         assert isinstance(outcome.error, Cancelled)

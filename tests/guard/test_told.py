@@ -13,10 +13,10 @@ import pytest
 from tests.cells import PATIENT
 from tests.guard.people import Person
 
-from toolwright import Runtime, operation
-from toolwright.guard.told import CUT, LONGEST, told
-from toolwright_guest.packing import Packer, plain
-from toolwright_guest.wire import Packed, WireError
+from cellwright import Runtime, operation
+from cellwright.guard.told import CUT, LONGEST, told
+from cellwright_guest.packing import Packer, plain
+from cellwright_guest.wire import Packed, WireError
 
 
 def shown(*args: Any, **kwargs: Any) -> str:

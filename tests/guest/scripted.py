@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolwright_guest.framing import FrameReader, frame, parse
-from toolwright_guest.wire import Bounds
+from cellwright_guest.framing import FrameReader, frame, parse
+from cellwright_guest.wire import Bounds
 
 SRC = Path(__file__).resolve().parent.parent.parent / "src"
 START = 1_700_000_000.0
@@ -30,7 +30,7 @@ BOOT = """
 import sys
 sys.path.insert(0, sys.argv[2])
 import socket
-from toolwright_guest import interpreter
+from cellwright_guest import interpreter
 interpreter.watch_inputs()
 sys.path[0:1] = sys.argv[3:]
 import concurrent.futures.thread, logging, random, secrets, tempfile, uuid

@@ -77,7 +77,7 @@ def test_numpys_generators_are_of_the_seed_too(venv: Path) -> None:
     site = next(str(path) for path in venv.glob("lib/python*/site-packages"))
     cell = """
     import numpy as np, pandas as pd
-    from toolwright_guest import chance
+    from cellwright_guest import chance
     def draw():
         return [
             float(np.random.rand()), float(np.random.default_rng().random()), float(np.random.RandomState().rand()),
@@ -94,7 +94,7 @@ def test_numpys_generators_are_of_the_seed_too(venv: Path) -> None:
 
 def test_a_checkpoint_takes_the_stream_up_where_it_was() -> None:
     later = """
-    from toolwright_guest import chance, clock
+    from cellwright_guest import chance, clock
     import pickle
     draw()
     kept = pickle.dumps([chance.state(), clock.state()])

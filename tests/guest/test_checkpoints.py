@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import pytest
 from tests.cells import PATIENT
 
-from toolwright import Limits, Runtime, operation
-from toolwright.sandboxes import Environment, ProcessSandbox
-from toolwright.store import MemoryStore
+from cellwright import Limits, Runtime, operation
+from cellwright.sandboxes import Environment, ProcessSandbox
+from cellwright.store import MemoryStore
 
 pytestmark = pytest.mark.usefixtures("warm")
 # Other versions that may be there, by the names that pyenv gives them.

@@ -273,7 +273,7 @@ def test_a_loop_whose_wait_is_refused_ends_with_the_reason() -> None:
 
 def test_a_checkpoint_takes_the_clock_up_where_it_was() -> None:
     cells = (
-        "from toolwright_guest import clock\nimport time\ndef read():\n    return [time.time(), time.monotonic()]",
+        "from cellwright_guest import clock\nimport time\ndef read():\n    return [time.time(), time.monotonic()]",
         "kept = clock.state()\nfirst = read()",
         "clock.restore(kept)\nfirst == read()",
     )

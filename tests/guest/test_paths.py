@@ -81,7 +81,7 @@ def test_a_callback_counts_below_the_path_it_came_with() -> None:
 def test_what_begins_in_a_block_has_its_prefix() -> None:
     cell = """
     import asyncio, threading
-    from toolwright_guest import paths
+    from cellwright_guest import paths
     get(1)
     block = paths.block()
     get(2)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, cast
 
-from toolwright.openapi.plans import Plan
-from toolwright.schemas import Resolve
+from cellwright.openapi.plans import Plan
+from cellwright.schemas import Resolve
 
 DEPTH = 4
 OFTEN = 0.35

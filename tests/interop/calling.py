@@ -11,10 +11,10 @@ from typing import Any
 import httpx2
 from tests.interop.arguments import arguments
 
-from toolwright.errors import UpstreamError
-from toolwright.openapi import OpenAPI
-from toolwright.openapi.compiled import Compiled
-from toolwright.openapi.plans import Plan
+from cellwright.errors import UpstreamError
+from cellwright.openapi import OpenAPI
+from cellwright.openapi.compiled import Compiled
+from cellwright.openapi.plans import Plan
 
 
 @dataclass(frozen=True, kw_only=True)

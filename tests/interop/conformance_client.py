@@ -20,11 +20,11 @@ from mcp.client.auth.extensions.identity_assertion import IdentityAssertionOAuth
 from mcp.client.auth.utils import build_protected_resource_metadata_discovery_urls
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolwright.connectors import Redactor
-from toolwright.errors import ToolwrightError
-from toolwright.mcp import MCP, OAuth
-from toolwright.mcp.oauth import Tokens
-from toolwright.testing import ScriptedModel
+from cellwright.connectors import Redactor
+from cellwright.errors import CellwrightError
+from cellwright.mcp import MCP, OAuth
+from cellwright.mcp.oauth import Tokens
+from cellwright.testing import ScriptedModel
 
 VERSION = os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION")
 METADATA_URL = "https://conformance-test.local/client-metadata.json"
@@ -219,7 +219,7 @@ async def tried(call: Awaitable[Any]) -> None:
     """Some scenarios answer with errors on purpose, and look only at what was sent."""
     try:
         await call
-    except (ToolwrightError, TimeoutError) as error:
+    except (CellwrightError, TimeoutError) as error:
         print(f"refused: {error}", file=sys.stderr)
 
 

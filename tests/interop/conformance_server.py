@@ -20,9 +20,9 @@ from tests.interop import conformance_tools as tools
 from tests.interop.conformance_content import IMAGE, embedded, image, text
 from tests.interop.conformance_inputs import answered, asking_for
 
-from toolwright.gateway.web import Web, bound_socket, web_app
+from cellwright.gateway.web import Web, bound_socket, web_app
 
-NAME = "toolwright-conformance"
+NAME = "cellwright-conformance"
 Context = ServerRequestContext[Any, Any]
 
 RESOURCES = {

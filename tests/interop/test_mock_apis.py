@@ -17,11 +17,11 @@ from tests.interop.calling import Calls, Tried, Watching
 from tests.interop.mocks import Mockoon, Prism, route
 from tests.interop.software import description
 
-from toolwright import Limits, Runtime
-from toolwright.connectors import Secret
-from toolwright.openapi import OpenAPI
-from toolwright.openapi.compiling import compile_openapi
-from toolwright.settings import Settings
+from cellwright import Limits, Runtime
+from cellwright.connectors import Secret
+from cellwright.openapi import OpenAPI
+from cellwright.openapi.compiling import compile_openapi
+from cellwright.settings import Settings
 
 pytestmark = pytest.mark.interop
 

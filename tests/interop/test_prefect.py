@@ -13,8 +13,8 @@ import pytest
 from tests.interop.programs import Program, free_port
 from tests.interop.software import venv
 
-from toolwright import Limits, Runtime
-from toolwright.openapi import OpenAPI
+from cellwright import Limits, Runtime
+from cellwright.openapi import OpenAPI
 
 pytestmark = pytest.mark.interop
 

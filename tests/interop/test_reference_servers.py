@@ -88,8 +88,8 @@ async def behind(
     written = prepare(folder)
     command = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "toolwright", "gateway", "--mcp-config", str(written)],
-        env={**os.environ, "INTEROP_CANARY": "not for servers", "TOOLWRIGHT_CACHE": str(cache)},
+        args=["-m", "cellwright", "gateway", "--mcp-config", str(written)],
+        env={**os.environ, "INTEROP_CANARY": "not for servers", "CELLWRIGHT_CACHE": str(cache)},
     )
     async with Client(command, read_timeout_seconds=120) as client:
         yield Behind(client=client, folder=folder, page=page)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from toolwright import operation
+from cellwright import operation
 
 
 class Contact:

@@ -16,7 +16,7 @@ from textwrap import dedent
 
 from tests.journal.lasting import PATIENT, SESSION
 
-from toolwright import Runtime
+from cellwright import Runtime
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 120

@@ -10,8 +10,8 @@ from typing import Any
 
 from tests.journal.crash.dying import Mortal
 
-from toolwright import Limits, Outcome, Runtime
-from toolwright.store import MemoryStore
+from cellwright import Limits, Outcome, Runtime
+from cellwright.store import MemoryStore
 
 SESSION = "s1"
 PATIENT = Limits(wall_s=20.0, cpu_s=20.0)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from textwrap import dedent
 from typing import Any
 
-from toolwright import Limits, Outcome, Runtime, operation
-from toolwright.scope import Undoing, current_call
-from toolwright.store import Store
+from cellwright import Limits, Outcome, Runtime, operation
+from cellwright.scope import Undoing, current_call
+from cellwright.store import Store
 
 PATIENT = Limits(wall_s=20.0, cpu_s=20.0)
 

@@ -13,9 +13,9 @@ import pytest
 from tests.journal.elsewhere import killed_after
 from tests.journal.lasting import PATIENT, SESSION, failure, run, value
 
-from toolwright import Limits, Runtime, replay
-from toolwright.journal import Restored
-from toolwright.store import Dropped, open_store
+from cellwright import Limits, Runtime, replay
+from cellwright.journal import Restored
+from cellwright.store import Dropped, open_store
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -104,7 +104,7 @@ class Sessions:
             assert str(offline) == f"different: {offline.difference}"
             names = ", ".join(restored.lost)
             assert said == [
-                f"toolwright: session {SESSION}: a cell that was run again went another way "
+                f"cellwright: session {SESSION}: a cell that was run again went another way "
                 f"({restored.diverged}). Names lost: {names}"
             ]
             assert len(self.heard) == happened

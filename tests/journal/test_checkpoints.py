@@ -17,14 +17,14 @@ import pytest
 from tests.journal.crash.dying import Mortal
 from tests.journal.shops import PATIENT, value
 
-from toolwright import Limits, Runtime, operation
-from toolwright.errors import Fenced, JournalFailed, PlatformError
-from toolwright.journal import Restored, read_key, saving
-from toolwright.runtime import replay
-from toolwright.sandboxes import Environment, ProcessSandbox
-from toolwright.sandboxes.packages import host_python
-from toolwright.settings import Settings
-from toolwright.store import Checkpoint, Dropped, MemoryStore, SqliteStore, Store
+from cellwright import Limits, Runtime, operation
+from cellwright.errors import Fenced, JournalFailed, PlatformError
+from cellwright.journal import Restored, read_key, saving
+from cellwright.runtime import replay
+from cellwright.sandboxes import Environment, ProcessSandbox
+from cellwright.sandboxes.packages import host_python
+from cellwright.settings import Settings
+from cellwright.store import Checkpoint, Dropped, MemoryStore, SqliteStore, Store
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -372,7 +372,7 @@ async def test_one_signed_with_another_key_is_not_used(
     journal: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def move(one: Checkpoint) -> Checkpoint:
-        monkeypatch.setenv("TOOLWRIGHT_STATE", str(tmp_path / "state"))
+        monkeypatch.setenv("CELLWRIGHT_STATE", str(tmp_path / "state"))
         return one
 
     not_used(await spoiled(journal, move), "it is not signed")
@@ -396,7 +396,7 @@ import sys, pickle
 class Bomb:
     def __reduce__(self): return {function}, {arguments}
 content = pickle.dumps(Bomb()) if {function!r} != 'desk.next' else b'not a pickle'
-sys.modules['toolwright_guest.checkpoints'].Checkpoints.save = lambda self: (content, [])
+sys.modules['cellwright_guest.checkpoints'].Checkpoints.save = lambda self: (content, [])
 n = desk.next()
 """
     limits = Limits(wall_s=1.0, cpu_s=20.0)
@@ -426,7 +426,7 @@ async def test_a_guest_that_answers_what_no_guest_answers_is_ended_and_brought_b
     journal = MemoryStore()
     async with begin(journal) as rt:
         await value(
-            rt, f"import sys\ndef lie(self): {lie}\nsys.modules['toolwright_guest.interpreter'].Guest._save = lie"
+            rt, f"import sys\ndef lie(self): {lie}\nsys.modules['cellwright_guest.interpreter'].Guest._save = lie"
         )
         for number in range(12):
             await rt.execute(f"v{number} = desk.next()")  # the one that it is ended in fails
@@ -500,7 +500,7 @@ async def test_without_a_place_for_the_key_sessions_run_and_resume(
     journal: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv("TOOLWRIGHT_STATE", str(tmp_path / "file"))
+    monkeypatch.setenv("CELLWRIGHT_STATE", str(tmp_path / "file"))
     assert Settings.from_environment().state_dir == tmp_path / "file"
     said: list[str] = []
     async with begin(journal, progress=said.append) as rt:

@@ -7,7 +7,7 @@ import difflib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolwright.journal.differing import LineDiffs
+from cellwright.journal.differing import LineDiffs
 
 NAMES = ("before", "after")
 TEXT = st.lists(st.sampled_from("abcd"), max_size=20)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tests.journal.lasting import SESSION, Sessions, run, value
 
-from toolwright import Limits, Runtime, operation
-from toolwright.errors import Diverged
-from toolwright.runtime import replay
+from cellwright import Limits, Runtime, operation
+from cellwright.errors import Diverged
+from cellwright.runtime import replay
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -273,7 +273,7 @@ async def test_an_unrepeatable_session_says_so_to_its_operator(sessions: Session
         await value(rt, "import os\nopen('f', 'w').close()\nx = os.stat('f').st_mtime_ns")
     async with sessions.life(progress=said.append):
         pass
-    assert any(line.startswith(f"toolwright: session {SESSION}: a cell that was run again") for line in said)
+    assert any(line.startswith(f"cellwright: session {SESSION}: a cell that was run again") for line in said)
 
 
 async def test_without_a_restore_there_is_nothing_to_tell() -> None:
@@ -283,7 +283,7 @@ async def test_without_a_restore_there_is_nothing_to_tell() -> None:
 
 ADDRESSES = """
 import asyncio, sys
-from toolwright import Runtime
+from cellwright import Runtime
 
 class Post:
     def send(self, what): return 1

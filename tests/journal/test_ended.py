@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.journal.lasting import PATIENT, SESSION, Sessions, run, value
 
-from toolwright import Limits, Runtime
-from toolwright.errors import (
+from cellwright import Limits, Runtime
+from cellwright.errors import (
     Cancelled,
     CodeError,
     Crashed,
@@ -20,7 +20,7 @@ from toolwright.errors import (
     ProtocolError,
     TimeLimit,
 )
-from toolwright.runtime import replay
+from cellwright.runtime import replay
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from tests.journal.lasting import PATIENT, SESSION
 
-from toolwright import Runtime, operation
-from toolwright.errors import JournalFailed
-from toolwright.runtime import replay
-from toolwright.store import Change, Claim, Facts, Holder, MemoryStore, Row
+from cellwright import Runtime, operation
+from cellwright.errors import JournalFailed
+from cellwright.runtime import replay
+from cellwright.store import Change, Claim, Facts, Holder, MemoryStore, Row
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tests.journal.lasting import PATIENT, run, value
 
-from toolwright import Runtime, operation
-from toolwright.errors import Fenced
-from toolwright.store import MemoryStore, SqliteStore
+from cellwright import Runtime, operation
+from cellwright.errors import Fenced
+from cellwright.store import MemoryStore, SqliteStore
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -73,7 +73,7 @@ async def test_a_cell_that_is_overtaken_makes_no_further_effect(tmp_path: Path) 
 
 OTHER = """
 import asyncio, sys
-from toolwright import Runtime
+from cellwright import Runtime
 
 class Post:
     def send(self, what): return 41

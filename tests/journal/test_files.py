@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tests.journal.lasting import run, value
 
-from toolwright import Limits, Runtime
-from toolwright.errors import JournalFailed, PlatformError, UsageError, WorkspaceLimit
-from toolwright.journal import FileChange
-from toolwright.runtime import replay
-from toolwright.store import MemoryStore, SqliteStore
+from cellwright import Limits, Runtime
+from cellwright.errors import JournalFailed, PlatformError, UsageError, WorkspaceLimit
+from cellwright.journal import FileChange
+from cellwright.runtime import replay
+from cellwright.store import MemoryStore, SqliteStore
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -120,7 +120,7 @@ async def test_a_workspace_that_is_gone_is_put_back_with_a_word_of_it(store: str
     said: list[str] = []
     async with Runtime.resume("s1", store=store, progress=said.append) as rt:
         assert await value(rt, "open('d/f').read()") == "kept"
-    assert said == ["toolwright: session s1: its workspace was not here; 2 files put back in a new one"]
+    assert said == ["cellwright: session s1: its workspace was not here; 2 files put back in a new one"]
     assert place(tmp_path).is_dir()
 
 

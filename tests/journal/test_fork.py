@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from tests.journal.lasting import PATIENT, SESSION, Sessions, run, value
 
-from toolwright import Runtime
-from toolwright.errors import UsageError
-from toolwright.runtime import replay
-from toolwright.store import SqliteStore
+from cellwright import Runtime
+from cellwright.errors import UsageError
+from cellwright.runtime import replay
+from cellwright.store import SqliteStore
 
 pytestmark = pytest.mark.usefixtures("warm")
 

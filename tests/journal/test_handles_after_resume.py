@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.journal.lasting import SESSION, Sessions, failure, value
 
-from toolwright import operation
-from toolwright.runtime import replay
+from cellwright import operation
+from cellwright.runtime import replay
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -12,8 +12,8 @@ from tests.journal.crm import Crm, first_scope
 from tests.journal.elsewhere import killed_after
 from tests.journal.lasting import PATIENT, SESSION, Sessions, failure, run, value
 
-from toolwright import Runtime
-from toolwright.scope import LostObject
+from cellwright import Runtime
+from cellwright.scope import LostObject
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -53,7 +53,7 @@ async def lost(rt: Runtime, code: str) -> str:
     assert outcome.error is not None, outcome
     last = str(outcome.error).splitlines()[-1]
     name, _, text = last.partition(": ")
-    assert name == "toolwright.HandleLost", outcome.error
+    assert name == "cellwright.HandleLost", outcome.error
     return re.sub(r"#\d+", "", text)
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from toolwright import Limits, Outcome, Runtime, current_call, operation
-from toolwright.errors import CallLimit, CodeError, ProtocolError, RollbackRefused
-from toolwright.events import CallStarted, Event
-from toolwright.journal import Story, life, snapshots
-from toolwright.store import MemoryStore, Row
+from cellwright import Limits, Outcome, Runtime, current_call, operation
+from cellwright.errors import CallLimit, CodeError, ProtocolError, RollbackRefused
+from cellwright.events import CallStarted, Event
+from cellwright.journal import Story, life, snapshots
+from cellwright.store import MemoryStore, Row
 
 RAW = (Path(__file__).parent.parent / "attacks" / "raw.py").read_text(encoding="utf-8")
 LIMITS = Limits(wall_s=10, host_calls=200)

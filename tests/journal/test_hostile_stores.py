@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from toolwright import Limits, Runtime, replay
-from toolwright.cli import app
-from toolwright.errors import JournalFailed, PlatformError, ToolwrightError
-from toolwright.journal import Trees, remove_workspace
-from toolwright.journal.outcomes import error_of
-from toolwright.journal.places import place_of
-from toolwright.sandboxes import Workspace
-from toolwright.store import Facts, MemoryStore, SqliteStore, open_store
-from toolwright_guest.wire import NOTHING, type_of
+from cellwright import Limits, Runtime, replay
+from cellwright.cli import app
+from cellwright.errors import CellwrightError, JournalFailed, PlatformError
+from cellwright.journal import Trees, remove_workspace
+from cellwright.journal.outcomes import error_of
+from cellwright.journal.places import place_of
+from cellwright.sandboxes import Workspace
+from cellwright.store import Facts, MemoryStore, SqliteStore, open_store
+from cellwright_guest.wire import NOTHING, type_of
 
 LIMITS = Limits(wall_s=10, workspace_mb=8)
 
@@ -123,11 +123,11 @@ async def test_a_workspace_that_is_a_symlink_is_not_given_to_a_guest(tmp_path: P
         await Runtime.resume("s1", scope={"add": add}, store=store, limits=LIMITS).__aenter__()
 
 
-@pytest.mark.parametrize("name", ["SqliteStore", "annotations", "UsageError", "ToolwrightError", "", 5, None])
+@pytest.mark.parametrize("name", ["SqliteStore", "annotations", "UsageError", "CellwrightError", "", 5, None])
 def test_an_error_of_any_name_is_one_of_the_guests(name: Any) -> None:
     told = error_of({"class": name, "text": "words"})
     assert str(told) == "words"
-    assert isinstance(told, ToolwrightError)
+    assert isinstance(told, CellwrightError)
 
 
 # --- rows ---
@@ -167,7 +167,7 @@ async def test_rows_of_any_shape_are_told_or_run(tmp_path: Path, table: str) -> 
         try:
             found = await replay("s1", store=store, limits=LIMITS)
             outcomes.add("same" if found.same else "different")
-        except ToolwrightError:
+        except CellwrightError:
             outcomes.add("told")
         with opened(store) as connection:
             connection.execute(f"update {table.replace('where', 'set body = ? where')} and body = ?", (body, other))

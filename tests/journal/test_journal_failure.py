@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.journal.lasting import SESSION, Sessions, run, value
 
-from toolwright import Runtime, operation
-from toolwright.errors import JournalFailed
+from cellwright import Runtime, operation
+from cellwright.errors import JournalFailed
 
 pytestmark = pytest.mark.usefixtures("warm")
 

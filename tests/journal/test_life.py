@@ -6,10 +6,10 @@ import asyncio
 import itertools
 import random
 
-from toolwright.doors import About, Call, Operation
-from toolwright.journal.life import Clock, Life
-from toolwright.store.rows import CellRow, Row
-from toolwright_guest.wire import NOTHING, Packed
+from cellwright.doors import About, Call, Operation
+from cellwright.journal.life import Clock, Life
+from cellwright.store.rows import CellRow, Row
+from cellwright_guest.wire import NOTHING, Packed
 
 ABOUT = About(title="f", operation=Operation())
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from tests.journal.lasting import Sessions, value
 
-from toolwright import Runtime
-from toolwright.doors import Reply, Request
-from toolwright.errors import Diverged, JournalFailed, ModelBusy, UsageError
-from toolwright.journal import Continuity, Conversation, ReplayedModel, Story, conversation, replies
-from toolwright.journal.conversations import usage_in
-from toolwright.journal.writer import Writer
-from toolwright.messages import (
+from cellwright import Runtime
+from cellwright.doors import Reply, Request
+from cellwright.errors import Diverged, JournalFailed, ModelBusy, UsageError
+from cellwright.journal import Continuity, Conversation, ReplayedModel, Story, conversation, replies
+from cellwright.journal.conversations import usage_in
+from cellwright.journal.writer import Writer
+from cellwright.messages import (
     Answered,
     Asked,
     Generation,
@@ -30,11 +30,11 @@ from toolwright.messages import (
     Traits,
     Usage,
 )
-from toolwright.runtime import replay
-from toolwright.store import Facts, MemoryStore, Row, SqliteStore, Store
-from toolwright.testing import ScriptedModel, code, fenced
-from toolwright_guest.packing import Packer, plain
-from toolwright_guest.wire import NOTHING
+from cellwright.runtime import replay
+from cellwright.store import Facts, MemoryStore, Row, SqliteStore, Store
+from cellwright.testing import ScriptedModel, code, fenced
+from cellwright_guest.packing import Packer, plain
+from cellwright_guest.wire import NOTHING
 
 TOOL = Tool(name="execute", description="run it", parameters={"type": "object", "properties": {"code": {}}})
 

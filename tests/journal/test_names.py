@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.journal.lasting import SESSION, Sessions, failure, value
 
-from toolwright.runtime import replay
+from cellwright.runtime import replay
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-import toolwright
-from toolwright import Runtime, operation
-from toolwright.errors import NoSession, UsageError
-from toolwright.store import CellRow, Row, SqliteStore
-from toolwright_guest.wire import Packed
+import cellwright
+from cellwright import Runtime, operation
+from cellwright.errors import NoSession, UsageError
+from cellwright.store import CellRow, Row, SqliteStore
+from cellwright_guest.wire import Packed
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -128,7 +128,7 @@ def command(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def replayed(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return command("toolwright", "replay", *args, "--store", "agents.db", cwd=cwd)
+    return command("cellwright", "replay", *args, "--store", "agents.db", cwd=cwd)
 
 
 def rows_in(store: Path) -> str:
@@ -301,7 +301,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_session_is_the_same_with(kind: str, tmp_path: Path) -> None:
     await record(tmp_path / "agents.db", *KINDS[kind])
-    found = await toolwright.replay("s1", store=tmp_path / "agents.db")
+    found = await cellwright.replay("s1", store=tmp_path / "agents.db")
     assert found.same, found
     assert found.cells == len(KINDS[kind])
 
@@ -316,13 +316,13 @@ async def test_a_session_with_all_of_it_is_the_same_in_a_process_that_knows_none
 
 async def test_cells_that_raised_are_the_same_and_cells_that_were_ended_are_left_out(tmp_path: Path) -> None:
     store = tmp_path / "agents.db"
-    limits = toolwright.Limits(wall_s=20.0, host_calls=3)
+    limits = cellwright.Limits(wall_s=20.0, host_calls=3)
     async with Runtime({"desk": Desk()}, store=store, session="s1", limits=limits) as rt:
         assert not (await rt.execute("x = desk.count('a')\n1 / 0")).ok
         assert not (await rt.execute("desk.refuse('x')")).ok
         assert not (await rt.execute("import os\nos._exit(3)")).ok
         assert (await rt.execute("x")).unwrap() == 1
-    found = await toolwright.replay("s1", store=store)
+    found = await cellwright.replay("s1", store=store)
     assert found.same, found
     assert found.cells == 3
 
@@ -344,7 +344,7 @@ async def test_a_resumed_session_is_the_same_as_one(tmp_path: Path) -> None:
     await record(store, "import random\nx = random.random()", "desk.count(x)")
     async with Runtime.resume("s1", scope={"desk": Desk()}, store=store) as rt:
         (await rt.execute("desk.count(random.random())")).unwrap()
-    assert str(await toolwright.replay("s1", store=store)) == "same: 3 cells, 2 calls"
+    assert str(await cellwright.replay("s1", store=store)) == "same: 3 cells, 2 calls"
 
 
 # from programs
@@ -353,22 +353,22 @@ async def test_a_resumed_session_is_the_same_as_one(tmp_path: Path) -> None:
 async def test_programs_are_told_of_each_cell_and_of_the_first_difference(tmp_path: Path) -> None:
     store, heard = tmp_path / "agents.db", list[CellRow]()
     await record(store, *TWO_CELLS)
-    found = await toolwright.replay("s1", store=store, on_cell=heard.append)
+    found = await cellwright.replay("s1", store=store, on_cell=heard.append)
     assert (found.same, found.cells, found.calls, found.difference, found.changed) == (True, 2, 3, None, ())
     assert [cell.code for cell in heard] == list(TWO_CELLS)
     change(store, lambda row: row.cell == 1, value=Packed(7, []))
-    found = await toolwright.replay("s1", store=f"sqlite:///{store}")
+    found = await cellwright.replay("s1", store=f"sqlite:///{store}")
     assert (found.same, found.cells) == (False, 1)
-    assert found.difference == toolwright.Divergence(cell=2, line=2, recorded="desk.count(1)", asked="desk.count(7)")
+    assert found.difference == cellwright.Divergence(cell=2, line=2, recorded="desk.count(1)", asked="desk.count(7)")
 
 
 async def test_a_program_that_asks_for_what_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"agents\.db"):
-        await toolwright.replay("s1", store=tmp_path / "agents.db")
+        await cellwright.replay("s1", store=tmp_path / "agents.db")
     assert not (tmp_path / "agents.db").exists()
     await record(tmp_path / "agents.db", "1")
     with pytest.raises(NoSession, match="'other'"):
-        await toolwright.replay("other", store=tmp_path / "agents.db")
+        await cellwright.replay("other", store=tmp_path / "agents.db")
 
 
 # as a test

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toolwright import Runtime, replay
-from toolwright.sandboxes import ProcessSandbox, environment
-from toolwright.store import SqliteStore
+from cellwright import Runtime, replay
+from cellwright.sandboxes import ProcessSandbox, environment
+from cellwright.store import SqliteStore
 
 
 class Elsewhere(ProcessSandbox):

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from tests.journal.lasting import PATIENT, SESSION, value
 
-from toolwright import Runtime, operation
-from toolwright.errors import NoSession
-from toolwright.runtime import replay
-from toolwright.store import MemoryStore, SqliteStore
+from cellwright import Runtime, operation
+from cellwright.errors import NoSession
+from cellwright.runtime import replay
+from cellwright.store import MemoryStore, SqliteStore
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -56,8 +56,8 @@ async def record(store: Any, *cells: str, session: str = SESSION) -> Crm:
     return crm
 
 
-def toolwright(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "toolwright", *arguments]
+def cellwright(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cellwright", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, check=False)
 
 
@@ -137,51 +137,51 @@ async def test_a_session_that_is_not_there_is_told() -> None:
 
 
 async def test_the_command_says_same(store: Path, tmp_path: Path) -> None:
-    done = await asyncio.to_thread(toolwright, "replay", SESSION, "--store", f"sqlite:///{store}", cwd=tmp_path)
+    done = await asyncio.to_thread(cellwright, "replay", SESSION, "--store", f"sqlite:///{store}", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("same: 4 cells, ")
 
 
 async def test_the_command_finds_the_store_of_this_directory(store: Path) -> None:
-    done = await asyncio.to_thread(toolwright, "replay", SESSION, cwd=store.parent)
+    done = await asyncio.to_thread(cellwright, "replay", SESSION, cwd=store.parent)
     assert done.returncode == 0
 
 
 async def test_the_command_shows_the_first_difference(store: Path) -> None:
-    done = await asyncio.to_thread(toolwright, "replay", "differs", cwd=store.parent)
+    done = await asyncio.to_thread(cellwright, "replay", "differs", cwd=store.parent)
     assert done.returncode == 1
     assert done.stdout.startswith("different: cell 2, line 3: recorded crm.size(")
 
 
 async def test_the_command_tells_it_as_json(store: Path) -> None:
-    same = await asyncio.to_thread(toolwright, "replay", SESSION, "--json", cwd=store.parent)
+    same = await asyncio.to_thread(cellwright, "replay", SESSION, "--json", cwd=store.parent)
     told = json.loads(same.stdout)
     assert (told["session"], told["cells"], told["same"], told["difference"]) == (SESSION, 4, True, None)
-    differs = await asyncio.to_thread(toolwright, "replay", "differs", "--json", cwd=store.parent)
+    differs = await asyncio.to_thread(cellwright, "replay", "differs", "--json", cwd=store.parent)
     assert differs.returncode == 1
     assert json.loads(differs.stdout)["difference"]["line"] == 3
 
 
 async def test_the_command_lists_the_sessions(store: Path) -> None:
-    done = await asyncio.to_thread(toolwright, "replay", cwd=store.parent)
+    done = await asyncio.to_thread(cellwright, "replay", cwd=store.parent)
     assert done.returncode == 0
     assert done.stdout.splitlines() == [f"{SESSION}  4 cells", "differs  3 cells"]
-    told = await asyncio.to_thread(toolwright, "replay", "--json", cwd=store.parent)
+    told = await asyncio.to_thread(cellwright, "replay", "--json", cwd=store.parent)
     assert json.loads(told.stdout) == [{"session": SESSION, "cells": 4}, {"session": "differs", "cells": 3}]
 
 
 async def test_the_command_tells_of_a_session_that_is_not_there(store: Path) -> None:
-    done = await asyncio.to_thread(toolwright, "replay", "none", cwd=store.parent)
+    done = await asyncio.to_thread(cellwright, "replay", "none", cwd=store.parent)
     assert (done.returncode, done.stdout) == (2, "")
     assert "no session 'none'" in done.stderr
 
 
 def test_the_command_tells_of_a_store_that_is_not_there_and_makes_none(tmp_path: Path) -> None:
-    done = toolwright("replay", "s1", "--store", "missing.db", cwd=tmp_path)
+    done = cellwright("replay", "s1", "--store", "missing.db", cwd=tmp_path)
     assert done.returncode != 0
     assert "missing.db" in done.stderr
     assert not (tmp_path / "missing.db").exists()
-    assert toolwright("replay", "s1", "--store", "redis://x", cwd=tmp_path).returncode == 2
+    assert cellwright("replay", "s1", "--store", "redis://x", cwd=tmp_path).returncode == 2
 
 
 # as a test

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from tests.journal.lasting import SESSION, Sessions, failure, run, value
 
-from toolwright import Limits, Runtime, operation
-from toolwright.errors import CodeError, JournalFailed, NoSession, OutcomeUnknown, UsageError
-from toolwright.runtime import replay
-from toolwright.scope import current_call
+from cellwright import Limits, Runtime, operation
+from cellwright.errors import CodeError, JournalFailed, NoSession, OutcomeUnknown, UsageError
+from cellwright.runtime import replay
+from cellwright.scope import current_call
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -12,11 +12,11 @@ from tests.cells import eventually
 from tests.journal.crash.dying import Mortal
 from tests.journal.shops import PATIENT, Shop, failure, run, session, value
 
-from toolwright import Limits, Runtime, Scope, operation
-from toolwright.errors import JournalFailed, RollbackFailed, RollbackRefused, UsageError
-from toolwright.journal import RolledBack
-from toolwright.runtime import replay
-from toolwright.store import MemoryStore, SqliteStore, Store
+from cellwright import Limits, Runtime, Scope, operation
+from cellwright.errors import JournalFailed, RollbackFailed, RollbackRefused, UsageError
+from cellwright.journal import RolledBack
+from cellwright.runtime import replay
+from cellwright.store import MemoryStore, SqliteStore, Store
 
 pytestmark = pytest.mark.usefixtures("warm")
 BOUND_S = 60.0
@@ -338,7 +338,7 @@ class Book:
 
 
 def scope_of(book: Book, mortal: Mortal) -> Scope:
-    from toolwright.scope import current_call
+    from cellwright.scope import current_call
 
     def alive() -> None:
         if mortal.dead:
@@ -464,7 +464,7 @@ async def test_an_undo_that_may_have_happened_is_not_repeated(tmp_path: Path) ->
         with pytest.raises(RollbackRefused) as refused:
             await rt.rollback(0)
         done = await rt.rollback(0, yes=True)
-    assert said == ["toolwright: session s1: a rollback to cell 0 was not finished; call rollback(to=0) again"]
+    assert said == ["cellwright: session s1: a rollback to cell 0 was not finished; call rollback(to=0) again"]
     assert refused.value.left == (
         "shop.order('b') in cell 1, line 1: its undo had begun when the process died, and may have happened",
     )
@@ -475,7 +475,7 @@ async def test_an_undo_that_may_have_happened_is_not_repeated(tmp_path: Path) ->
 KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from toolwright import Limits, Runtime, Scope, operation
+from cellwright import Limits, Runtime, Scope, operation
 
 out = Path(sys.argv[1])
 

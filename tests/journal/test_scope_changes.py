@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.journal.lasting import SESSION, Sessions, failure, value
 
-from toolwright import Runtime
-from toolwright.runtime import replay
-from toolwright.store import SqliteStore
+from cellwright import Runtime
+from cellwright.runtime import replay
+from cellwright.store import SqliteStore
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from tests.journal.lasting import PATIENT
 
-import toolwright
-from toolwright import Limits, Runtime, operation
-from toolwright.errors import Fenced, ToolwrightError
-from toolwright.store import SqliteStore
+import cellwright
+from cellwright import Limits, Runtime, operation
+from cellwright.errors import CellwrightError, Fenced
+from cellwright.store import SqliteStore
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -132,7 +132,7 @@ async def test_host_code_that_calls_a_function_of_its_guest_does_nothing_through
         assert mine.listener is not None
         assert await asyncio.to_thread(mine.listener, "before") == 1
         take_over(store)
-        with pytest.raises(ToolwrightError):
+        with pytest.raises(CellwrightError):
             await asyncio.wait_for(asyncio.to_thread(mine.listener, "after"), PATIENCE_S)
         assert mine.sent == ["before"]
         with pytest.raises(Fenced):
@@ -149,7 +149,7 @@ async def test_it_closes_without_a_word_and_the_session_is_as_the_other_wrote_it
         assert (await second.execute("x")).unwrap() == 2
     async with second_of(store, Post()) as third:
         assert (await third.execute("x")).unwrap() == 2
-    assert str(await toolwright.replay("s1", store=store)) == "same: 4 cells, 0 calls"
+    assert str(await cellwright.replay("s1", store=store)) == "same: 4 cells, 0 calls"
 
 
 async def test_a_third_takes_it_from_both(store: Path) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from toolwright import Runtime, Scope
-from toolwright.store import MemoryStore
+from cellwright import Runtime, Scope
+from cellwright.store import MemoryStore
 
 
 class Deal:

@@ -9,9 +9,9 @@ import pytest
 from tests.cells import eventually
 from tests.journal.shops import PATIENT, Shop, failure, run, session, value
 
-from toolwright import Limits, Runtime, Scope
-from toolwright.errors import CallLimit, ProtocolError, TimeLimit
-from toolwright.runtime import replay
+from cellwright import Limits, Runtime, Scope
+from cellwright.errors import CallLimit, ProtocolError, TimeLimit
+from cellwright.runtime import replay
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -648,14 +648,14 @@ async def test_a_name_of_the_scope_goes_before_ours() -> None:
 async def test_without_a_journal_a_transaction_is_refused_in_one_line() -> None:
     async with Runtime(limits=PATIENT) as rt:
         text = await failure(rt, "with transaction(): pass")
-    assert text.splitlines()[-1].startswith("toolwright.NotSupported: transaction() needs a journal: ")
+    assert text.splitlines()[-1].startswith("cellwright.NotSupported: transaction() needs a journal: ")
 
 
 # guests that lie
 
 RAW = """
-world = type(shop)._toolwright_world
-from toolwright_guest.door import Mailbox
+world = type(shop)._cellwright_world
+from cellwright_guest.door import Mailbox
 def send(verb, name, path, tree={"t": []}, target=0):
     number = next(world.door._ids)
     world.door._waiting[number] = Mailbox()

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from toolwright import Limits
-from toolwright.errors import JournalFailed, PlatformError, UsageError
-from toolwright.journal import manifests
-from toolwright.journal.trees import EMPTY, FileChange, Trees
-from toolwright.sandboxes import GUEST_UID, Workspace, entries
+from cellwright import Limits
+from cellwright.errors import JournalFailed, PlatformError, UsageError
+from cellwright.journal import manifests
+from cellwright.journal.trees import EMPTY, FileChange, Trees
+from cellwright.sandboxes import GUEST_UID, Workspace, entries
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another uid")
 

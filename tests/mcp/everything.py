@@ -1,6 +1,6 @@
 """A server with one of everything, on the SDK: run as a program it speaks stdio; `hosting.py` puts it behind a port.
 
-It knows nothing of Toolwright.
+It knows nothing of Cellwright.
 """
 
 from __future__ import annotations

@@ -8,13 +8,13 @@ import mcp_types as types
 import pytest
 from tests.mcp.everything import everything
 
-from toolwright.doors import Request
-from toolwright.errors import ModelBusy, UpstreamError
-from toolwright.mcp import MCP
-from toolwright.mcp.asking import Questions, request_of
-from toolwright.mcp.patience import Patience
-from toolwright.messages import Asked, Said
-from toolwright.testing import ScriptedModel
+from cellwright.doors import Request
+from cellwright.errors import ModelBusy, UpstreamError
+from cellwright.mcp import MCP
+from cellwright.mcp.asking import Questions, request_of
+from cellwright.mcp.patience import Patience
+from cellwright.messages import Asked, Said
+from cellwright.testing import ScriptedModel
 
 
 def declines(server: str, message: str, schema: Mapping[str, Any]) -> None:

@@ -7,9 +7,9 @@ import mcp_types as types
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolwright.mcp.book import Book
-from toolwright.mcp.lessons import Lessons
-from toolwright.mcp.listing import Listing
+from cellwright.mcp.book import Book
+from cellwright.mcp.lessons import Lessons
+from cellwright.mcp.listing import Listing
 
 texts = st.text(max_size=12)
 plain: st.SearchStrategy[Any] = st.recursive(

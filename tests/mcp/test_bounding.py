@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from tests.openapi.upstream import reply, upstream
 
-from toolwright.mcp.bounding import bound
+from cellwright.mcp.bounding import bound
 
 MB = 1 << 20
 

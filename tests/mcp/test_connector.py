@@ -10,9 +10,9 @@ import pytest
 from mcp.server.mcpserver import Context, MCPServer
 from tests.mcp.everything import PIXEL, everything
 
-from toolwright import Runtime
-from toolwright.errors import UpstreamError, UpstreamMissing, WrongArguments
-from toolwright.mcp import MCP
+from cellwright import Runtime
+from cellwright.errors import UpstreamError, UpstreamMissing, WrongArguments
+from cellwright.mcp import MCP
 
 
 @pytest.fixture(params=["auto", "legacy"])
@@ -212,7 +212,7 @@ async def test_the_plain_definitions_are_as_the_server_has_them(server: MCP) -> 
 async def test_what_was_learned_is_in_the_surface_the_next_time(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("TOOLWRIGHT_CACHE", str(tmp_path))
+    monkeypatch.setenv("CELLWRIGHT_CACHE", str(tmp_path))
     async with await MCP.open(everything()) as server:
         key = server.surface.key
         await server.call("find", {})

@@ -8,9 +8,9 @@ import pytest
 from tests.mcp.everything import everything
 from tests.mcp.hosting import Asked, Watch, free_port, hosted
 
-from toolwright.connectors import Secret
-from toolwright.errors import UpstreamError, UpstreamGone, UpstreamRefused
-from toolwright.mcp import MCP
+from cellwright.connectors import Secret
+from cellwright.errors import UpstreamError, UpstreamGone, UpstreamRefused
+from cellwright.mcp import MCP
 
 
 @pytest.fixture(params=["auto", "legacy"])

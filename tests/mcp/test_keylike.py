@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright.errors import UpstreamGone
-from toolwright.mcp import MCP
-from toolwright.mcp.opening import default_name
-from toolwright.mcp.secrets import secrets_of
-from toolwright.mcp.servers import server_of
+from cellwright.errors import UpstreamGone
+from cellwright.mcp import MCP
+from cellwright.mcp.opening import default_name
+from cellwright.mcp.secrets import secrets_of
+from cellwright.mcp.servers import server_of
 
 KEY = "sk-abcdef0123456789xyz"
 

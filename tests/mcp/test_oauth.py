@@ -17,9 +17,9 @@ from starlette.routing import Route
 from tests.mcp.everything import everything
 from tests.mcp.hosting import free_port, hosted
 
-from toolwright.connectors import Secret
-from toolwright.errors import ToolwrightError, UsageError
-from toolwright.mcp import MCP, OAuth
+from cellwright.connectors import Secret
+from cellwright.errors import CellwrightError, UsageError
+from cellwright.mcp import MCP, OAuth
 
 SECRET = "a-client-secret"
 
@@ -87,7 +87,7 @@ _ENDS = (("authorization", "authorize"), ("token", "token"), ("registration", "r
 
 @pytest.fixture
 def guarded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Generator[Guarded]:
-    monkeypatch.setenv("TOOLWRIGHT_STATE", str(tmp_path))
+    monkeypatch.setenv("CELLWRIGHT_STATE", str(tmp_path))
     port = free_port()
     app = Guarded(f"http://127.0.0.1:{port}")
     with hosted(app, port):
@@ -103,7 +103,7 @@ class Person:
     async def browse(self, page: str) -> None:
         self.asked += 1
         async with httpx2.AsyncClient(follow_redirects=True, trust_env=False) as http:
-            assert "go back to Toolwright" in (await http.get(page)).text
+            assert "go back to Cellwright" in (await http.get(page)).text
 
 
 async def test_a_person_says_yes_once_and_the_token_is_kept_for_its_user_alone(
@@ -147,7 +147,7 @@ async def test_a_client_with_a_secret_needs_no_person(guarded: Guarded) -> None:
 async def test_a_wrong_secret_is_said_and_not_shown(guarded: Guarded) -> None:
     wrong = Secret("another-secret")
     auth = OAuth(grant="client_credentials", client_id="me", client_secret=wrong, issuer=guarded.base, keep=False)
-    with pytest.raises(ToolwrightError, match=r"127\.0\.0\.1.*invalid_client") as caught:
+    with pytest.raises(CellwrightError, match=r"127\.0\.0\.1.*invalid_client") as caught:
         await MCP.open(f"{guarded.base}/mcp", auth=auth, cache=False)
     assert "another-secret" not in "".join(traceback.format_exception(caught.value))
     assert "\n" not in str(caught.value)
@@ -159,12 +159,12 @@ async def test_an_authorization_that_fails_is_told_as_it_is(guarded: Guarded) ->
         async with httpx2.AsyncClient(trust_env=False) as http:
             await http.get(f"{back}?error=access_denied&error_description=not+today")
 
-    with pytest.raises(ToolwrightError, match="the authorization server refused: not today"):
+    with pytest.raises(CellwrightError, match="the authorization server refused: not today"):
         await MCP.open(f"{guarded.base}/mcp", auth=OAuth(open_browser=says_no, port=free_port()), cache=False)
 
 
 async def test_where_nobody_opens_a_browser_that_is_said(guarded: Guarded) -> None:
-    with pytest.raises(ToolwrightError, match=r"nobody opens one; give OAuth\(open_browser=…\)"):
+    with pytest.raises(CellwrightError, match=r"nobody opens one; give OAuth\(open_browser=…\)"):
         await MCP.open(f"{guarded.base}/mcp", auth=OAuth(port=free_port()), cache=False)
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.errors import UsageError
-from toolwright.mcp import Failed, open_all, server_of, servers_from
-from toolwright.mcp.names import identifier, identifiers
-from toolwright.mcp.opening import default_name
+from cellwright.errors import UsageError
+from cellwright.mcp import Failed, open_all, server_of, servers_from
+from cellwright.mcp.names import identifier, identifiers
+from cellwright.mcp.opening import default_name
 
 TINY = str(Path(__file__).with_name("tiny.py"))
 

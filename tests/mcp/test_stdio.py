@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import UpstreamError, UpstreamGone, UsageError
-from toolwright.mcp import MCP
+from cellwright.errors import UpstreamError, UpstreamGone, UsageError
+from cellwright.mcp import MCP
 
 TINY = str(Path(__file__).with_name("tiny.py"))
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.models import QWEN, pull_weights
-from toolwright.settings import Settings
+from cellwright.models import QWEN, pull_weights
+from cellwright.settings import Settings
 
 
 class Heard:

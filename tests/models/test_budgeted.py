@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from toolwright.doors import Reply, Request
-from toolwright.errors import BudgetSpent, ModelBusy, UsageError
-from toolwright.messages import Asked, Generation, Piece, Said, Usage
-from toolwright.models.budgeted import Budget, Budgeted, Spending
-from toolwright.testing import ScriptedModel, broken
+from cellwright.doors import Reply, Request
+from cellwright.errors import BudgetSpent, ModelBusy, UsageError
+from cellwright.messages import Asked, Generation, Piece, Said, Usage
+from cellwright.models.budgeted import Budget, Budgeted, Spending
+from cellwright.testing import ScriptedModel, broken
 
 ASK = Request(messages=(Asked(text="hello"),))
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from toolwright.doors import Reply, Request
-from toolwright.errors import UsageError
-from toolwright.messages import Asked, Generation, Piece, Said, Tool, ToolCall, Usage
-from toolwright.models.cached import Cache, Cached, FileCache, MemoryCache
-from toolwright.testing import ScriptedModel, code
+from cellwright.doors import Reply, Request
+from cellwright.errors import UsageError
+from cellwright.messages import Asked, Generation, Piece, Said, Tool, ToolCall, Usage
+from cellwright.models.cached import Cache, Cached, FileCache, MemoryCache
+from cellwright.testing import ScriptedModel, code
 
 ASK = Request(messages=(Asked(text="hello"),))
 TOOL = Tool(name="t", description="d", parameters={"type": "object"})

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from toolwright.doors import Request
-from toolwright.errors import ModelBusy, ModelRefused
-from toolwright.messages import Answered, Asked, Generation, Message, Said, Tool, ToolCall, ToolResult
-from toolwright.models.chat import MAX_TOKENS, Reading, calls_in, to_body
+from cellwright.doors import Request
+from cellwright.errors import ModelBusy, ModelRefused
+from cellwright.messages import Answered, Asked, Generation, Message, Said, Tool, ToolCall, ToolResult
+from cellwright.models.chat import MAX_TOKENS, Reading, calls_in, to_body
 
 WEATHER = Tool(name="weather", description="The weather now", parameters={"type": "object", "properties": {}})
 OSLO = ToolCall(id="call_0", name="weather", arguments='{"city": "Oslo"}')

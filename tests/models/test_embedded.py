@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from toolwright import Runtime
-from toolwright.doors import Model, Reply, Request
-from toolwright.errors import ModelBusy, ModelMissing, ModelRefused, UsageError
-from toolwright.messages import Answered, Asked, Generation, Message, Piece, Tool, ToolResult
-from toolwright.models import EmbeddedModel
+from cellwright import Runtime
+from cellwright.doors import Model, Reply, Request
+from cellwright.errors import ModelBusy, ModelMissing, ModelRefused, UsageError
+from cellwright.messages import Answered, Asked, Generation, Message, Piece, Tool, ToolResult
+from cellwright.models import EmbeddedModel
+from cellwright.settings import install_command
 
 WINDOW = 2048
 CODER = "You write Python. Reply with one fenced Python block that prints the answer, and nothing else."
@@ -137,7 +138,7 @@ async def test_models_of_one_file_share_it_until_the_last_is_closed(weights: Pat
 
 
 def engines() -> int:
-    return sum(thread.name == "toolwright-model" for thread in threading.enumerate())
+    return sum(thread.name == "cellwright-model" for thread in threading.enumerate())
 
 
 # --- what is missing ---
@@ -146,10 +147,10 @@ def engines() -> int:
 async def test_a_file_that_is_not_there_is_told_with_what_fetches_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TOOLWRIGHT_CACHE", str(tmp_path))
+    monkeypatch.setenv("CELLWRIGHT_CACHE", str(tmp_path))
     with pytest.raises(ModelMissing) as caught:
         await EmbeddedModel().request(asked(Asked(text="Hi")))
-    assert str(caught.value) == "the embedded model is not here yet: run `toolwright models pull` (1.1 GB)"
+    assert str(caught.value) == "the embedded model is not here yet: run `cellwright models pull` (1.1 GB)"
 
 
 async def test_a_package_that_is_not_there_is_told_with_what_installs_it(
@@ -158,7 +159,7 @@ async def test_a_package_that_is_not_there_is_told_with_what_installs_it(
     file = tmp_path / "any.gguf"
     file.write_bytes(b"GGUF")
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    with pytest.raises(ModelMissing, match=r"pip install 'toolwright\[local\]'"):
+    with pytest.raises(ModelMissing, match=re.escape(install_command("local"))):
         await EmbeddedModel(file).request(asked(Asked(text="Hi")))
 
 
@@ -192,9 +193,9 @@ def test_tokens_are_estimated_on_the_careful_side() -> None:
 
 BEGUN = """
 import asyncio, os, signal, sys
-from toolwright.doors import Request
-from toolwright.messages import Asked
-from toolwright.models import EmbeddedModel
+from cellwright.doors import Request
+from cellwright.messages import Asked
+from cellwright.models import EmbeddedModel
 
 model = EmbeddedModel(sys.argv[1], window=512, threads=1)
 

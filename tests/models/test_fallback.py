@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from toolwright.doors import Model, Request
-from toolwright.errors import ModelBusy, ModelError, ModelMissing, ModelRefused, UsageError
-from toolwright.messages import Asked, Piece, Traits
-from toolwright.models.fallback import Fallback
-from toolwright.testing import ScriptedModel, broken
+from cellwright.doors import Model, Request
+from cellwright.errors import ModelBusy, ModelError, ModelMissing, ModelRefused, UsageError
+from cellwright.messages import Asked, Piece, Traits
+from cellwright.models.fallback import Fallback
+from cellwright.testing import ScriptedModel, broken
 
 ASK = Request(messages=(Asked(text="hello"),))
 

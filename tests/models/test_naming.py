@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pydantic_ai.models import known_model_names
 
-from toolwright.errors import ModelMissing, UsageError
-from toolwright.models import DEFAULTS, ProviderModel, default_model, open_model
-from toolwright.settings import KEY_VARIABLES, Settings, key_of
+from cellwright.errors import ModelMissing, UsageError
+from cellwright.models import DEFAULTS, ProviderModel, default_model, open_model
+from cellwright.settings import KEY_VARIABLES, Settings, install_command, key_of
 
 FAKE = "sk-fake-0a1b2c3d4e5f6a7b8c9d"
 OTHER_VARIABLES = ("OPENAI_BASE_URL", "OLLAMA_BASE_URL", "AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_REGION")
@@ -190,8 +190,8 @@ def test_a_missing_key_is_named(name: str, variable: str, monkeypatch: pytest.Mo
 WITHOUT = """
 import sys
 sys.modules[{package!r}] = None  # as if it were not installed
-from toolwright.errors import ModelMissing
-from toolwright.models import open_model
+from cellwright.errors import ModelMissing
+from cellwright.models import open_model
 try:
     open_model({name!r})
 except ModelMissing as error:
@@ -202,10 +202,10 @@ except ModelMissing as error:
 @pytest.mark.parametrize(
     ("package", "name", "said"),
     [
-        ("pydantic_ai", "anthropic:x", "anthropic:x needs the package pydantic_ai: pip install 'toolwright[models]'"),
-        ("anthropic", "anthropic:x", "anthropic:x needs the package anthropic: pip install 'toolwright[models]'"),
-        ("openai", "http://localhost:1/v1#x", "x needs the package openai: pip install 'toolwright[models]'"),
-        ("boto3", "bedrock:x", "bedrock:x needs the package boto3: pip install 'toolwright[models]'"),
+        ("pydantic_ai", "anthropic:x", f"anthropic:x needs the package pydantic_ai: {install_command('models')}"),
+        ("anthropic", "anthropic:x", f"anthropic:x needs the package anthropic: {install_command('models')}"),
+        ("openai", "http://localhost:1/v1#x", f"x needs the package openai: {install_command('models')}"),
+        ("boto3", "bedrock:x", f"bedrock:x needs the package boto3: {install_command('models')}"),
         ("cohere", "cohere:x", "cohere:x needs the package cohere: pip install 'pydantic-ai-slim[cohere]'"),
     ],
 )
@@ -218,7 +218,7 @@ def test_a_missing_package_is_named_with_how_to_get_it(package: str, name: str, 
 
 
 def test_naming_a_model_loads_nothing_until_it_is_opened(tmp_path: Path) -> None:
-    code = "import sys, toolwright.models as m; m.default_model; print([x for x in sys.modules if 'pydantic' in x])"
+    code = "import sys, cellwright.models as m; m.default_model; print([x for x in sys.modules if 'pydantic' in x])"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )

@@ -31,9 +31,9 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.usage import RequestUsage
 
-from toolwright.doors import Request
-from toolwright.errors import ModelBusy, ModelRefused
-from toolwright.messages import (
+from cellwright.doors import Request
+from cellwright.errors import ModelBusy, ModelRefused
+from cellwright.messages import (
     Answered,
     Asked,
     Generation,
@@ -46,7 +46,7 @@ from toolwright.messages import (
     from_plain,
     to_plain,
 )
-from toolwright.models import ProviderModel
+from cellwright.models import ProviderModel
 
 EXECUTE = Tool(name="execute", description="Runs code.", parameters={"type": "object", "properties": {}})
 

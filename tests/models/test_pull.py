@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 from tests.models.conftest import Heard
 
-from toolwright.errors import ModelMissing
-from toolwright.models.pull import pull_weights, remove_weights
-from toolwright.models.weights import QWEN, Part, Weights, in_words, partial_of, parts, sha256_of
-from toolwright.settings import Settings
+from cellwright.errors import ModelMissing
+from cellwright.models.pull import pull_weights, remove_weights
+from cellwright.models.weights import QWEN, Part, Weights, in_words, partial_of, parts, sha256_of
+from cellwright.settings import Settings
 
 CONTENT = random.Random(4).randbytes(3_000_000)
 PIECE = 1_200_000
@@ -250,7 +250,7 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from tests.models.test_pull import Heard, file_at, pull_weights, Settings
-from toolwright.errors import ModelMissing
+from cellwright.errors import ModelMissing
 resource.setrlimit(resource.RLIMIT_FSIZE, (2_500_000, 2_500_000))  # the disk takes no more than that
 try:
     pull_weights(Settings(cache_dir=Path(sys.argv[1]), state_dir=Path(sys.argv[1])), progress=Heard(),

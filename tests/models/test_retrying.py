@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from toolwright.doors import Request
-from toolwright.errors import ModelBusy, ModelError, ModelRefused, UsageError
-from toolwright.messages import Asked, Piece
-from toolwright.models.retrying import Retrying
-from toolwright.testing import ScriptedModel, broken, code
+from cellwright.doors import Request
+from cellwright.errors import ModelBusy, ModelError, ModelRefused, UsageError
+from cellwright.messages import Asked, Piece
+from cellwright.models.retrying import Retrying
+from cellwright.testing import ScriptedModel, broken, code
 
 ASK = Request(messages=(Asked(text="hello"),))
 

@@ -6,15 +6,15 @@ from typing import Any
 
 from tests.openapi.upstream import Upstream
 
-from toolwright.connectors import Redactor
-from toolwright.openapi.client import Client
-from toolwright.openapi.exchange import Exchange, idempotency_key
-from toolwright.openapi.plans import Api, Plan, Response
-from toolwright.openapi.replies import found
-from toolwright.openapi.requests import outgoing
-from toolwright.openapi.retries import Patience, Retrying
-from toolwright.openapi.security import Given, Security
-from toolwright.schemas import local_resolve
+from cellwright.connectors import Redactor
+from cellwright.openapi.client import Client
+from cellwright.openapi.exchange import Exchange, idempotency_key
+from cellwright.openapi.plans import Api, Plan, Response
+from cellwright.openapi.replies import found
+from cellwright.openapi.requests import outgoing
+from cellwright.openapi.retries import Patience, Retrying
+from cellwright.openapi.security import Given, Security
+from cellwright.schemas import local_resolve
 
 
 class Calls:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolwright.openapi.compiled import Compiled
-from toolwright.openapi.compiling import compile_openapi
+from cellwright.openapi.compiled import Compiled
+from cellwright.openapi.compiling import compile_openapi
 
 TEXT = {"type": "string"}
 NUMBER = {"type": "integer"}

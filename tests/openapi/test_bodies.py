@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from toolwright.openapi.bodies import FORM, Content, content, is_json
-from toolwright.openapi.plans import Body
-from toolwright.openapi.styles import Unwritable
+from cellwright.openapi.bodies import FORM, Content, content, is_json
+from cellwright.openapi.plans import Body
+from cellwright.openapi.styles import Unwritable
 
 
 def sent(media: str, value: Any, **more: Any) -> Content:

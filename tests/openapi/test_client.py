@@ -11,9 +11,9 @@ import pytest
 from tests.openapi.calls import Calls
 from tests.openapi.upstream import Upstream, reply, upstream
 
-from toolwright.connectors import Secret
-from toolwright.errors import UpstreamError, UpstreamGone, UpstreamRefused
-from toolwright.openapi.plans import Api, Scheme
+from cellwright.connectors import Secret
+from cellwright.errors import UpstreamError, UpstreamGone, UpstreamRefused
+from cellwright.openapi.plans import Api, Scheme
 
 KEY = "k3y-of-the-host-0123456789"
 QUERY_KEY = {"q": Scheme(name="q", kind="apiKey", key="api_key", place="query")}
@@ -85,7 +85,7 @@ async def test_an_answer_that_does_not_unpack_is_one_line(api: Upstream) -> None
 async def test_the_agent_is_named(api: Upstream) -> None:
     api.on("/x", reply({}))
     await Calls(api)()
-    assert api.asked[0].headers["user-agent"].startswith("toolwright/")
+    assert api.asked[0].headers["user-agent"].startswith("cellwright/")
 
 
 async def test_a_redirect_on_the_same_server_keeps_the_key(api: Upstream) -> None:

@@ -13,9 +13,9 @@ import pytest
 from tests.openapi.specs import TEXT, array, compiled, gives, query, spec, takes, thing
 from tests.openapi.upstream import Asked, Upstream, reply
 
-from toolwright.openapi.compiled import Compiled
-from toolwright.openapi.compiling import compile_openapi
-from toolwright.scope import Surface
+from cellwright.openapi.compiled import Compiled
+from cellwright.openapi.compiling import compile_openapi
+from cellwright.scope import Surface
 
 PET = {"$ref": "#/components/schemas/Pet"}
 PETS: dict[str, Any] = spec(

@@ -11,20 +11,20 @@ import pytest
 from tests.openapi.shop import SHOP, secured
 from tests.openapi.upstream import Asked, Upstream, reply, upstream
 
-from toolwright import Runtime, Scope
-from toolwright.connectors import Secret
-from toolwright.errors import CodeError, UpstreamError, UpstreamGone, UsageError, WrongArguments
-from toolwright.openapi import OpenAPI
-from toolwright.openapi.connector import tidy_name
-from toolwright.openapi.iterating import Listing
-from toolwright.scope import Record
+from cellwright import Runtime, Scope
+from cellwright.connectors import Secret
+from cellwright.errors import CodeError, UpstreamError, UpstreamGone, UsageError, WrongArguments
+from cellwright.openapi import OpenAPI
+from cellwright.openapi.connector import tidy_name
+from cellwright.openapi.iterating import Listing
+from cellwright.scope import Record
 
 KEY = "k3y-of-the-host-0123456789"
 
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TOOLWRIGHT_CACHE", str(tmp_path))
+    monkeypatch.setenv("CELLWRIGHT_CACHE", str(tmp_path))
     return tmp_path
 
 

@@ -11,10 +11,10 @@ import pytest
 from tests.openapi.specs import TEXT, compiled, gives, head_of, spec, thing
 from tests.openapi.upstream import Upstream, reply, upstream
 
-from toolwright.errors import SpecError
-from toolwright.openapi.compiled import Compiled
-from toolwright.openapi.compiling import compile_openapi
-from toolwright.openapi.documents import Documents
+from cellwright.errors import SpecError
+from cellwright.openapi.compiled import Compiled
+from cellwright.openapi.compiling import compile_openapi
+from cellwright.openapi.documents import Documents
 
 PETS: dict[str, Any] = spec({"/pets": {"get": {"responses": gives(thing(name=TEXT))}}})
 

@@ -18,16 +18,16 @@ from tests.openapi.certificates import certificates
 from tests.openapi.specs import TEXT, compiled, gives, head_of, spec, thing
 from tests.openapi.upstream import Upstream, reply
 
-from toolwright import Runtime
-from toolwright.connectors import Redactor, Secret
-from toolwright.errors import SpecError, UpstreamError, UpstreamGone, WrongArguments
-from toolwright.openapi import OpenAPI
-from toolwright.openapi.client import Client, NotTaken, Wired
-from toolwright.openapi.compiling import compile_openapi
-from toolwright.openapi.fetching import is_private, read_url
-from toolwright.openapi.iterating import next_link
-from toolwright.openapi.plans import Api, Parameter, Response, Scheme
-from toolwright.openapi.retries import Retrying
+from cellwright import Runtime
+from cellwright.connectors import Redactor, Secret
+from cellwright.errors import SpecError, UpstreamError, UpstreamGone, WrongArguments
+from cellwright.openapi import OpenAPI
+from cellwright.openapi.client import Client, NotTaken, Wired
+from cellwright.openapi.compiling import compile_openapi
+from cellwright.openapi.fetching import is_private, read_url
+from cellwright.openapi.iterating import next_link
+from cellwright.openapi.plans import Api, Parameter, Response, Scheme
+from cellwright.openapi.retries import Retrying
 
 KEY = "k3y-of-the-host-0123456789"
 BEARER = Api(title="T", schemes={"b": Scheme(name="b", kind="bearer")}, security=({"b": []},))
@@ -255,7 +255,7 @@ def test_a_link_header_is_read_in_one_go(header: str, url: str) -> None:
 
 
 async def test_a_record_with_keys_of_its_own_class_is_still_a_record(api: Upstream) -> None:
-    odd = {"_json": 1, "to_dict": 2, "_toolwright_grip": 3, "_via": 4, "__class__": 5, "name": "n"}
+    odd = {"_json": 1, "to_dict": 2, "_cellwright_grip": 3, "_via": 4, "__class__": 5, "name": "n"}
     paths: dict[str, Any] = {
         "/x": {
             "get": {"operationId": "x/get", "responses": gives(thing(name=TEXT))},

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import UpstreamError, UsageError
-from toolwright.openapi import iterating
-from toolwright.openapi.iterating import Listing, Page, Step, dig, next_link
-from toolwright.openapi.plans import Pages, Parameter, Plan
+from cellwright.errors import UpstreamError, UsageError
+from cellwright.openapi import iterating
+from cellwright.openapi.iterating import Listing, Page, Step, dig, next_link
+from cellwright.openapi.plans import Pages, Parameter, Plan
 
 URL = "https://api.example.com/items"
 

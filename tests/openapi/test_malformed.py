@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.openapi.specs import NUMBER, TEXT, array, compiled, gives, query, spec, takes, thing
 
-from toolwright.errors import SpecError
+from cellwright.errors import SpecError
 
 PET = {"$ref": "#/components/schemas/Pet"}
 WHOLE: dict[str, Any] = spec(

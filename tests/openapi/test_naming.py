@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from toolwright.openapi.method_names import Entry
-from toolwright.openapi.naming import places
-from toolwright.openapi.words import argument_name, words
+from cellwright.openapi.method_names import Entry
+from cellwright.openapi.naming import places
+from cellwright.openapi.words import argument_name, words
 
 GITHUB = [
     ("post", "/repos/{owner}/{repo}/issues", "issues/create", "issues", "issues.create"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.openapi.specs import NUMBER, TEXT, array, compiled, gives, query, spec, takes, thing
 
-from toolwright.openapi.compiled import Compiled
+from cellwright.openapi.compiled import Compiled
 
 ISSUE = {"$ref": "#/components/schemas/Issue"}
 OWN = [{"name": name, "in": "path", "required": True, "schema": TEXT} for name in ("owner", "repo")]

@@ -12,10 +12,10 @@ import pytest
 from tests.openapi.calls import Calls
 from tests.openapi.upstream import Asked, Upstream, reply
 
-from toolwright.connectors import Secret
-from toolwright.errors import UpstreamGone, UpstreamRefused
-from toolwright.openapi import oauth
-from toolwright.openapi.plans import Api, Scheme
+from cellwright.connectors import Secret
+from cellwright.errors import UpstreamGone, UpstreamRefused
+from cellwright.openapi import oauth
+from cellwright.openapi.plans import Api, Scheme
 
 SECRET = "the/cl1ent's-own secret"
 GIVEN: dict[str, Any] = {"o.client_id": "me", "o.client_secret": Secret(SECRET)}

@@ -20,8 +20,8 @@ from tests.openapi.specs import (
     thing,
 )  # fmt: skip
 
-from toolwright.openapi.compiled import Compiled
-from toolwright.openapi.plans import Body, Parameter, Plan, Response
+from cellwright.openapi.compiled import Compiled
+from cellwright.openapi.plans import Body, Parameter, Plan, Response
 
 
 def plan_of(found: Compiled, path: str = "things.do") -> Plan:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.openapi.specs import NUMBER, TEXT, array, compiled_operation, gives, head_of, query, takes, thing
 
-from toolwright.openapi.plans import Pages
+from cellwright.openapi.plans import Pages
 
 ITEM = thing(id=TEXT)
 URL = {"type": "string", "format": "uri"}

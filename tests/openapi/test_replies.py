@@ -8,10 +8,10 @@ import pytest
 from tests.openapi.calls import Calls
 from tests.openapi.upstream import Upstream, reply
 
-from toolwright.connectors import Secret
-from toolwright.errors import UpstreamError, UpstreamMissing, UpstreamRefused
-from toolwright.openapi.plans import Plan, Response
-from toolwright.openapi.replies import response_of
+from cellwright.connectors import Secret
+from cellwright.errors import UpstreamError, UpstreamMissing, UpstreamRefused
+from cellwright.openapi.plans import Plan, Response
+from cellwright.openapi.replies import response_of
 
 KEY = "k3y-of-the-host-0123456789"
 JSON = {"200": Response(media="application/json")}

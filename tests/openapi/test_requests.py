@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import WrongArguments
-from toolwright.openapi.plans import Body, Parameter, Plan, Response
-from toolwright.openapi.requests import Outgoing, outgoing
-from toolwright.schemas import local_resolve
+from cellwright.errors import WrongArguments
+from cellwright.openapi.plans import Body, Parameter, Plan, Response
+from cellwright.openapi.requests import Outgoing, outgoing
+from cellwright.schemas import local_resolve
 
 RESOLVE = local_resolve({"Label": {"type": "string"}})
 TEXT = {"type": "string"}

@@ -8,8 +8,8 @@ import pytest
 from tests.openapi.calls import Calls
 from tests.openapi.upstream import Upstream, reply
 
-from toolwright.errors import UpstreamError, UpstreamGone
-from toolwright.openapi.plans import Parameter
+from cellwright.errors import UpstreamError, UpstreamGone
+from cellwright.openapi.plans import Parameter
 
 OK = reply({"ok": True})
 CUT = reply({"ok": True})[:-5]  # the body ends before its length

@@ -12,9 +12,9 @@ from tests.openapi.calls import Calls
 from tests.openapi.certificates import certificates
 from tests.openapi.upstream import Upstream, reply, upstream
 
-from toolwright.connectors import Secret
-from toolwright.errors import UpstreamRefused, UsageError
-from toolwright.openapi.plans import Api, Scheme
+from cellwright.connectors import Secret
+from cellwright.errors import UpstreamRefused, UsageError
+from cellwright.openapi.plans import Api, Scheme
 
 KEY = "k3y-of-the-host-0123456789"
 OTHER = "0ther-key-of-the-host-9876"

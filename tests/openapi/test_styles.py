@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from toolwright.openapi.plans import Parameter, Place
-from toolwright.openapi.styles import Unwritable, cookie_pairs, header_text, path_text, query_pairs
+from cellwright.openapi.plans import Parameter, Place
+from cellwright.openapi.styles import Unwritable, cookie_pairs, header_text, path_text, query_pairs
 
 ARRAY = ["blue", "black", "brown"]
 OBJECT = {"R": 100, "G": 200, "B": 150}

@@ -21,14 +21,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from toolwright import operation
-from toolwright.agent import Agent
-from toolwright.doors import Request
-from toolwright.errors import OutcomeUnknown
-from toolwright.messages import Said
-from toolwright.models import Budget
-from toolwright.store import SqliteStore
-from toolwright.testing import ScriptedModel, code
+from cellwright import operation
+from cellwright.agent import Agent
+from cellwright.doors import Request
+from cellwright.errors import OutcomeUnknown
+from cellwright.messages import Said
+from cellwright.models import Budget
+from cellwright.store import SqliteStore
+from cellwright.testing import ScriptedModel, code
 
 SESSION, TASK, STEPS = "long", "Fill the ledger.", 50
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from tests.recovery.program import Ledger, append, die
 
-from toolwright.agent import Agent
-from toolwright.doors import Request
-from toolwright.messages import Asked, Said
-from toolwright.testing import ScriptedModel, code
+from cellwright.agent import Agent
+from cellwright.doors import Request
+from cellwright.messages import Asked, Said
+from cellwright.testing import ScriptedModel, code
 
 SESSIONS = 5
 CELLS = ("ledger.add(f'{me} first')", "ledger.add(f'{me} second')", "ledger.add(f'{me} third')", "done(me)")

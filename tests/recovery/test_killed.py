@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from tests.recovery.program import SESSION, STEPS, lines
 
-from toolwright.runtime import replay
-from toolwright.store import SqliteStore
+from cellwright.runtime import replay
+from cellwright.store import SqliteStore
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 120

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from tests.journal.lasting import PATIENT
 
-from toolwright import Runtime
-from toolwright.errors import Fenced, SessionBusy
-from toolwright.journal import HEART
-from toolwright.journal.heartbeat import Heart
-from toolwright.store import LEASE_S, Claim, Facts, Holder, MemoryStore, SqliteStore, Store, here
-from toolwright.testing.samples import facts
-from toolwright_guest.wire import NOTHING
+from cellwright import Runtime
+from cellwright.errors import Fenced, SessionBusy
+from cellwright.journal import HEART
+from cellwright.journal.heartbeat import Heart
+from cellwright.store import LEASE_S, Claim, Facts, Holder, MemoryStore, SqliteStore, Store, here
+from cellwright.testing.samples import facts
+from cellwright_guest.wire import NOTHING
 
 pytestmark = pytest.mark.usefixtures("warm")
 ELSEWHERE = Holder(machine="another boot", process=7, started="1", name="far-away")
@@ -62,7 +62,7 @@ async def test_who_wants_it_all_the_same_takes_it_over(store: Store) -> None:
 
 HOLDS = """
 import asyncio, sys
-from toolwright import Runtime
+from cellwright import Runtime
 
 async def main():
     async with Runtime(store=sys.argv[1], session="s1") as rt:

@@ -11,15 +11,15 @@ import pytest
 from tests.agent.test_lasting import Box, Died, dies
 from tests.agent.worlds import agent_with
 
-from toolwright import operation
-from toolwright.agent import Agent
-from toolwright.agent.recovery import TRIES
-from toolwright.errors import BudgetSpent, ModelRefused, Stuck, TurnFailed, TurnWaiting, UsageError
-from toolwright.messages import Asked, Said
-from toolwright.models import Budget
-from toolwright.sessions import Sessions
-from toolwright.store import LEASE_S, Decision, Holder, MemoryStore, SqliteStore, TurnRow
-from toolwright.testing import ScriptedModel, code
+from cellwright import operation
+from cellwright.agent import Agent
+from cellwright.agent.recovery import TRIES
+from cellwright.errors import BudgetSpent, ModelRefused, Stuck, TurnFailed, TurnWaiting, UsageError
+from cellwright.messages import Asked, Said
+from cellwright.models import Budget
+from cellwright.sessions import Sessions
+from cellwright.store import LEASE_S, Decision, Holder, MemoryStore, SqliteStore, TurnRow
+from cellwright.testing import ScriptedModel, code
 
 ELSEWHERE = Holder(machine="another boot", process=7, started="1", name="far-away")
 

@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from toolwright.sandboxes import zygotes
-from toolwright.sandboxes.base import Limits
-from toolwright.sandboxes.jail import GUEST_UID, Plan
-from toolwright.sandboxes.zygotes import Child, Zygote
+from cellwright.sandboxes import zygotes
+from cellwright.sandboxes.base import Limits
+from cellwright.sandboxes.jail import GUEST_UID, Plan
+from cellwright.sandboxes.zygotes import Child, Zygote
 
 PYTHON = Path(sys.executable).resolve()
 ENTRY = Path(__file__).parent / "jailed"

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from tests.sandboxes.races import busy, exchange
 
-from toolwright.errors import PlatformError, ToolwrightError, UsageError
-from toolwright.sandboxes.files import FileEntry, Files
-from toolwright.sandboxes.tree import Usage
-from toolwright.sandboxes.workspace import Workspace
+from cellwright.errors import CellwrightError, PlatformError, UsageError
+from cellwright.sandboxes.files import FileEntry, Files
+from cellwright.sandboxes.tree import Usage
+from cellwright.sandboxes.workspace import Workspace
 
 NOBODY = 65534
 
@@ -216,14 +216,14 @@ async def test_no_swap_makes_a_read_a_write_or_a_delete_reach_outside(
     reads = 0
     with busy(lambda: exchange(place, link)) as swaps:
         for round in range(800):
-            with contextlib.suppress(ToolwrightError, FileNotFoundError):
+            with contextlib.suppress(CellwrightError, FileNotFoundError):
                 await files.write("place/f", "mine")
-            with contextlib.suppress(ToolwrightError, FileNotFoundError):
+            with contextlib.suppress(CellwrightError, FileNotFoundError):
                 assert await files.read("place/f") == b"mine"
                 reads += 1
-            with contextlib.suppress(ToolwrightError, FileNotFoundError):
+            with contextlib.suppress(CellwrightError, FileNotFoundError):
                 await files.write(f"place/sub/{round}", "mine")
-            with contextlib.suppress(ToolwrightError, FileNotFoundError):
+            with contextlib.suppress(CellwrightError, FileNotFoundError):
                 await files.delete("place/sub")
             assert all(entry.size != len("secret") for entry in await files.list())
     assert len(swaps) > 50

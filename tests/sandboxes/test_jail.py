@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.sandboxes.jails import PLAN, WITH_PACKAGES, told
 
-from toolwright.sandboxes import bpf, seccomp, syscalls
-from toolwright.sandboxes.base import Limits
+from cellwright.sandboxes import bpf, seccomp, syscalls
+from cellwright.sandboxes.base import Limits
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +42,7 @@ async def test_the_environment_is_empty_but_for_what_the_jail_sets(tmp_path: Pat
 
 
 async def test_the_hash_seed_is_one_constant(tmp_path: Path) -> None:
-    code = "import sys; answer = [hash('toolwright'), sys.flags.hash_randomization]"
+    code = "import sys; answer = [hash('cellwright'), sys.flags.hash_randomization]"
     first = (await told(code, tmp_path))["answer"]
     assert (await told(code, tmp_path, plan=replace(PLAN, ask=())))["answer"] == first
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.errors import PackagesFailed, UsageError
-from toolwright.sandboxes.packages import Environment, environment
+from cellwright.errors import PackagesFailed, UsageError
+from cellwright.sandboxes.packages import Environment, environment
 
 LIBRARY = f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
 

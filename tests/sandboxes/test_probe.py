@@ -8,8 +8,8 @@ from dataclasses import asdict
 import pytest
 from tests.sandboxes.jails import PLAN, started
 
-from toolwright.sandboxes.jail import LAYERS
-from toolwright.sandboxes.probe import probe
+from cellwright.sandboxes.jail import LAYERS
+from cellwright.sandboxes.probe import probe
 
 pytestmark = pytest.mark.anyio
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from tests.cells import PATIENCE_S, PATIENT, eventually, failure, outcomes, value
 
-from toolwright import CallFinished, CallStarted, Event, Limits, Printed, Runtime
-from toolwright.errors import (
+from cellwright import CallFinished, CallStarted, Event, Limits, Printed, Runtime
+from cellwright.errors import (
     CallLimit,
     CpuLimit,
     Crashed,
@@ -33,8 +33,8 @@ from toolwright.errors import (
     UsageError,
     WorkspaceLimit,
 )
-from toolwright.sandboxes import GUEST_UID
-from toolwright_guest import borrowed
+from cellwright.sandboxes import GUEST_UID
+from cellwright_guest import borrowed
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 
@@ -559,7 +559,7 @@ async def test_numpy_pandas_and_polars_run_in_a_guest_that_has_them(code: str, e
 
 
 async def test_packages_of_the_host_are_not_visible_without_packages() -> None:
-    for name in ("numpy", "pytest", "pydantic", "toolwright"):
+    for name in ("numpy", "pytest", "pydantic", "cellwright"):
         error = await failure(f"import {name}")
         assert error.type == "ModuleNotFoundError", name
 
@@ -575,10 +575,10 @@ async def test_two_sessions_see_neither_each_others_names_nor_files() -> None:
 
 
 async def test_the_guest_has_no_network_no_keys_and_no_host_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOOLWRIGHT_TEST_KEY", "sk-secret")
+    monkeypatch.setenv("CELLWRIGHT_TEST_KEY", "sk-secret")
     code = """
     import os, socket
-    told = {'env': 'TOOLWRIGHT_TEST_KEY' in os.environ, 'home': os.path.exists(host_home), 'uid': os.getuid()}
+    told = {'env': 'CELLWRIGHT_TEST_KEY' in os.environ, 'home': os.path.exists(host_home), 'uid': os.getuid()}
     try:
         socket.create_connection(('127.0.0.1', 80), 1)
     except OSError as error:
@@ -633,7 +633,7 @@ async def test_a_given_directory_is_shared_and_stays(tmp_path: Path) -> None:
 
 HOST = """
 import asyncio, os, sys
-from toolwright import Runtime
+from cellwright import Runtime
 async def main():
     async with Runtime({"told": lambda: print("running", flush=True)}) as rt:
         await rt.execute("told()\\nwhile True: pass")
@@ -672,7 +672,7 @@ async def test_a_host_killed_with_9_leaves_no_orphans() -> None:
 
 ORDINARY = """
 import asyncio, os
-from toolwright import Limits, Runtime
+from cellwright import Limits, Runtime
 async def main():
     assert os.getuid() != 0
     async with Runtime({"double": lambda x: 2 * x}, limits=Limits(wall_s=20)) as rt:
@@ -691,7 +691,7 @@ def test_an_ordinary_user_can_run_it_too(tmp_path: Path) -> None:
     version = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True)
     if not (3, 11) <= tuple(map(int, version.stdout.split())) <= (3, 13):
         pytest.skip("/usr/bin/python3 is not Python 3.11 to 3.13")
-    source = Path("/tmp") / f"toolwright-src-{os.getpid()}"
+    source = Path("/tmp") / f"cellwright-src-{os.getpid()}"
     shutil.copytree(SRC, source, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(Path(borrowed.file()).parent, source / "cloudpickle", ignore=shutil.ignore_patterns("__pycache__"))
     try:

@@ -22,9 +22,9 @@ from tests.cells import PATIENCE_S, eventually
 from tests.sandboxes.jails import PLAN, started
 from tests.sandboxes.jails import Jailed as PlainJailed
 
-from toolwright import Limits
-from toolwright.errors import IsolationMissing, SandboxDied, UsageError, WorkspaceLimit
-from toolwright.sandboxes import (
+from cellwright import Limits
+from cellwright.errors import IsolationMissing, SandboxDied, UsageError, WorkspaceLimit
+from cellwright.sandboxes import (
     GUEST_UID,
     STANDARD,
     Environment,
@@ -34,10 +34,10 @@ from toolwright.sandboxes import (
     Workspace,
     zygotes,
 )
-from toolwright.sandboxes.jail import Plan
-from toolwright.sandboxes.zygotes import Zygote
-from toolwright.scope import Scope, ScopeHost
-from toolwright_guest import borrowed
+from cellwright.sandboxes.jail import Plan
+from cellwright.sandboxes.zygotes import Zygote
+from cellwright.scope import Scope, ScopeHost
+from cellwright_guest import borrowed
 
 PYTHON = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
 SRC = Path(__file__).parents[2] / "src"
@@ -252,7 +252,7 @@ async def test_deleted_files_of_the_scratch_count_while_they_are_open() -> None:
 
 
 async def test_a_guest_that_goes_on_writing_to_the_scratch_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolwright.sandboxes.stack.REMOVE_S", 0.2)
+    monkeypatch.setattr("cellwright.sandboxes.stack.REMOVE_S", 0.2)
     code = """
         import os, threading
         top = os.open('.', 0)
@@ -283,7 +283,7 @@ async def test_a_guest_that_dies_during_reveal_is_told_by_alive() -> None:
 
 async def test_a_guest_that_says_unasked_that_it_moved_is_ended() -> None:
     async with covered() as session:
-        await session.value("import socket\nfrom toolwright_guest.framing import frame\nconn = socket.socket(fileno=3)")
+        await session.value("import socket\nfrom cellwright_guest.framing import frame\nconn = socket.socket(fileno=3)")
         session.cells += 1
         outcome = await session.interpreter.run(session.cells, "conn.sendall(frame(['w'], [])[0])\nwhile True: pass")
         assert type(outcome.error).__name__ == "ProtocolError"
@@ -400,8 +400,8 @@ async def test_a_machine_without_the_mount_layer_is_told_so(monkeypatch: pytest.
 ORDINARY = """
 import asyncio, os
 from pathlib import Path
-from toolwright.sandboxes import Environment, Opening, ProcessSandbox, Workspace
-from toolwright.scope import Scope, ScopeHost
+from cellwright.sandboxes import Environment, Opening, ProcessSandbox, Workspace
+from cellwright.scope import Scope, ScopeHost
 async def main():
     assert os.getuid() != 0
     live, scratch = Workspace.create(), Workspace.create()
@@ -426,7 +426,7 @@ def test_an_ordinary_user_can_do_it_too() -> None:
     version = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True)
     if not (3, 11) <= tuple(map(int, version.stdout.split())) <= (3, 13):
         pytest.skip("/usr/bin/python3 is not Python 3.11 to 3.13")
-    source = Path("/tmp") / f"toolwright-scratch-src-{os.getpid()}"
+    source = Path("/tmp") / f"cellwright-scratch-src-{os.getpid()}"
     shutil.copytree(SRC, source, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(Path(borrowed.file()).parent, source / "cloudpickle", ignore=shutil.ignore_patterns("__pycache__"))
     try:

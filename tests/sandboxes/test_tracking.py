@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from toolwright.sandboxes import changes, entries, tracking
-from toolwright.sandboxes.entries import Reading
-from toolwright.sandboxes.nodes import Entry, Listing, Nodes, Step
-from toolwright.sandboxes.tracking import Tracking
-from toolwright.sandboxes.workspace import Workspace
+from cellwright.sandboxes import changes, entries, tracking
+from cellwright.sandboxes.entries import Reading
+from cellwright.sandboxes.nodes import Entry, Listing, Nodes, Step
+from cellwright.sandboxes.tracking import Tracking
+from cellwright.sandboxes.workspace import Workspace
 
 OTHER = Path(__file__).with_name("other_process.py")
 ROOM = 1 << 30

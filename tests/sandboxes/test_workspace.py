@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from tests.sandboxes.races import busy, exchange
 
-from toolwright.errors import PlatformError, UsageError
-from toolwright.sandboxes.tree import Usage
-from toolwright.sandboxes.workspace import Workspace, watch
+from cellwright.errors import PlatformError, UsageError
+from cellwright.sandboxes.tree import Usage
+from cellwright.sandboxes.workspace import Workspace, watch
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to another uid")
@@ -328,8 +328,8 @@ async def test_watch_notices_many_small_files(workspace: Workspace) -> None:
 
 
 async def test_watch_counts_early_when_the_disk_fills(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolwright.sandboxes.workspace.LONGEST_S", 3600.0)
-    monkeypatch.setattr("toolwright.sandboxes.workspace.RESTS", 10**9)
+    monkeypatch.setattr("cellwright.sandboxes.workspace.LONGEST_S", 3600.0)
+    monkeypatch.setattr("cellwright.sandboxes.workspace.RESTS", 10**9)
     counts: list[Usage] = []
 
     def small_then_full(enough: Usage) -> Usage:

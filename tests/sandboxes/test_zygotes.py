@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from tests.sandboxes.jails import ANSWER_S, PLAN, Jailed, started, told
 
-from toolwright.errors import IsolationMissing, SandboxDied, UsageError
-from toolwright.sandboxes import cgroup, zygotes
-from toolwright.sandboxes.base import Limits
+from cellwright.errors import IsolationMissing, SandboxDied, UsageError
+from cellwright.sandboxes import cgroup, zygotes
+from cellwright.sandboxes.base import Limits
 
 pytestmark = pytest.mark.anyio
 

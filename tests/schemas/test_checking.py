@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from toolwright.schemas import local_resolve, mismatch
-from toolwright.scope import record_class
+from cellwright.schemas import local_resolve, mismatch
+from cellwright.scope import record_class
 
 
 def wrong(value: Any, schema: Any, **schemas: Any) -> str | None:

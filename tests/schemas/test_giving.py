@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import WrongArguments
-from toolwright.schemas import jsonable
-from toolwright.scope import record_class
+from cellwright.errors import WrongArguments
+from cellwright.schemas import jsonable
+from cellwright.scope import record_class
 
 
 class Mood(enum.Enum):

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from toolwright.schemas import Types, is_large, local_resolve
-from toolwright.schemas.names import ClassNames
-from toolwright.schemas.patterns import matches
+from cellwright.schemas import Types, is_large, local_resolve
+from cellwright.schemas.names import ClassNames
+from cellwright.schemas.patterns import matches
 
 
 def test_types_that_double_at_each_step_end_as_any() -> None:

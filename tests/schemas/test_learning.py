@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolwright.schemas import Learned, Types, local_resolve
+from cellwright.schemas import Learned, Types, local_resolve
 
 
 def learned(*samples: Any) -> Learned:

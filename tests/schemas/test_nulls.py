@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolwright.schemas import local_resolve, takes_null
+from cellwright.schemas import local_resolve, takes_null
 
 DOCUMENT: Any = {
     "components": {

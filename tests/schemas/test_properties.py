@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolwright.schemas import Learned, Types, attribute_names, jsonable, local_resolve, mismatch, read
-from toolwright.scope import record_class
-from toolwright_guest.objects import plain
+from cellwright.schemas import Learned, Types, attribute_names, jsonable, local_resolve, mismatch, read
+from cellwright.scope import record_class
+from cellwright_guest.objects import plain
 
 MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

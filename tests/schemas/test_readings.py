@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from toolwright.schemas import RecordPlan, Types, local_resolve, read
-from toolwright.scope import Record, record_class
+from cellwright.schemas import RecordPlan, Types, local_resolve, read
+from cellwright.scope import Record, record_class
 
 
 class Source:

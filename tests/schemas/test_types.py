@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from toolwright.schemas import Types, local_resolve
+from cellwright.schemas import Types, local_resolve
 
 Node = dict[str, Any]
 

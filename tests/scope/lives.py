@@ -12,11 +12,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from toolwright import Scope
-from toolwright.doors import Answer, Beginning, Call, Made, Origin
-from toolwright.scope import ScopeHost
-from toolwright_guest.packing import Packer, plain
-from toolwright_guest.wire import Packed
+from cellwright import Scope
+from cellwright.doors import Answer, Beginning, Call, Made, Origin
+from cellwright.scope import ScopeHost
+from cellwright_guest.packing import Packer, plain
+from cellwright_guest.wire import Packed
 
 PATIENCE_S = 20.0
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from tests.scope.lives import Life, Refused
 
-from toolwright import Scope, operation
-from toolwright.doors import About, Call, Operation
-from toolwright_guest.wire import NOTHING
+from cellwright import Scope, operation
+from cellwright.doors import About, Call, Operation
+from cellwright_guest.wire import NOTHING
 
 
 def delete(result: Any) -> None: ...

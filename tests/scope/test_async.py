@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.cells import PATIENCE_S, PATIENT, failure, value
 
-from toolwright import Runtime, Scope
+from cellwright import Runtime, Scope
 
 
 class Meeting:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from tests.cells import PATIENCE_S, PATIENT, eventually, failure, value
 
-from toolwright import GuestFunction, Limits, Runtime
-from toolwright.errors import CodeError, GuestGone, TimeLimit, UsageError
+from cellwright import GuestFunction, Limits, Runtime
+from cellwright.errors import CodeError, GuestGone, TimeLimit, UsageError
 
 
 class Bus:

@@ -10,7 +10,7 @@ import pydantic
 import pytest
 from tests.cells import failure, value
 
-from toolwright import Runtime, Scope
+from cellwright import Runtime, Scope
 
 built: list[str] = []
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tests.scope.lives import Guest, Life
 
-from toolwright import Scope, operation
-from toolwright.doors import Call
-from toolwright.errors import UsageError
-from toolwright.scope import CurrentCall, ScopeHost, current_call
-from toolwright_guest.wire import Packed
+from cellwright import Scope, operation
+from cellwright.doors import Call
+from cellwright.errors import UsageError
+from cellwright.scope import CurrentCall, ScopeHost, current_call
+from cellwright_guest.wire import Packed
 
 
 class Bank:
@@ -59,7 +59,7 @@ async def test_host_code_knows_its_call_on_every_thread(name: str) -> None:
     (seen,) = bank.seen
     assert (seen.name, seen.cell, seen.path, seen.session) == (f"bank.{name}", 1, call.path, "s1")
     assert len(seen.idempotency_key) == 32
-    assert all(thread == "toolwright-host-calls" for thread in bank.threads)
+    assert all(thread == "cellwright-host-calls" for thread in bank.threads)
     life.host.close()
 
 

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from tests.cells import failure, outcomes, value
 
-from toolwright import GuestValue, Limits, Runtime
+from cellwright import GuestValue, Limits, Runtime
 
 
 async def there_and_back(data: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.cells import failure, outcomes, value
 
-from toolwright.errors import CodeError
+from cellwright.errors import CodeError
 
 
 class NotFound(LookupError):
@@ -164,7 +164,7 @@ async def test_an_uncaught_host_error_does_not_tell_the_hosts_code_either() -> N
     error = await failure("o.fail()", o=Failing(RuntimeError("plain")))
     assert "test_errors.py" not in str(error)
     assert "raise self._error" not in str(error)
-    assert "toolwright_guest" not in str(error)
+    assert "cellwright_guest" not in str(error)
     assert error.type == "RuntimeError"
 
 
@@ -213,7 +213,7 @@ async def test_an_error_in_the_standard_library_shows_where_the_cell_called_it()
     error = await failure("import json\njson.loads('{')")
     assert error.type == "JSONDecodeError"
     assert 'File "<cell 1>", line 2' in str(error)
-    assert "toolwright_guest" not in str(error)
+    assert "cellwright_guest" not in str(error)
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,14 @@ import pytest
 from tests.cells import PATIENCE_S, PATIENT, outcomes, value
 from tests.scope.test_hostile_guests import Refused, Session
 
-from toolwright import Limits, Runtime, Scope
-from toolwright_guest.framing import FrameReader, frame, parse
-from toolwright_guest.unpacking import Unpacker, refuse, simple_arguments
-from toolwright_guest.wire import Bounds, WireError
+from cellwright import Limits, Runtime, Scope
+from cellwright_guest.framing import FrameReader, frame, parse
+from cellwright_guest.unpacking import Unpacker, refuse, simple_arguments
+from cellwright_guest.wire import Bounds, WireError
 
 RAW = """
 import asyncio, json, struct
-door, HANDLE = type(host)._toolwright_world.door, host._grip.handle
+door, HANDLE = type(host)._cellwright_world.door, host._grip.handle
 
 def framed(message):
     text = json.dumps([message, []]).encode()

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 from tests.cells import value
 
-from toolwright import Limits, Runtime
+from cellwright import Limits, Runtime
 
 TABLE: dict[str, list[Any]] = {"name": ["a", "b", None], "n": [1, 2, 3], "x": [0.5, None, 1.5]}
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.cells import eventually, failure, outcomes, value
 
-from toolwright import Runtime
-from toolwright.errors import UsageError
+from cellwright import Runtime
+from cellwright.errors import UsageError
 
 
 class Deal:
@@ -288,7 +288,7 @@ async def test_a_bound_name_outlives_its_deletion_in_the_guest() -> None:
 
 async def test_a_handle_that_was_never_given_is_refused_and_the_session_goes_on() -> None:
     forge = """
-    world = type(deal)._toolwright_world
+    world = type(deal)._cellwright_world
     try:
         world.call('get', 123456, 'title')
     except ReferenceError as error:
@@ -321,7 +321,7 @@ async def test_two_sessions_of_one_scope_do_not_share_handles() -> None:
     deal = Deal("a")
     async with Runtime({"deal": deal}) as one, Runtime({"deal": deal}) as two:
         (await one.execute("x = deal.child('x')")).unwrap()
-        forged = await two.execute("type(deal)._toolwright_world.call('get', 2, 'title')")
+        forged = await two.execute("type(deal)._cellwright_world.call('get', 2, 'title')")
         assert forged.error is not None
         assert "not held by this session" in str(forged.error)
 

@@ -18,18 +18,18 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from toolwright import Scope
-from toolwright.doors import Answer, Call, Made
-from toolwright.errors import CallLimit, CannotCross, GuestGone
-from toolwright.scope import ScopeHost, frames, lent
-from toolwright.scope.construct import conforms
-from toolwright.scope.faults import clean
-from toolwright.scope.handles import Handles
-from toolwright.scope.rules import Place
-from toolwright.scope.values import is_by_value
-from toolwright.scope.worker import Worker
-from toolwright_guest.unpacking import Unpacker, refuse
-from toolwright_guest.wire import Bounds, Packed, WireError
+from cellwright import Scope
+from cellwright.doors import Answer, Call, Made
+from cellwright.errors import CallLimit, CannotCross, GuestGone
+from cellwright.scope import ScopeHost, frames, lent
+from cellwright.scope.construct import conforms
+from cellwright.scope.faults import clean
+from cellwright.scope.handles import Handles
+from cellwright.scope.rules import Place
+from cellwright.scope.values import is_by_value
+from cellwright.scope.worker import Worker
+from cellwright_guest.unpacking import Unpacker, refuse
+from cellwright_guest.wire import Bounds, Packed, WireError
 
 SECRET = "SECRET-4711"
 pa: Any = importlib.import_module("pyarrow")  # has no types of its own

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from tests.scope.lives import Guest, Life, Refused
 
-from toolwright import Scope
-from toolwright.doors import Answer, Call, Made, Origin
-from toolwright.scope import ScopeHost
-from toolwright_guest.wire import Packed
+from cellwright import Scope
+from cellwright.doors import Answer, Call, Made, Origin
+from cellwright.scope import ScopeHost
+from cellwright_guest.wire import Packed
 
 HERE = __name__
 

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 from tests.cells import PATIENT
 
-from toolwright import Runtime, Scope, current_call, operation
-from toolwright.catalog import TypeChecker
-from toolwright.errors import CannotCross, NotInScope, WrongArguments
-from toolwright.scope import Place, Placed, callables, scope_stubs, stub
-from toolwright_guest.wire import type_of
+from cellwright import Runtime, Scope, current_call, operation
+from cellwright.catalog import TypeChecker
+from cellwright.errors import CannotCross, NotInScope, WrongArguments
+from cellwright.scope import Place, Placed, callables, scope_stubs, stub
+from cellwright_guest.wire import type_of
 
 
 class Contact:
@@ -154,7 +154,7 @@ async def test_a_name_that_the_parent_lacks_is_told_with_those_that_it_has() -> 
 @pytest.mark.parametrize("given", ["'crm'", "{'_x': 1}", "{'a b': 1}", "{'class': 1}", "{5: 1}"])
 async def test_what_cannot_be_names_is_the_guests_mistake(given: str) -> None:
     async with family(crm_scope()) as f:
-        assert "toolwright.WrongArguments" in await f.refusal(given, "1")
+        assert "cellwright.WrongArguments" in await f.refusal(given, "1")
 
 
 def test_names_are_bounded() -> None:
@@ -347,7 +347,7 @@ async def test_a_class_that_may_only_be_built_is_not_used_by_itself_in_the_child
     scope.declare(Held)
     async with family(scope) as f:
         assert await f.of_child("{'H': type(one)}", "H.LIMIT == 3, H.TOKENS == ('t1',)") == (False, False)
-        raw = "H._toolwright_world.call('get', H._toolwright_class, 'LIMIT')"
+        raw = "H._cellwright_world.call('get', H._cellwright_class, 'LIMIT')"
         assert "class Held has no attribute 'LIMIT' here" in await f.refusal("{'H': type(one)}", raw)
         assert await f.of_child("{'H': type(one)}", "isinstance(H(), H)") is True
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.cells import PATIENCE_S, PATIENT, value
 
-from toolwright import Runtime, Scope, operation
-from toolwright.errors import UsageError
+from cellwright import Runtime, Scope, operation
+from cellwright.errors import UsageError
 
 
 async def test_an_operation_stays_the_function_it_was() -> None:

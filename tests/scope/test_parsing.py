@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from toolwright.scope import parse
+from cellwright.scope import parse
 
 SOURCE = "\n".join(f"def f{n}(a: int, b: str = 'x') -> list[dict[str, int]]: ..." for n in range(60))
 

@@ -11,9 +11,9 @@ from typing import IO, Any
 import pytest
 from tests.scope.lives import Guest, Handle, Life, Refused
 
-from toolwright import Scope, operation
-from toolwright.scope import LostObject
-from toolwright_guest.wire import Packed
+from cellwright import Scope, operation
+from cellwright.scope import LostObject
+from cellwright_guest.wire import Packed
 
 
 class Record:

@@ -18,8 +18,8 @@ import pytest
 import sqlalchemy
 from tests.cells import failure, value
 
-from toolwright import Limits, Runtime, Scope, operation
-from toolwright.errors import UsageError
+from cellwright import Limits, Runtime, Scope, operation
+from cellwright.errors import UsageError
 
 
 class Inner:
@@ -104,15 +104,15 @@ async def allowed(code: str, scope: Scope) -> Any:
 @pytest.mark.parametrize("name", ["_private", "_hidden", "__dict__", "__globals__", "__init__.__globals__", "_grip.x"])
 async def test_nothing_with_a_leading_underscore_crosses(name: str) -> None:
     first = name.partition(".")[0]
-    ask = f"type(crm)._toolwright_world.call('get', crm._grip.handle, {first!r})"
+    ask = f"type(crm)._cellwright_world.call('get', crm._grip.handle, {first!r})"
     assert first in await refused(ask)
-    call = f"type(crm)._toolwright_world.call('call', crm._grip.handle, {first!r})"
+    call = f"type(crm)._cellwright_world.call('call', crm._grip.handle, {first!r})"
     assert first in await refused(call)
 
 
 async def test_underscores_cannot_be_set_or_deleted_either() -> None:
     for verb, more in (("set", ", 1"), ("del", "")):
-        await refused(f"type(crm)._toolwright_world.call('{verb}', crm._grip.handle, '_private'{more})")
+        await refused(f"type(crm)._cellwright_world.call('{verb}', crm._grip.handle, '_private'{more})")
 
 
 @pytest.mark.parametrize("code", ["crm.module", "crm.get_module()", "crm.cls", "crm.kind", "crm.get_class()"])
@@ -218,7 +218,7 @@ async def test_a_hidden_member_cannot_be_reached_by_another_way() -> None:
     scope = Scope({"crm": Crm(), "Inner": Inner})
     scope.declare("crm.*", hide=["write"])
     for verb in ("get", "call"):
-        await refused(f"type(crm)._toolwright_world.call('{verb}', crm._grip.handle, 'write')", scope)
+        await refused(f"type(crm)._cellwright_world.call('{verb}', crm._grip.handle, 'write')", scope)
     scope.declare("Inner.drop", hide=True)
     await refused("Inner.drop", scope)
 
@@ -359,7 +359,7 @@ async def test_sqlite3_cannot_load_extensions() -> None:
 
 async def test_a_logger_does_not_lead_to_its_handlers() -> None:
     for name in ("manager", "handlers", "root", "parent"):
-        assert await hidden(f"log.{name}", log=logging.getLogger("toolwright.test"))
+        assert await hidden(f"log.{name}", log=logging.getLogger("cellwright.test"))
 
 
 async def test_a_partial_and_a_bound_method_do_not_show_what_they_hold() -> None:

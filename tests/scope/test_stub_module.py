@@ -15,7 +15,7 @@ import sqlalchemy
 from tests.catalog import world
 from tests.scope.test_stubs import SCOPE
 
-from toolwright.scope import Scope, scope_stubs
+from cellwright.scope import Scope, scope_stubs
 
 if TYPE_CHECKING:
     from nowhere import Absent  # pyright: ignore[reportMissingImports, reportUnknownVariableType]

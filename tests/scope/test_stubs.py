@@ -17,8 +17,8 @@ import httpx
 import pydantic
 import pytest
 
-from toolwright import Runtime, Scope
-from toolwright.errors import NotInScope
+from cellwright import Runtime, Scope
+from cellwright.errors import NotInScope
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from toolwright import Runtime, Scope, operation
-from toolwright.errors import UsageError
+from cellwright import Runtime, Scope, operation
+from cellwright.errors import UsageError
 
 
 class Line:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.cells import PATIENCE_S, PATIENT, value
 
-from toolwright import Runtime, Scope, operation
+from cellwright import Runtime, Scope, operation
 
 
 class Where:

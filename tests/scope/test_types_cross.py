@@ -19,14 +19,14 @@ from pydantic import BaseModel, TypeAdapter
 from tests.cells import failure, value
 from tests.scope.test_hostile_guests import Session
 
-from toolwright import Runtime, Scope, operation, replay
-from toolwright.doors import Call
-from toolwright.errors import CannotCross, GuestError
-from toolwright.scope import GuestFunction, given_type, scope_stubs
-from toolwright_guest import hints
-from toolwright_guest.packing import Packer, plain
-from toolwright_guest.unpacking import Unpacker, refuse
-from toolwright_guest.wire import Bounds, WireError
+from cellwright import Runtime, Scope, operation, replay
+from cellwright.doors import Call
+from cellwright.errors import CannotCross, GuestError
+from cellwright.scope import GuestFunction, given_type, scope_stubs
+from cellwright_guest import hints
+from cellwright_guest.packing import Packer, plain
+from cellwright_guest.unpacking import Unpacker, refuse
+from cellwright_guest.wire import Bounds, WireError
 
 
 @dataclass
@@ -297,7 +297,7 @@ async def test_a_class_number_that_may_not_be_built_is_no_part_of_a_type(session
 
 
 def _given(part: Any) -> Any:
-    from toolwright_guest.wire import Packed
+    from cellwright_guest.wire import Packed
 
     return Packed({"t": [{"G": ["list", [part]]}]}, [])
 

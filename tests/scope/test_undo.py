@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tests.scope.lives import Handle, Kept, Life
 
-from toolwright import Scope, operation
-from toolwright.errors import HandleLost, NotReversible, UsageError
-from toolwright.scope import Undoing, current_call
+from cellwright import Scope, operation
+from cellwright.errors import HandleLost, NotReversible, UsageError
+from cellwright.scope import Undoing, current_call
 
 
 @dataclass
@@ -109,7 +109,7 @@ async def test_a_sync_undo_gets_the_result_on_the_worker() -> None:
     life = Life({"calendar": Calendar()})
     row = await done(life, "add", "a")
     await life.host.undo(row.call, row.answer)
-    assert LOG == [("a", "toolwright-host-calls")]
+    assert LOG == [("a", "cellwright-host-calls")]
     life.host.close()
 
 

@@ -15,7 +15,7 @@ import pydantic
 import pytest
 from tests.cells import failure, value
 
-from toolwright import GuestValue, Runtime, Scope
+from cellwright import GuestValue, Runtime, Scope
 
 
 class Colour(enum.Enum):

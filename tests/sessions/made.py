@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolwright.store import CellRow, Change, Facts, Store, TurnRow
-from toolwright_guest.wire import NOTHING
+from cellwright.store import CellRow, Change, Facts, Store, TurnRow
+from cellwright_guest.wire import NOTHING
 
 
 def facts(id: str, **more: Any) -> Facts:

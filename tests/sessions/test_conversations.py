@@ -8,11 +8,11 @@ import pytest
 from tests.agent.worlds import agent_with
 from tests.sessions.worlds import begun, ended
 
-from toolwright.agent import Agent
-from toolwright.messages import Answered, Asked, Message, Said
-from toolwright.sessions import Sessions
-from toolwright.store import MemoryStore, Row
-from toolwright.testing import ScriptedModel, code
+from cellwright.agent import Agent
+from cellwright.messages import Answered, Asked, Message, Said
+from cellwright.sessions import Sessions
+from cellwright.store import MemoryStore, Row
+from cellwright.testing import ScriptedModel, code
 
 pytestmark = pytest.mark.usefixtures("warm")
 SCRIPT = (code("x = 1"), "one", "only words", code("x = 2"), "two")

@@ -16,12 +16,12 @@ from tests.agent.worlds import agent_with
 from tests.sessions.made import cell, session, turn
 from tests.sessions.worlds import Post, ended, runtime, value
 
-from toolwright.errors import JournalFailed, UsageError
-from toolwright.runtime import replay
-from toolwright.sessions import Sessions
-from toolwright.store import Entry, Facts, MemoryStore, Row, SqliteStore, Store, digest_of
-from toolwright.testing import code
-from toolwright_guest.packing import Packer, plain
+from cellwright.errors import JournalFailed, UsageError
+from cellwright.runtime import replay
+from cellwright.sessions import Sessions
+from cellwright.store import Entry, Facts, MemoryStore, Row, SqliteStore, Store, digest_of
+from cellwright.testing import code
+from cellwright_guest.packing import Packer, plain
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -111,7 +111,7 @@ async def test_the_file_is_readable_and_says_nothing_of_this_machine(tmp_path: P
     await lively(store)
     content = exported(store, "s1")
     first, *rest = lines_of(content)
-    assert first["toolwright"] == 1
+    assert first["cellwright"] == 1
     assert first["session"]["id"] == "s1"
     cell = next(line for line in rest if line.get("kind") == "cell" and line.get("status") == "failed")
     assert "raise ValueError('no')" in cell["code"]
@@ -142,7 +142,7 @@ async def test_messages_for_fine_tuning_have_code_and_observations() -> None:
 
 # what no export wrote
 
-HEAD: dict[str, Any] = {"toolwright": 1, "session": {"id": "s1", "created": 1.0, "pins": {}, "names": {"tree": None}}}
+HEAD: dict[str, Any] = {"cellwright": 1, "session": {"id": "s1", "created": 1.0, "pins": {}, "names": {"tree": None}}}
 HEAD["session"]["seed"] = base64.b64encode(b"s" * 32).decode()
 BLOB = {"blob": digest_of(b"content"), "base64": base64.b64encode(b"content").decode()}
 CELL = {"entry": 1, "parent": 0, "kind": "cell", "number": 1, "code": "1"}
@@ -152,13 +152,13 @@ DEEP: Any = json.loads("[" * 400 + "]" * 400)
 
 
 def head(**more: Any) -> dict[str, Any]:
-    return {"toolwright": 1, "session": HEAD["session"] | more}
+    return {"cellwright": 1, "session": HEAD["session"] | more}
 
 
 WRONG: dict[str, list[Any]] = {
     "nothing": [],
     "no head": [CELL],
-    "another format": [{**HEAD, "toolwright": 2}],
+    "another format": [{**HEAD, "cellwright": 2}],
     "no object": [[1]],
     "an id that leads away": [head(id="../../etc/passwd")],
     "an id that is too long": [head(id="x" * 65)],

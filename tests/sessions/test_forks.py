@@ -10,12 +10,12 @@ import pytest
 from tests.sessions.made import cell, session
 from tests.sessions.worlds import Post, ended, runtime, value
 
-from toolwright.errors import NoSession, UsageError
-from toolwright.journal import Story
-from toolwright.journal.rollback import unfinished
-from toolwright.runtime import replay
-from toolwright.sessions import Sessions
-from toolwright.store import CellRow, MemoryStore, SqliteStore, Store
+from cellwright.errors import NoSession, UsageError
+from cellwright.journal import Story
+from cellwright.journal.rollback import unfinished
+from cellwright.runtime import replay
+from cellwright.sessions import Sessions
+from cellwright.store import CellRow, MemoryStore, SqliteStore, Store
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -8,9 +8,9 @@ import pytest
 from tests.agent.worlds import agent_with
 from tests.sessions.worlds import begun, ended
 
-from toolwright.sessions import CellShown, NoteShown, Sessions
-from toolwright.store import SqliteStore
-from toolwright.testing import code
+from cellwright.sessions import CellShown, NoteShown, Sessions
+from cellwright.store import SqliteStore
+from cellwright.testing import code
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.sessions.worlds import PATIENT
 
-from toolwright import Runtime, decide, open_questions, operation
-from toolwright.sessions import Sessions
+from cellwright import Runtime, decide, open_questions, operation
+from cellwright.sessions import Sessions
 
 CODE = "said = [await mail.send(to) for to in ('ann', 'bob')]\nsaid"
 

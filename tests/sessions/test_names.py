@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from tests.sessions.made import facts
 
-from toolwright.errors import NoSession, UsageError
-from toolwright.sessions import Sessions
-from toolwright.store import MemoryStore
+from cellwright.errors import NoSession, UsageError
+from cellwright.sessions import Sessions
+from cellwright.store import MemoryStore
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from tests.sessions.made import session, turn
 from tests.sessions.worlds import runtime, value
 
-from toolwright.errors import NoSession, SessionBusy, UsageError
-from toolwright.sessions import Sessions
-from toolwright.store import MemoryStore, SqliteStore
+from cellwright.errors import NoSession, SessionBusy, UsageError
+from cellwright.sessions import Sessions
+from cellwright.store import MemoryStore, SqliteStore
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -10,13 +10,13 @@ from tests.agent.worlds import agent_with
 from tests.journal.crash.dying import Mortal
 from tests.sessions.worlds import PATIENT, Post, ended, runtime, value
 
-from toolwright import Runtime, operation
-from toolwright.errors import JournalFailed, SessionBusy, UsageError
-from toolwright.messages import Asked
-from toolwright.runtime import replay
-from toolwright.sessions import Sessions
-from toolwright.store import MemoryStore, Note, SqliteStore, Store
-from toolwright.testing import code
+from cellwright import Runtime, operation
+from cellwright.errors import JournalFailed, SessionBusy, UsageError
+from cellwright.messages import Asked
+from cellwright.runtime import replay
+from cellwright.sessions import Sessions
+from cellwright.store import MemoryStore, Note, SqliteStore, Store
+from cellwright.testing import code
 
 pytestmark = pytest.mark.usefixtures("warm")
 FILES = "import os\n(x, sorted(os.listdir()))"
@@ -156,7 +156,7 @@ async def test_a_death_at_any_moment_of_a_rewind_is_gone_on_from(tmp_path: Path)
             break
         point += 1
     assert point >= 4
-    assert "toolwright: session s1: a rewind to cell 1 was not finished; call rewind(to=1) again" in told
+    assert "cellwright: session s1: a rewind to cell 1 was not finished; call rewind(to=1) again" in told
 
 
 async def test_questions_of_what_was_left_are_withdrawn(store: Store) -> None:

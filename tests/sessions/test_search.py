@@ -10,12 +10,12 @@ from tests.agent.worlds import agent_with
 from tests.sessions.made import cell, session, turn
 from tests.sessions.worlds import ended
 
-from toolwright import Agent, Runtime
-from toolwright.errors import NotPublic, UsageError, WrongArguments
-from toolwright.runtime import replay
-from toolwright.sessions import Policy, Searcher, Sessions
-from toolwright.store import MemoryStore, SqliteStore, Store
-from toolwright.testing import ScriptedModel, code
+from cellwright import Agent, Runtime
+from cellwright.errors import NotPublic, UsageError, WrongArguments
+from cellwright.runtime import replay
+from cellwright.sessions import Policy, Searcher, Sessions
+from cellwright.store import MemoryStore, SqliteStore, Store
+from cellwright.testing import ScriptedModel, code
 
 WHO = ("root", "fork", "sibling", "child", "namesake", "stranger")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.sessions.made import cell, session, turn
 
-from toolwright.sessions import Branch, Left, Point, Sessions
-from toolwright.store import MemoryStore, Note, Store
+from cellwright.sessions import Branch, Left, Point, Sessions
+from cellwright.store import MemoryStore, Note, Store
 
 
 def told(points: tuple[Point | Left | Branch, ...]) -> list[object]:

@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from toolwright import Limits, Runtime
-from toolwright.store import CellRow, Store, TurnRow
+from cellwright import Limits, Runtime
+from cellwright.store import CellRow, Store, TurnRow
 
 PATIENT = Limits(wall_s=20.0, cpu_s=20.0)
 

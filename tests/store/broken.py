@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from toolwright.errors import Fenced
-from toolwright.store import (
+from cellwright.errors import Fenced
+from cellwright.store import (
     CellRow,
     Change,
     Claim,
@@ -25,7 +25,7 @@ from toolwright.store import (
     SqliteStore,
     Summary,
 )
-from toolwright_guest.wire import Packed
+from cellwright_guest.wire import Packed
 
 
 class HasNoFence(MemoryStore):

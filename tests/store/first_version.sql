@@ -1,4 +1,4 @@
--- A file of version 1, as Toolwright wrote them: two sessions, one of them a fork; two more were forgotten.
+-- A file of version 1, as Cellwright wrote them: two sessions, one of them a fork; two more were forgotten.
 begin;
 create table blobs (n integer primary key, digest text not null unique, content blob not null);
 insert into "blobs" values(1,'d67f562c2bd77754448e97003ecfa4c9ea462077846c2728c5093e74319fba63',cast(replace(hex(zeroblob(400)), '00', 'large ') as blob));

@@ -100,10 +100,10 @@ class Server:
         self.stop(signal.SIGQUIT)
         shutil.rmtree(self.home, ignore_errors=True)
 
-    def url(self, database: str, user: str = "toolwright") -> str:
+    def url(self, database: str, user: str = "cellwright") -> str:
         return f"postgresql://{user}@/{database}?host={self.home}&port={self.port}"
 
-    def tcp(self, database: str, password: str = PASSWORD, user: str = "toolwright") -> str:
+    def tcp(self, database: str, password: str = PASSWORD, user: str = "cellwright") -> str:
         return f"postgresql://{user}:{password}@127.0.0.1:{self.port}/{database}"
 
     def database(self, options: str = "") -> str:
@@ -138,7 +138,7 @@ class Server:
         if os.geteuid() == 0:
             for path in (self.home, secret):
                 os.chown(path, NOBODY, NOBODY)
-        made = [str(self.bin / "initdb"), "-D", str(self.home / "cluster"), "-U", "toolwright", "-E", "UTF8"]
+        made = [str(self.bin / "initdb"), "-D", str(self.home / "cluster"), "-U", "cellwright", "-E", "UTF8"]
         made += ["--locale=C", "--no-sync", "--auth-local=trust", "--auth-host=scram-sha-256", f"--pwfile={secret}"]
         if self._run(made).wait(PATIENCE_S):
             raise RuntimeError(f"initdb failed: {(self.home / 'log').read_text()[-2000:]}")

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from multiprocessing.synchronize import Barrier
 from typing import Any
 
-from toolwright.errors import Fenced, ToolwrightError
-from toolwright.store import Decision, Facts, Question, Row
-from toolwright.store.leases import here
-from toolwright.store.postgres import PostgresStore
-from toolwright_guest.wire import NOTHING
+from cellwright.errors import CellwrightError, Fenced
+from cellwright.store import Decision, Facts, Question, Row
+from cellwright.store.leases import here
+from cellwright.store.postgres import PostgresStore
+from cellwright_guest.wire import NOTHING
 
 RACERS = 3
 PATIENCE_S = 60.0
@@ -44,7 +44,7 @@ def _run(url: str, n: int, together: Barrier, line: Any) -> None:
         try:
             store = store or PostgresStore(url)
             got = wanted(store, n)
-        except ToolwrightError as error:
+        except CellwrightError as error:
             got = f"{type(error).__name__}: {error}"
         together.wait(PATIENCE_S)  # nobody ends before all have asked: a claim of a dead process is nobody's
         line.put((name, got))

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.errors import JournalFailed, UsageError
-from toolwright.store import (
+from cellwright.errors import JournalFailed, UsageError
+from cellwright.store import (
     CellRow,
     Claim,
     Decision,
@@ -25,7 +25,7 @@ from toolwright.store import (
     SqliteStore,
     TurnRow,
 )
-from toolwright_guest.wire import NOTHING, Packed
+from cellwright_guest.wire import NOTHING, Packed
 
 PATIENCE_S = 60
 SPAWN = multiprocessing.get_context("spawn")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.errors import JournalFailed
-from toolwright.store import Checkpoint, Dropped, Facts, SqliteStore, digest_of, large_files
-from toolwright_guest.wire import NOTHING
+from cellwright.errors import JournalFailed
+from cellwright.store import Checkpoint, Dropped, Facts, SqliteStore, digest_of, large_files
+from cellwright_guest.wire import NOTHING
 
 LARGE = large_files.LARGE
 

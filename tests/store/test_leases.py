@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from toolwright.errors import Fenced, SessionBusy
-from toolwright.store import LEASE_S, Facts, Holder, MemoryStore, Row, SqliteStore, here
-from toolwright.store.leases import lives
-from toolwright_guest.wire import NOTHING
+from cellwright.errors import Fenced, SessionBusy
+from cellwright.store import LEASE_S, Facts, Holder, MemoryStore, Row, SqliteStore, here
+from cellwright.store.leases import lives
+from cellwright_guest.wire import NOTHING
 
 PATIENCE_S = 60
 SPAWN = multiprocessing.get_context("spawn")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.errors import JournalFailed
-from toolwright.store import CellRow, Facts, Row, SqliteStore, digest_of, tables
-from toolwright_guest.wire import NOTHING, Packed
+from cellwright.errors import JournalFailed
+from cellwright.store import CellRow, Facts, Row, SqliteStore, digest_of, tables
+from cellwright_guest.wire import NOTHING, Packed
 
 FIRST = (Path(__file__).parent / "first_version.sql").read_text()
 PATIENCE_S = 60
@@ -117,13 +117,13 @@ def test_a_step_that_fails_leaves_the_older_file_as_it_was(old: Path, monkeypatc
     steps = tables.MIGRATIONS
     for at in range(1, len(steps[1]) + 1):
         failing = (*steps[1][:at], "insert into nowhere values (1)")
-        monkeypatch.setattr("toolwright.store.schema.MIGRATIONS", (steps[0], failing))
+        monkeypatch.setattr("cellwright.store.schema.MIGRATIONS", (steps[0], failing))
         with pytest.raises(JournalFailed, match="nowhere"):
             SqliteStore(old)
         with closing(sqlite3.connect(old)) as connection:
             assert connection.execute("select count(*) from calls").fetchone() == (5,)
         assert version(old) == 1
-    monkeypatch.setattr("toolwright.store.schema.MIGRATIONS", steps)
+    monkeypatch.setattr("cellwright.store.schema.MIGRATIONS", steps)
     with closing(SqliteStore(old)) as store:
         assert len(store.rows("s")) == 4
 

@@ -8,12 +8,12 @@ from functools import partial
 import pytest
 from tests.store.postgres_server import Server
 
-from toolwright.errors import JournalFailed, NoSession, UsageError
-from toolwright.store import CellRow, Facts, Store, TurnRow, open_store
-from toolwright.store.postgres import PostgresStore
-from toolwright.store.postgres_schema import MIGRATIONS, plain, safe
-from toolwright.testing import check_store
-from toolwright_guest.wire import NOTHING
+from cellwright.errors import JournalFailed, NoSession, UsageError
+from cellwright.store import CellRow, Facts, Store, TurnRow, open_store
+from cellwright.store.postgres import PostgresStore
+from cellwright.store.postgres_schema import MIGRATIONS, plain, safe
+from cellwright.testing import check_store
+from cellwright_guest.wire import NOTHING
 
 
 def facts(id: str) -> Facts:
@@ -37,7 +37,7 @@ def test_everything_lies_in_one_schema_and_nothing_else_is_touched(server: Serve
     with closing(PostgresStore(database)) as store:
         store.create(facts("one"))
     outside = "select nspname, relname from pg_class c join pg_namespace n on n.oid = relnamespace "
-    outside += "where nspname not like 'pg\\_%' and nspname not in ('information_schema', 'toolwright')"
+    outside += "where nspname not like 'pg\\_%' and nspname not in ('information_schema', 'cellwright')"
     assert server.execute(shared, outside) == [("public", "sessions")]
     assert server.execute(shared, "select * from public.sessions") == [("mine",)]
 
@@ -52,20 +52,20 @@ def test_two_schemas_are_two_stores(database: str) -> None:
 
 def test_a_newer_version_is_refused_and_not_touched(server: Server, shared: str, database: str) -> None:
     PostgresStore(database).close()
-    server.execute(shared, f"update toolwright.about set version = {len(MIGRATIONS) + 1}")
-    with pytest.raises(JournalFailed, match=f"has version {len(MIGRATIONS) + 1} .* upgrade Toolwright"):
+    server.execute(shared, f"update cellwright.about set version = {len(MIGRATIONS) + 1}")
+    with pytest.raises(JournalFailed, match=f"has version {len(MIGRATIONS) + 1} .* upgrade Cellwright"):
         PostgresStore(database)
-    assert server.execute(shared, "select version from toolwright.about") == [(len(MIGRATIONS) + 1,)]
+    assert server.execute(shared, "select version from cellwright.about") == [(len(MIGRATIONS) + 1,)]
 
 
 @pytest.mark.parametrize("table", ["things (n int)", "about (n int)", "about (version int, id text)"])
 def test_a_schema_of_something_else_is_refused_and_not_touched(
     table: str, server: Server, shared: str, database: str
 ) -> None:
-    server.execute(shared, "create schema toolwright", f"create table toolwright.{table}")
+    server.execute(shared, "create schema cellwright", f"create table cellwright.{table}")
     with pytest.raises(JournalFailed, match="tables of something else; name another with"):
         PostgresStore(database)
-    assert server.execute(shared, "select count(*) from pg_class where relnamespace = 'toolwright'::regnamespace") == [
+    assert server.execute(shared, "select count(*) from pg_class where relnamespace = 'cellwright'::regnamespace") == [
         (1,)
     ]
 
@@ -94,7 +94,7 @@ def test_a_database_of_another_encoding_is_refused(server: Server) -> None:
 def test_who_looks_for_a_session_makes_nothing(server: Server, shared: str, database: str) -> None:
     with pytest.raises(NoSession, match="there is no journal in postgresql://"):
         open_store(database, make=False)
-    assert server.execute(shared, "select to_regnamespace('toolwright') is null") == [(True,)]
+    assert server.execute(shared, "select to_regnamespace('cellwright') is null") == [(True,)]
     PostgresStore(database).close()
     open_store(database, make=False).close()
 

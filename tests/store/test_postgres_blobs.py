@@ -11,10 +11,10 @@ import pytest
 from tests.store.postgres_server import Server
 from tests.store.test_postgres import facts
 
-from toolwright.errors import JournalFailed, NoSession
-from toolwright.store import BlobFiles, digest_of
-from toolwright.store.postgres import PostgresStore
-from toolwright.store.postgres_blobs import PIECE
+from cellwright.errors import JournalFailed, NoSession
+from cellwright.store import BlobFiles, digest_of
+from cellwright.store.postgres import PostgresStore
+from cellwright.store.postgres_blobs import PIECE
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_a_file_for_no_session_is_refused_and_leaves_nothing(
     (path := tmp_path / "file").write_bytes(b"content")
     with path.open("rb") as file, pytest.raises(NoSession):
         store.keep_file("no such session", file.fileno(), 7)
-    assert server.execute(shared, "select count(*) from toolwright.blobs") == [(0,)]
+    assert server.execute(shared, "select count(*) from cellwright.blobs") == [(0,)]
 
 
 def test_many_are_kept_at_once_and_each_of_them_once(store: PostgresStore, server: Server, shared: str) -> None:
@@ -71,12 +71,12 @@ def test_many_are_kept_at_once_and_each_of_them_once(store: PostgresStore, serve
     store.keep_all("one", contents)
     store.keep_all("one", contents[:3])
     assert [store.blob(digest_of(content)) for content in contents] == contents
-    assert server.execute(shared, "select count(*) from toolwright.blobs") == [(50,)]
+    assert server.execute(shared, "select count(*) from cellwright.blobs") == [(50,)]
 
 
 def test_a_damaged_content_is_told(store: PostgresStore, server: Server, shared: str, tmp_path: Path) -> None:
     digest = store.keep("one", b"what was kept")
-    server.execute(shared, "update toolwright.blobs set content = 'what was kepT'::bytea")
+    server.execute(shared, "update cellwright.blobs set content = 'what was kepT'::bytea")
     with pytest.raises(JournalFailed, match="is damaged: its content is not what was written"):
         store.blob(digest)
     with pytest.raises(JournalFailed, match="is damaged"):

@@ -15,9 +15,10 @@ from tests.store.cutting import Line
 from tests.store.postgres_server import PASSWORD, Server, new_server
 from tests.store.test_postgres import facts
 
-from toolwright.errors import JournalFailed, ToolwrightError, UsageError
-from toolwright.store import CellRow, Checkpoint, Message, Row, digest_of, open_store
-from toolwright.store.postgres import PostgresStore
+from cellwright.errors import CellwrightError, JournalFailed, UsageError
+from cellwright.settings import install_command
+from cellwright.store import CellRow, Checkpoint, Message, Row, digest_of, open_store
+from cellwright.store.postgres import PostgresStore
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +42,8 @@ def row(n: int) -> Row:
     return Row(cell=1, path=f"1/{n}", status="done")
 
 
-def refused(url: str) -> ToolwrightError:
-    with pytest.raises(ToolwrightError) as caught:
+def refused(url: str) -> CellwrightError:
+    with pytest.raises(CellwrightError) as caught:
         open_store(url)
     assert "\n" not in str(caught.value)
     return caught.value
@@ -68,19 +69,19 @@ def test_a_wrong_password_a_missing_user_and_a_missing_database_say_so(server: S
 @pytest.mark.parametrize(
     "url",
     [
-        f"postgresql://toolwright:{PASSWORD}-wrong@127.0.0.1:%PORT%/postgres",
-        f"postgresql://toolwright:{PASSWORD}@127.0.0.1:%PORT%/no_such_database",
-        f"postgresql://toolwright@127.0.0.1:%PORT%/no_such_database?password={PASSWORD}",
-        f"postgresql://toolwright:{PASSWORD}@127.0.0.1:1/postgres",
-        f"postgresql://toolwright:{PASSWORD}@no host/postgres",
-        f"postgresql://toolwright:a/{PASSWORD}@127.0.0.1/postgres",
-        f"postgresql://toolwright:a@{PASSWORD}@127.0.0.1/postgres",
-        f"postgresql://toolwright:%zz{PASSWORD}@127.0.0.1/postgres",
-        f"postgresql://toolwright:{PASSWORD}@127.0.0.1/postgres?nonsense={PASSWORD}",
-        f"postgresql://toolwright:{PASSWORD}@127.0.0.1:%PORT%/postgres?schema=Not A Name",
-        f"postgresql:/toolwright:{PASSWORD}@127.0.0.1/postgres",
-        f"mysql://toolwright:{PASSWORD}@127.0.0.1/postgres",
-        f"mysql://toolwright:a@b:{PASSWORD}@127.0.0.1/postgres?password={PASSWORD}",
+        f"postgresql://cellwright:{PASSWORD}-wrong@127.0.0.1:%PORT%/postgres",
+        f"postgresql://cellwright:{PASSWORD}@127.0.0.1:%PORT%/no_such_database",
+        f"postgresql://cellwright@127.0.0.1:%PORT%/no_such_database?password={PASSWORD}",
+        f"postgresql://cellwright:{PASSWORD}@127.0.0.1:1/postgres",
+        f"postgresql://cellwright:{PASSWORD}@no host/postgres",
+        f"postgresql://cellwright:a/{PASSWORD}@127.0.0.1/postgres",
+        f"postgresql://cellwright:a@{PASSWORD}@127.0.0.1/postgres",
+        f"postgresql://cellwright:%zz{PASSWORD}@127.0.0.1/postgres",
+        f"postgresql://cellwright:{PASSWORD}@127.0.0.1/postgres?nonsense={PASSWORD}",
+        f"postgresql://cellwright:{PASSWORD}@127.0.0.1:%PORT%/postgres?schema=Not A Name",
+        f"postgresql:/cellwright:{PASSWORD}@127.0.0.1/postgres",
+        f"mysql://cellwright:{PASSWORD}@127.0.0.1/postgres",
+        f"mysql://cellwright:a@b:{PASSWORD}@127.0.0.1/postgres?password={PASSWORD}",
     ],
 )
 def test_no_error_shows_the_password(url: str, server: Server) -> None:
@@ -95,15 +96,15 @@ def test_no_error_shows_the_password(url: str, server: Server) -> None:
 @pytest.mark.usefixtures("database")
 def test_a_store_does_not_show_its_password(server: Server, shared: str) -> None:
     with closing(PostgresStore(server.tcp(shared))) as store:
-        assert repr(store).startswith("PostgresStore('postgresql://toolwright@127.0.0.1:")
+        assert repr(store).startswith("PostgresStore('postgresql://cellwright@127.0.0.1:")
         assert PASSWORD not in repr(store) + repr(store.address)
 
 
 def test_without_the_driver_it_says_what_to_install() -> None:
-    code = "import sys; sys.modules['psycopg'] = None\nfrom toolwright.store import open_store\n"
+    code = "import sys; sys.modules['psycopg'] = None\nfrom cellwright.store import open_store\n"
     code += "try: open_store('postgresql://host/db')\nexcept Exception as error: print(type(error).__name__, error)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
-    assert told == "UsageError a PostgreSQL store needs a package: pip install 'toolwright[postgres]'\n"
+    assert told == f"UsageError a PostgreSQL store needs a package: {install_command('postgres')}\n"
 
 
 # a server that goes and comes
@@ -158,7 +159,7 @@ def line(server: Server, shared: str, database: str, tmp_path: Path) -> Iterator
     """A store whose line to the server can be cut."""
     port = 5432
     made = Line(server.home / f".s.PGSQL.{server.port}", tmp_path / f".s.PGSQL.{port}")
-    url = f"postgresql://toolwright@/{shared}?host={tmp_path}&port={port}"
+    url = f"postgresql://cellwright@/{shared}?host={tmp_path}&port={port}"
     with closing(PostgresStore(url, patience_s=5.0)) as store:
         try:
             yield made, store
@@ -212,9 +213,9 @@ def test_a_full_disk_is_told_and_nothing_is_lost(server: Server, shared: str, da
     with closing(PostgresStore(database)) as store:
         claim = store.create(facts("one"))
         store.write(claim, row(0))
-        full = "create function toolwright.full() returns trigger language plpgsql as $$ begin raise exception "
+        full = "create function cellwright.full() returns trigger language plpgsql as $$ begin raise exception "
         full += "'could not extend file: No space left on device' using errcode = '53100'; end $$"
-        trigger = "create trigger full_disk before insert on toolwright.%s execute function toolwright.full()"
+        trigger = "create trigger full_disk before insert on cellwright.%s execute function cellwright.full()"
         server.execute(shared, full, *(trigger % table for table in ("entries", "checkpoints", "blobs")))
         content = b"state" * 1000
         for change in (
@@ -226,7 +227,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(server: Server, shared: str, da
                 store.write(claim, change)
             assert "\n" not in str(caught.value)
         for table in ("entries", "checkpoints", "blobs"):
-            server.execute(shared, f"drop trigger full_disk on toolwright.{table}")
+            server.execute(shared, f"drop trigger full_disk on cellwright.{table}")
         store.write(claim, row(2))
         assert [one.path for one in store.rows("one")] == ["1/0", "1/2"]
         assert (len(store.cells("one")), len(store.checkpoints("one"))) == (0, 0)
@@ -246,7 +247,7 @@ def test_a_database_that_may_only_be_read_says_so_and_can_be_read(server: Server
 def test_what_another_process_keeps_locked_is_told(server: Server, database: str) -> None:
     with closing(PostgresStore(database, patience_s=0.05)) as store, psycopg.connect(database) as other:
         claim = store.create(facts("one"))
-        other.execute("select 1 from toolwright.sessions for update")
+        other.execute("select 1 from cellwright.sessions for update")
         with pytest.raises(JournalFailed, match="another process kept it locked for too long"):
             store.write(claim, row(1))
         other.rollback()
@@ -264,6 +265,6 @@ def test_a_name_that_is_larger_than_the_server_takes_is_told(database: str) -> N
 def test_a_table_that_somebody_removed_is_told(server: Server, shared: str, database: str) -> None:
     with closing(PostgresStore(database)) as store:
         store.create(facts("one"))
-        server.execute(shared, "drop table toolwright.entries")
+        server.execute(shared, "drop table cellwright.entries")
         with pytest.raises(JournalFailed, match=r"PostgreSQL failed .*entries.* does not exist"):
             store.rows("one")

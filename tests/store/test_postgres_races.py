@@ -10,8 +10,8 @@ import pytest
 from tests.store.postgres_server import Server
 from tests.store.racing import RACERS, race
 
-from toolwright.store import Row
-from toolwright.store.postgres import PostgresStore
+from cellwright.store import Row
+from cellwright.store.postgres import PostgresStore
 
 Raced = tuple[dict[str, Counter[str]], PostgresStore]
 

@@ -12,10 +12,10 @@ from tests.agent.worlds import Crm, agent_with
 from tests.journal.elsewhere import killed_after
 from tests.journal.lasting import PATIENT, SESSION, value
 
-from toolwright import Runtime
-from toolwright.sessions import Sessions
-from toolwright.store import open_store
-from toolwright.testing import code
+from cellwright import Runtime
+from cellwright.sessions import Sessions
+from cellwright.store import open_store
+from cellwright.testing import code
 
 pytestmark = pytest.mark.usefixtures("warm", "state")
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("warm", "state")
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where workspaces are: a database has no directory beside it."""
-    monkeypatch.setenv("TOOLWRIGHT_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("CELLWRIGHT_STATE", str(tmp_path / "state"))
     return tmp_path / "state"
 
 
@@ -61,7 +61,7 @@ async def test_on_another_machine_a_session_has_its_files_again(
     async with Runtime(post(), store=database, session=SESSION, limits=PATIENT) as rt:
         await value(rt, "open('kept.txt', 'w').write('kept')")
         await value(rt, "open('last.txt', 'w').write('last')")
-    monkeypatch.setenv("TOOLWRIGHT_STATE", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("CELLWRIGHT_STATE", str(tmp_path / "elsewhere"))
     async with Runtime.resume(SESSION, scope=post(), store=database, limits=PATIENT) as rt:
         assert await value(rt, "import os; sorted(os.listdir())") == ["kept.txt", "last.txt"]
 

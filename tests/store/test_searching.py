@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.store import CellRow, Facts, Reach, Row, SqliteStore, TurnRow, sqlite_searching
-from toolwright.store.snippets import snippet_of
-from toolwright.store.texts import LONGEST
-from toolwright_guest.packing import Packer, plain
-from toolwright_guest.wire import NOTHING, Packed
+from cellwright.store import CellRow, Facts, Reach, Row, SqliteStore, TurnRow, sqlite_searching
+from cellwright.store.snippets import snippet_of
+from cellwright.store.texts import LONGEST
+from cellwright_guest.packing import Packer, plain
+from cellwright_guest.wire import NOTHING, Packed
 
 
 def facts(id: str) -> Facts:

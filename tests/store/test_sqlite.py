@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from toolwright.errors import Fenced, JournalFailed, ToolwrightError, UsageError
-from toolwright.store import CellRow, Claim, Facts, Row, SqliteStore
-from toolwright_guest.wire import NOTHING, Packed
+from cellwright.errors import CellwrightError, Fenced, JournalFailed, UsageError
+from cellwright.store import CellRow, Claim, Facts, Row, SqliteStore
+from cellwright_guest.wire import NOTHING, Packed
 
 PATIENCE_S = 60
 NOBODY = 65534
@@ -100,14 +100,14 @@ def test_a_newer_version_is_refused_with_what_to_do_and_left_alone(path: Path) -
     SqliteStore(path).close()
     change(path, "pragma user_version = 99")
     before = path.read_bytes()
-    with pytest.raises(JournalFailed, match=r"version 99 .* knows up to 2; upgrade Toolwright") as told:
+    with pytest.raises(JournalFailed, match=r"version 99 .* knows up to 2; upgrade Cellwright") as told:
         SqliteStore(path)
     one_line(told.value, path)
     assert path.read_bytes() == before
 
 
 def test_an_older_version_is_brought_up_to_date_with_its_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from toolwright.store import schema
+    from cellwright.store import schema
 
     with closing(SqliteStore(path)) as journal:
         journal.write(journal.create(facts("s")), call(1))
@@ -119,7 +119,7 @@ def test_an_older_version_is_brought_up_to_date_with_its_rows(path: Path, monkey
 
 
 def test_a_step_that_fails_leaves_the_older_version_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from toolwright.store import schema
+    from cellwright.store import schema
 
     with closing(SqliteStore(path)) as journal:
         journal.write(journal.create(facts("s")), call(1))
@@ -155,7 +155,7 @@ def _open_as_nobody(path: Path, line: Connection) -> None:
         os.setuid(NOBODY)
     try:
         SqliteStore(path)
-    except ToolwrightError as error:
+    except CellwrightError as error:
         line.send((type(error).__name__, str(error)))
 
 
@@ -218,7 +218,7 @@ def locked(path: Path) -> Generator[None]:
 
 
 def test_a_locked_journal_is_told_so_and_works_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolwright.store.schema.BUSY_S", 0.05)
+    monkeypatch.setattr("cellwright.store.schema.BUSY_S", 0.05)
     with closing(SqliteStore(path)) as journal:
         claim = journal.create(facts("s"))
         tried: list[Callable[[], object]] = [
@@ -329,9 +329,9 @@ def test_bytes_that_are_others_are_told_or_not_noticed_and_nothing_else(path: Pa
         for _ in range(40):
             damaged[chance.randrange(100, len(damaged))] = chance.randrange(256)
         path.write_bytes(damaged)
-        with suppress(ToolwrightError), closing(SqliteStore(path)) as journal:
+        with suppress(CellwrightError), closing(SqliteStore(path)) as journal:
             for look in (journal.summaries, partial(journal.family, "two"), partial(journal.cells, "two")):
-                with suppress(ToolwrightError):
+                with suppress(CellwrightError):
                     look()
         for beside in path.parent.glob("agents.db-*"):
             beside.unlink()

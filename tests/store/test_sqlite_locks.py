@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from toolwright.store import SqliteStore
-from toolwright.testing.samples import facts, row
+from cellwright.store import SqliteStore
+from cellwright.testing.samples import facts, row
 
-COMES_AND_GOES = "import sys; from toolwright.store import SqliteStore; SqliteStore(sys.argv[1]).close()"
+COMES_AND_GOES = "import sys; from cellwright.store import SqliteStore; SqliteStore(sys.argv[1]).close()"
 
 
 def test_a_second_connection_leaves_the_locks_of_the_first_alone(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tests.store import broken
 
-from toolwright.errors import ToolwrightError, UsageError
-from toolwright.store import Facts, MemoryStore, Row, SqliteStore, Store, open_store
-from toolwright.testing import check_store
-from toolwright.testing.store import PROMISES
-from toolwright_guest.wire import NOTHING
+from cellwright.errors import CellwrightError, UsageError
+from cellwright.store import Facts, MemoryStore, Row, SqliteStore, Store, open_store
+from cellwright.testing import check_store
+from cellwright.testing.store import PROMISES
+from cellwright_guest.wire import NOTHING
 
 
 def test_the_journal_in_memory_passes() -> None:
@@ -68,7 +68,7 @@ def test_a_journal_that_breaks_a_promise_is_told_which(make: Callable[[], Store]
 def test_a_promise_that_is_tried_alone_finds_who_breaks_it(make: Callable[[], Store]) -> None:
     (promise,) = (one for one in PROMISES if BREAKS_ONE[make] in (one.__doc__ or ""))
     promise(MemoryStore())
-    with pytest.raises((AssertionError, ToolwrightError)):
+    with pytest.raises((AssertionError, CellwrightError)):
         promise(make())
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from toolwright.doors import Model, Reply, Request
-from toolwright.errors import ModelBusy, UsageError
-from toolwright.messages import Answered, Asked, Message, Piece, Said, Tool, ToolCall, ToolResult, Traits, Usage
-from toolwright.testing import ScriptedModel, broken, call, code, fenced
+from cellwright.doors import Model, Reply, Request
+from cellwright.errors import ModelBusy, UsageError
+from cellwright.messages import Answered, Asked, Message, Piece, Said, Tool, ToolCall, ToolResult, Traits, Usage
+from cellwright.testing import ScriptedModel, broken, call, code, fenced
 
 
 def ask(*messages: Message) -> Request:

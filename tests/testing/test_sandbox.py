@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from toolwright import Outcome
-from toolwright.errors import CodeError
-from toolwright.sandboxes import Environment, Interpreter, Limits, OnEvent, Opening, ProcessSandbox, Sandbox, Saved
-from toolwright.testing import check_sandbox
-from toolwright.testing.sandbox import SECRET
+from cellwright import Outcome
+from cellwright.errors import CodeError
+from cellwright.sandboxes import Environment, Interpreter, Limits, OnEvent, Opening, ProcessSandbox, Sandbox, Saved
+from cellwright.testing import check_sandbox
+from cellwright.testing.sandbox import SECRET
 
 PYTHON = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
 
@@ -129,7 +129,7 @@ async def test_a_rung_that_breaks_a_promise_is_told_which(
     name: str, process: ProcessSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tampering, words = BREAKS[name]
-    monkeypatch.setattr("toolwright.testing.sandbox.PATIENCE_S", 3.0)
+    monkeypatch.setattr("cellwright.testing.sandbox.PATIENCE_S", 3.0)
     with pytest.raises(AssertionError, match=words) as told:
         await check_sandbox(Broken(process, **tampering))
     assert "the broken rung breaks a promise" in str(told.value)

@@ -10,12 +10,12 @@ Expect: none
 Note("t").text == "" and Colour("red") is Colour.RED
 
 # attack
-client_class = type(vault.client)._toolwright_class
+client_class = type(vault.client)._cellwright_class
 loot = []
 for number in {VAULT_CLASS, client_class, BOOKS_CLASS, *range(-60, 0)} - {
-    Note._toolwright_class,
-    Colour._toolwright_class,
-    Refused._toolwright_class,
+    Note._cellwright_class,
+    Colour._cellwright_class,
+    Refused._cellwright_class,
 }:
     for tree in ({"t": []}, {"t": ["x"]}, {"t": ["x", "y"]}, {"t": [{"h": VAULT}]}):
         fine, found = ask("new", number, "", tree)

@@ -9,7 +9,7 @@ vault.client.get("/x")["body"] == "fine" and vault.client.timeout_s == 5
 
 # attack
 client, loot = vault.client, []
-call = client._toolwright_world.call
+call = client._cellwright_world.call
 handle = client._grip.handle
 for name in ("api_key", "API_KEY", "headers", "auth", "cookies", "base_url", "_api_key", "__dict__", "ApiKey"):
     for use in (
@@ -17,7 +17,7 @@ for name in ("api_key", "API_KEY", "headers", "auth", "cookies", "base_url", "_a
         lambda: call("get", handle, name),
         lambda: call("call", handle, name),
         lambda: call("op", handle, "__getitem__", name),
-        lambda: call("get", type(client)._toolwright_class, name),
+        lambda: call("get", type(client)._cellwright_class, name),
     ):
         try:
             loot.append([name, repr(use())])

@@ -10,5 +10,5 @@ Expect: ProtocolError
 vault.paint(Colour.BLUE) == "blue"
 
 # attack
-send(call("call", VAULT, "echo", {"t": [{"e": [Colour._toolwright_class, "__class__"]}]}))
+send(call("call", VAULT, "echo", {"t": [{"e": [Colour._cellwright_class, "__class__"]}]}))
 wait_for_the_end()

@@ -6,15 +6,15 @@ Expect: none | ProtocolError
 """
 
 # control
-from toolwright_guest import proxies, records
-from toolwright_guest import world as worlds
+from cellwright_guest import proxies, records
+from cellwright_guest import world as worlds
 
 callable(worlds.World.pack)
 
 # attack
 loot = []
 class_id, grip_of = records.class_id, proxies.grip_of
-world = type(vault)._toolwright_world
+world = type(vault)._cellwright_world
 for number in range(-30, 30):
     worlds.proxies.grip_of = lambda value: type("Grip", (), {"handle": number}) if value is Ellipsis else grip_of(value)
     try:

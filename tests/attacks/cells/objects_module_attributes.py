@@ -16,8 +16,8 @@ for owner, names in (
     for name in names.split():
         for use in (
             lambda: getattr(owner, name),
-            lambda: owner._toolwright_world.call("get", owner._grip.handle, name),
-            lambda: owner._toolwright_world.call("call", owner._grip.handle, name),
+            lambda: owner._cellwright_world.call("get", owner._grip.handle, name),
+            lambda: owner._cellwright_world.call("call", owner._grip.handle, name),
         ):
             try:
                 found = use()

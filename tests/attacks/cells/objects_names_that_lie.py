@@ -36,7 +36,7 @@ for text in ("_secret", "blueprint", "_open", "__class__", "open_hidden", "api_k
             lambda: getattr(owner, Name(text)),
             lambda: owner.__getattr__(Name(text)),
             lambda: setattr(owner, Name(text), 1),
-            lambda: owner._toolwright_world.call("get", owner._grip.handle, Name(text)),
+            lambda: owner._cellwright_world.call("get", owner._grip.handle, Name(text)),
         ):
             try:
                 loot.append(repr(use())[:200])

@@ -21,8 +21,8 @@ for target in (
     greet,
     VAULT_CLASS,
     BOOKS_CLASS,
-    Note._toolwright_class,
-    Colour._toolwright_class,
+    Note._cellwright_class,
+    Colour._cellwright_class,
 ):
     for name in ("double", "LIMIT", "read", "RED", "cache", "reads", "__code__", "__defaults__", "__globals__", "new"):
         found += [

@@ -11,11 +11,11 @@ isinstance(Note("t"), Note) and not isinstance(5, Note)
 loot = []
 for base in (type(vault), Note, Colour, Refused, type(toolbox)):
     try:
-        made = type("Mine", (base,), {"__init__": lambda self, *a: None, "title": "t", "_toolwright_class": -1})
+        made = type("Mine", (base,), {"__init__": lambda self, *a: None, "title": "t", "_cellwright_class": -1})
         loot.append(repr(vault.note(made.__new__(made)))[:200])
     except BaseException as error:
         loot.append(type(error).__name__)
-fake = type("Note", (), {"_toolwright_class": Note._toolwright_class, "__match_args__": ("title", "text", "stars")})
+fake = type("Note", (), {"_cellwright_class": Note._cellwright_class, "__match_args__": ("title", "text", "stars")})
 one = fake()
 one.title, one.text, one.stars = vault, vault.read, object()
 for use in (lambda: vault.note(one), lambda: vault.echo(one), lambda: vault.echo(fake)):

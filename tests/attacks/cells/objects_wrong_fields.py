@@ -10,7 +10,7 @@ Expect: none
 vault.note(Note("title", "text", 2)) == "title: text"
 
 # attack
-number = Note._toolwright_class
+number = Note._cellwright_class
 wrong = [
     ["t", "x", "3"],
     ["t", "x", True],

@@ -21,7 +21,7 @@ loot = "left behind"
 builtins.loot = loot
 builtins.sorted = lambda *a: ["ESCAPED"]
 for name, module in list(sys.modules.items()):
-    if name.startswith("toolwright_guest"):
+    if name.startswith("cellwright_guest"):
         for attribute in list(vars(module)):
             if not attribute.startswith("__"):
                 try:

@@ -29,9 +29,9 @@ for where in ("/root", "/home", os.path.dirname(sys.prefix), "/usr/local/etc", "
     except OSError as error:
         loot.append((where, error.errno))
 try:
-    import toolwright
+    import cellwright
 
-    loot.append(f"ESCAPED: the host's own package: {toolwright}")
+    loot.append(f"ESCAPED: the host's own package: {cellwright}")
 except ImportError:
     pass
 try:

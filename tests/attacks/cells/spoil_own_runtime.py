@@ -8,11 +8,11 @@ Limits: wall_s=4
 # control
 import sys
 
-"toolwright_guest.door" in sys.modules
+"cellwright_guest.door" in sys.modules
 
 # attack
-import toolwright_guest.cells as cells
-import toolwright_guest.door as door
+import cellwright_guest.cells as cells
+import cellwright_guest.door as door
 
 cells.told = lambda error: {"type": 5, "message": ["x"], "text": {"a": 1}, "line": "seven", "limit": ["memory"]}
 door.Door.send = (lambda send: lambda self, message, blobs: [send(self, message, blobs) for _ in range(3)])(

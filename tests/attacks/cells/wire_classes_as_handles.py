@@ -7,7 +7,7 @@ Expect: none
 """
 
 # control
-ask("new", Note._toolwright_class, "", {"t": ["title"]})[0]
+ask("new", Note._cellwright_class, "", {"t": ["title"]})[0]
 
 # attack
 loot = []

@@ -27,7 +27,7 @@ kinds += [
     "UnicodeDecodeError",
     "OSError",
     VAULT_CLASS,
-    Refused._toolwright_class,
+    Refused._cellwright_class,
 ]
 kinds += [None, True, 1.5, [], {}, "CancelledError", "WireError", ""]
 fail = world._fail

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from toolwright import operation
-from toolwright.errors import GuestGone
-from toolwright.scope import current_call
+from cellwright import operation
+from cellwright.errors import GuestGone
+from cellwright.scope import current_call
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from toolwright.errors import JournalFailed
-from toolwright.store import (
+from cellwright.errors import JournalFailed
+from cellwright.store import (
     CellRow,
     Change,
     Checkpoint,

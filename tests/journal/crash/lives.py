@@ -14,8 +14,8 @@ from typing import Any
 from tests.journal.crash.desk import Desk, Effect, Effects
 from tests.journal.crash.scenarios import Scenario
 
-from toolwright import Limits, Runtime
-from toolwright.store import Row, Store
+from cellwright import Limits, Runtime
+from cellwright.store import Row, Store
 
 SESSION = "s1"
 LIMITS = Limits(wall_s=60, cpu_s=60)

@@ -15,7 +15,7 @@ from tests.journal.crash.desk import Desk, Effects
 from tests.journal.crash.lives import live
 from tests.journal.crash.scenarios import SCENARIOS
 
-from toolwright.store import SqliteStore
+from cellwright.store import SqliteStore
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.journal.crash.scenarios import SCENARIOS
 from tests.journal.crash.trial import Trial
 
-from toolwright.journal import saving
+from cellwright.journal import saving
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -16,8 +16,8 @@ from tests.journal.crash.desk import Effect, Effects
 from tests.journal.crash.lives import SESSION, Ending, check_effects, ending
 from tests.journal.crash.scenarios import SCENARIOS, Scenario
 
-from toolwright.runtime import replay
-from toolwright.store import SqliteStore
+from cellwright.runtime import replay
+from cellwright.store import SqliteStore
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 120

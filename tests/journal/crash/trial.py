@@ -11,9 +11,9 @@ from tests.journal.crash.dying import Mortal
 from tests.journal.crash.lives import SESSION, Ending, check_effects, ending, live
 from tests.journal.crash.scenarios import Scenario
 
-from toolwright.errors import JournalFailed
-from toolwright.runtime import replay
-from toolwright.store import MemoryStore
+from cellwright.errors import JournalFailed
+from cellwright.runtime import replay
+from cellwright.store import MemoryStore
 
 
 class Trial:

@@ -8,8 +8,8 @@ import pytest
 from tests.models.wire.aimock import Aimock
 from tests.models.wire.tap import Tap, listening
 
-from toolwright.doors import Model
-from toolwright.models import open_model
+from cellwright.doors import Model
+from cellwright.models import open_model
 
 KEY = "sk-fake-0a1b2c3d4e5f6a7b8c9d"
 

@@ -14,8 +14,8 @@ from tests.models.wire.conftest import KEY, Opened
 from tests.models.wire.tap import Canned, Tap, events, listening
 from tests.models.wire.test_replies import ANTHROPIC, BOTH, CHAT, EVERY, RESPONSES, URL, asked, told
 
-from toolwright.errors import ModelBusy, ModelError, ModelRefused
-from toolwright.messages import Asked, Generation, Piece, to_plain
+from cellwright.errors import ModelBusy, ModelError, ModelRefused
+from cellwright.messages import Asked, Generation, Piece, to_plain
 
 SECRET_TASK = "a task that is nobody's business"
 

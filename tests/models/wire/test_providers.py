@@ -16,10 +16,10 @@ from tests.models.wire.conftest import KEY, Opened
 from tests.models.wire.tap import Canned, Tap, listening
 from tests.models.wire.test_replies import BOTH, CODE, asked, kept, told
 
-from toolwright.doors import Model
-from toolwright.errors import ModelBusy, ModelRefused
-from toolwright.messages import Answered, Asked, Generation, Piece, ToolResult
-from toolwright.models import ProviderModel, open_model
+from cellwright.doors import Model
+from cellwright.errors import ModelBusy, ModelRefused
+from cellwright.messages import Answered, Asked, Generation, Piece, ToolResult
+from cellwright.models import ProviderModel, open_model
 
 GOOGLE, GROQ, OLLAMA = "google:gemini-3.8-flash", "groq:openai/gpt-oss-120b", "ollama:qwen3-coder"
 BEDROCK, MISTRAL = "bedrock:global.anthropic.claude-sonnet-5-5", "mistral:codestral-latest"

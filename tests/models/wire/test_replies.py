@@ -8,8 +8,8 @@ import pytest
 from tests.models.wire.conftest import Opened
 from tests.models.wire.tap import Sent, Tap
 
-from toolwright.doors import Request
-from toolwright.messages import (
+from cellwright.doors import Request
+from cellwright.messages import (
     Answered,
     Asked,
     Generation,

@@ -1,0 +1,11 @@
+"""The agent: a language model that works on live objects by writing code."""
+
+from cellwright.agent import patterns
+from cellwright.agent.agent import Agent
+from cellwright.agent.recovery import Recovered, cut_off
+from cellwright.agent.recovery import carry_on as carry_on_one
+from cellwright.agent.result import Result
+from cellwright.agent.session import Session
+from cellwright.agent.spawn import Spawning
+
+__all__ = ["Agent", "Recovered", "Result", "Session", "Spawning", "carry_on_one", "cut_off", "patterns"]

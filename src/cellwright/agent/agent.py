@@ -1,0 +1,251 @@
+"""`Agent`: a model, what it may use, and how far it may go. It holds no state: each run has a session of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, ParamSpec, TypeVar, overload
+
+from cellwright.agent.function import carried_out
+from cellwright.agent.names import check_names
+from cellwright.agent.offer import Wanted
+from cellwright.agent.recovery import AT_ONCE, Recovered, recover
+from cellwright.agent.result import OnEvent, Result
+from cellwright.agent.session import Session
+from cellwright.agent.spawn import INSTRUCTIONS, Spawning
+from cellwright.doors import Model
+from cellwright.errors import UsageError
+from cellwright.events import ApprovalWanted, Event
+from cellwright.guard import Approvals, Approve
+from cellwright.journal import Whose
+from cellwright.messages import Generation
+from cellwright.models import Budget, Spending, default_model, open_model
+from cellwright.runtime import Runtime
+from cellwright.sandboxes import Limits, Sandbox
+from cellwright.scope import Scope
+from cellwright.sessions import SEARCHING, Policy, check_policy
+from cellwright.settings import Settings
+from cellwright.store import Store
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Mode = Literal["code", "direct", "auto"]
+STEPS = 25
+
+
+class Agent:
+    """Sets a language model to work on live objects, by code that runs in a sandbox.
+
+    >>> agent = Agent("anthropic:claude-sonnet-4-5", scope={"crm": crm})
+    >>> result = await agent.run("Who in Oslo has no deal yet?", returns=list[Contact])
+    >>> result.value
+
+    model         a name ("anthropic:…", "openai:…", "ollama:…", a URL, "local"), or a `Model`; None: what there is a
+                  key for, else the embedded one
+    scope         names for the code: a mapping, or a `Scope` with rules
+    instructions  what the agent should know of its job
+    mode          "code": it writes code; "direct": it calls functions; "auto": what is marked `direct=True` is offered
+                  as functions too, where that is cheaper
+    budget        what one turn may use: tokens, cost, steps, seconds, requests
+    within        a `Spending` that turns are charged to as well: agents that share one stop together
+    plan          observe and write a plan first
+    check         the type check of cells: "auto" is "strict" where the checker is installed
+    store         where sessions are kept; without one they end with their run
+    approve       who says yes to operations that ask for it, those of spawned agents too; without it a turn waits, with
+                  `TurnWaiting`, until they are decided in the store, and without a store they are denied
+    approvals     how long such questions wait, and when they are too late
+    spawn         code may set other agents to work: `await spawn("…")`; `Spawning` says how many
+    say           is told what a person should know, a line each; stderr when left out
+    name          what its sessions are found by in the store: `recover` carries on those of this name
+    sessions      what code may search of earlier work, as `sessions.search("…")`: this "branch", its "tree", those of
+                  the "agent" of this name, "all"; nothing when left out
+    """
+
+    def __init__(
+        self,
+        model: str | Model | None = None,
+        *,
+        scope: Scope | Mapping[str, Any] | None = None,
+        instructions: str = "",
+        mode: Mode = "auto",
+        budget: Budget | None = None,
+        within: Spending | None = None,
+        plan: bool = False,
+        limits: Limits | None = None,
+        packages: Path | str | Sequence[str] | None = None,
+        check: Literal["auto", "off", "warn", "strict"] = "auto",
+        store: str | Path | Store | None = None,
+        sandbox: Literal["auto", "process"] | Sandbox = "auto",
+        generation: Generation | None = None,
+        approve: Approve | None = None,
+        approvals: Approvals | None = None,
+        spawn: bool | Spawning = False,
+        say: Callable[[str], None] | None = None,
+        name: str = "",
+        sessions: Policy | None = None,
+    ) -> None:
+        if mode not in ("code", "direct", "auto"):
+            raise UsageError(f'mode={mode!r}: give "code", "direct" or "auto"')
+        self.scope = Scope.of(scope)
+        check_names(self.scope, *(("sessions",) if sessions is not None else ()))
+        if sessions is not None and store is None:
+            raise UsageError('sessions= needs a store that they are kept in: Agent(store="sqlite:///agents.db")')
+        self.name = name
+        self.sessions: Policy | None = None if sessions is None else check_policy(sessions, name)
+        self.instructions = instructions
+        self.mode: Mode = mode
+        self.budget = replace(budget, steps=budget.steps or STEPS) if budget else Budget(steps=STEPS)
+        self.within = within
+        self.plan = plan
+        self.limits = limits
+        self.packages = packages
+        self.generation = generation or Generation()
+        self.store = store
+        self.approve = approve
+        self.approvals = approvals
+        self.spawning = Spawning() if spawn is True else spawn or None
+        self._check: Any = ("strict" if find_spec("ty") else "off") if check == "auto" else check
+        self._sandbox: Literal["auto", "process"] | Sandbox = sandbox
+        self._model = model
+        self._say = say or _say
+        self._told: set[str] = set()
+        self._opened: list[tuple[asyncio.AbstractEventLoop, Model]] = []  # shared with copies of this agent
+
+    def wanted(self, outline: str, classes: frozenset[type]) -> Wanted:
+        """What a turn is to offer the model. `outline` is the scope, as a session tells it, `classes` what it binds."""
+        packages = ", ".join(self.packages) if isinstance(self.packages, list | tuple) else ""
+        own = self.instructions if self.spawning is None else f"{INSTRUCTIONS}\n{self.instructions}"
+        own = own if self.sessions is None else f"{SEARCHING}\n{own}"
+        return Wanted(
+            scope=self.scope,
+            mode=self.mode,
+            instructions=own,
+            packages=packages,
+            outline=outline,
+            classes=classes,
+        )
+
+    async def model(self) -> Model:
+        """The model, opened if it was given by name. One is kept for each event loop: connections belong to theirs."""
+        if self._model is not None and not isinstance(self._model, str):
+            return self._model
+        loop = asyncio.get_running_loop()
+        if not self._opened or self._opened[0][0] is not loop:
+            self._opened[:] = [(loop, open_model(self._name()))]
+        return self._opened[0][1]
+
+    def tell_left_out(self, left_out: Mapping[str, str]) -> None:
+        """Functions that were to be called directly and cannot be: told once each."""
+        for path in left_out.keys() - self._told:
+            self._told.add(path)
+            self._say(f"cellwright: {path} cannot be called directly: {left_out[path]}; code can call it")
+
+    def _name(self) -> str:
+        if isinstance(self._model, str):
+            return self._model
+        choice = default_model(Settings.from_environment())
+        self._say(f"cellwright: {choice.why}")
+        return choice.name
+
+    def runtime(
+        self,
+        session: str,
+        names: Mapping[str, Any],
+        *,
+        resume: bool = False,
+        take_over: bool = False,
+        child_of: str = "",
+    ) -> Runtime:
+        """What a session of this agent runs its cells on."""
+        options: dict[str, Any] = {"sandbox": self._sandbox, "packages": self.packages, "limits": self.limits}
+        options |= {"check": self._check, "scope": self.scope.extended(names), "progress": self._say}
+        options |= {"whose": Whose(agent=self.name, child_of=child_of), "approvals": self.approvals}
+        if (approve := self.approve) is not None:
+
+            def asked(wanted: ApprovalWanted) -> Any:
+                return approve(replace(wanted, session=wanted.session or session))
+
+            options["approve"] = asked
+        if self.store is None:
+            return Runtime(**options)
+        if resume:
+            return Runtime.resume(session, store=self.store, take_over=take_over, **options)
+        return Runtime(store=self.store, session=session, **options)
+
+    async def for_child(self, scope: Scope, instructions: str, *, store: Store | None, spawns: bool) -> Agent:
+        """The agent that a child of a session of this one is: the same in all but these."""
+        child = copy.copy(self)
+        child._model, child.scope, child.store = await self.model(), scope, store
+        child.instructions = "\n\n".join(filter(None, (self.instructions, instructions)))
+        child.spawning = self.spawning if spawns else None
+        return child
+
+    def session(self, id: str | None = None, *, returns: Any = None) -> Session:
+        """A new session of several turns: `async with agent.session() as session:`."""
+        return Session(self, id=id, returns=returns, within=self.within)
+
+    def resume(self, id: str, *, returns: Any = None, take_over: bool = False) -> Session:
+        """A session of the store, with its names, its files and what was said: `async with agent.resume(id) as …`.
+
+        `await session.carry_on()` ends a turn that its process did not live to end. Opening it raises `SessionBusy`
+        while another process has it open; with `take_over` it is taken from that one.
+        """
+        if self.store is None:
+            raise UsageError(f'resume({id!r}) needs the store that the session is in: Agent(store="sqlite:///…")')
+        return Session(self, id=id, returns=returns, resume=True, take_over=take_over, within=self.within)
+
+    async def recover(
+        self, *, returns: Any = None, on_event: OnEvent | None = None, at_once: int = AT_ONCE
+    ) -> list[Recovered]:
+        """Carry on the turns of this agent's sessions whose process died, or whose questions are decided by now.
+
+        For the start of a program: a turn that another process works on is left to it, and of two that do this at the
+        same moment one gets each turn. What one of them comes to, its error too, does not stop the others.
+        """
+        return await recover(self, returns=returns, on_event=on_event, at_once=at_once)
+
+    @overload
+    async def run(self, task: str, *, returns: type[T], on_event: OnEvent | None = None) -> Result[T]: ...
+    @overload
+    async def run(self, task: str, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]: ...
+    async def run(self, task: str, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]:
+        """One task in a session of its own. `returns` is the type of the answer; `TurnFailed` where there is none."""
+        async with self.session(returns=returns) as session:
+            return await session.run(task, on_event=on_event)
+
+    async def stream(self, task: str, *, returns: Any = None) -> AsyncGenerator[Event]:
+        """The same, as events; the last is `Done`, or `Failed` before the error is raised."""
+        async with self.session(returns=returns) as session:
+            async for event in session.stream(task):
+                yield event
+
+    def function(self, stub: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+        """A function that is written by what it should do: its signature and docstring. The agent carries it out.
+
+        >>> @agent.function
+        ... async def overdue(days: int) -> list[Invoice]:
+        ...     \"\"\"The invoices that are unpaid for more than that many days.\"\"\"
+        >>> await overdue(30)
+        """
+        return carried_out(self, stub)
+
+    def with_scope(self, scope: Scope) -> Agent:
+        """The same agent on another scope."""
+        check_names(scope)
+        made = copy.copy(self)
+        made.scope = scope
+        return made
+
+    async def close(self) -> None:
+        """Let go of a model that was opened by name."""
+        while self._opened:
+            await self._opened.pop()[1].close()
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

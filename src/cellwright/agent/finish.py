@@ -1,0 +1,167 @@
+"""How a turn ends: `done(value)` in the code, checked against the type that was asked for.
+
+Knows pydantic, where a type was asked for, and nothing of models.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import types
+import typing
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+from cellwright.agent.fitting import classes_named, unfit, words_of
+from cellwright.errors import ReturnTypeError, UsageError
+from cellwright.scope import operation, shown
+from cellwright.settings import install_command
+
+
+class Finished(SystemExit):
+    """What `done` raises in guest code: no `except Exception` is in its way."""
+
+
+class Rejected(TypeError):
+    """What `done` raises in guest code for a value that is not of the type asked for."""
+
+
+class Finish:
+    """The end of one turn. `returns` is None where any value will do."""
+
+    def __init__(self, returns: Any = None, *, tries: int = 3) -> None:
+        self.returns = returns
+        self.ended = False
+        self.value: Any = None
+        self.returned: Any = None  # the last that was not accepted
+        self.rejections = 0
+        self._tries = tries
+        self._adapter = _adapter(returns) if returns not in (None, Any) else None
+        self._named = tuple(set(classes_named(returns)))
+
+    def accept(self, value: Any, *, text: bool = False) -> str:
+        """End with this value; or say, in pydantic's own words, why not. `text`: JSON in it is read."""
+        try:
+            self.value = self._checked(value, text)
+        except ValueError as error:
+            self.returned = value
+            self.rejections += 1
+            return words_of(error, self._adapter, value)
+        self.ended = True
+        return ""
+
+    def fits(self, value: Any) -> bool:
+        """Whether it would be accepted."""
+        try:
+            self._checked(value, False)
+        except ValueError:
+            return False
+        return True
+
+    def check_tries(self) -> None:
+        """After the limit the turn fails with what was returned."""
+        if self.rejections >= self._tries:
+            wrong = f"{self.rejections} answers are not of type {type_name(self.returns)}"
+            raise ReturnTypeError(f"{wrong}; the last one: {shown(self.returned, 200)}", returned=self.returned)
+
+    def _checked(self, value: Any, text: bool) -> Any:
+        if self._adapter is None:
+            return value
+        if text and self.returns is not str:
+            try:
+                return self._adapter.validate_json(value)
+            except ValueError:
+                pass  # as plain text it may be right all the same
+        if why := unfit(value, self._named):
+            raise ValueError(why)
+        try:
+            return self._adapter.validate_python(value)
+        except ValueError:
+            raise
+        except Exception as error:  # an outer edge: validators are the developer's, and what they meet is a guest's
+            raise ValueError(f"{type(error).__name__}: {error}") from None
+
+    def schema(self) -> dict[str, Any]:
+        """The type as JSON Schema, for models that call `done` as a function."""
+        return self._adapter.json_schema() if self._adapter is not None else {}
+
+
+def done_function(current: Callable[[], Finish], returns: Any) -> Any:
+    """`done` for guest code, annotated with the type; `current` is the end of the turn under way."""
+
+    def end(value: Any) -> None:
+        if why := current().accept(value):
+            raise Rejected(why)
+        raise Finished("done")
+
+    if returns is None:
+
+        def done(value: Any = None) -> None:
+            """End the task: `value` is the answer."""
+            end(value)
+    else:
+
+        def done(value: Any) -> None:
+            """End the task: `value` is the answer."""
+            end(value)
+
+        done.__annotations__["value"] = returns
+    return operation(thread="loop", idempotent=True)(done)
+
+
+def classes_in(hint: Any, seen: set[Any] | None = None) -> Iterator[type]:
+    """Classes of the developer's in a type: what code must be able to build."""
+    seen = set() if seen is None else seen
+    if hint in seen:
+        return
+    seen.add(hint)
+    fields: dict[str, Any] = getattr(hint, "model_fields", {}) if isinstance(hint, type) else {}
+    if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or fields or issubclass(hint, enum.Enum)):
+        yield hint
+        cls = cast("type[Any]", hint)
+        inner = [f.annotation for f in fields.values()] or list(typing.get_type_hints(cls).values())
+        for each in inner if not issubclass(cls, enum.Enum) else ():
+            yield from classes_in(each, seen)
+    for each in typing.get_args(hint):
+        if isinstance(each, type) or typing.get_origin(each) is not None:
+            yield from classes_in(each, seen)
+
+
+def type_name(hint: Any) -> str:
+    """A type as code writes it: without the modules that its classes are from."""
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if hint is None or hint is type(None):
+        return "None"
+    if hint is Ellipsis:
+        return "..."
+    if origin is typing.Annotated:
+        return type_name(args[0])
+    if origin is typing.Literal:
+        return f"Literal[{', '.join(map(repr, args))}]"
+    if origin in (typing.Union, types.UnionType):
+        return " | ".join(map(type_name, args))
+    if isinstance(hint, list):  # of the parameters of a callable
+        return f"[{', '.join(map(type_name, cast('list[Any]', hint)))}]"
+    name = getattr(origin or hint, "__name__", None) or str(hint).replace("typing.", "")
+    return f"{name}[{', '.join(map(type_name, args))}]" if args else name
+
+
+def _adapter(returns: Any) -> Any:
+    try:
+        from pydantic import ConfigDict, TypeAdapter
+        from pydantic.errors import PydanticUserError
+    except ImportError:
+        raise UsageError(f"returns= needs pydantic: {install_command('pydantic')}") from None
+    made = cast(Any, TypeAdapter)
+    with warnings.catch_warnings():
+        # Of what is no type at all pydantic only warns. No other warning: filters are those of all threads.
+        warnings.filterwarnings("error", category=UserWarning, module=r"pydantic\.")
+        try:
+            try:
+                return made(returns, config=ConfigDict(arbitrary_types_allowed=True))
+            except PydanticUserError:  # a model or a dataclass has a configuration of its own
+                return made(returns)
+        except (PydanticUserError, UserWarning, TypeError, NameError, SyntaxError) as error:
+            words = str(error).partition("\n")[0]
+            raise UsageError(f"returns={type_name(returns)}: pydantic cannot check it ({words}); give a type") from None

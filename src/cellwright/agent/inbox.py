@@ -1,0 +1,224 @@
+"""What people tell a session while its turn works, and what the turn does with it between two steps.
+
+Where the session is kept all of it goes through the store: from this process and from others in one order, and it
+outlives them. It knows the conversation and the journal's mail; not which model is asked, nor how a cell is run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from cellwright.agent.asking import Asking
+from cellwright.agent.talk import ADDED, REDIRECTED
+from cellwright.errors import CellwrightError, ModelError, TurnCancelled, UsageError
+from cellwright.events import Answered, MessageTaken
+from cellwright.journal import Mail, new_message
+from cellwright.store import Message, MessageKind, Note
+
+T = TypeVar("T")
+WATCH_S = 0.5  # how often another process's `stop` is looked for, while a turn works
+ENDING = ("cancel", "stop")
+ASKED = (
+    "A person asks, while you work:\n{text}\n\nAnswer that now, in a few sentences of plain text and without code. "
+    "Your work goes on after it, as if it had not been asked."
+)
+
+
+class Inbox:
+    """The messages to one session. `above` is that of the session whose code spawned this one: a cancel is for both."""
+
+    def __init__(self, above: Inbox | None = None) -> None:
+        self.above = above
+        self._mail: Mail | None = None
+        self._is_open = False
+        self._here: deque[Message] = deque()  # of a session that is not kept
+        self._numbers = itertools.count(1)
+        self._untold: list[Message] = []  # taken up by an earlier process, and told to no model
+        self._before = 0  # the last message that was there when the turn's task was set
+        self._working: tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]] | None = None
+        self._stopped = False
+
+    def open(self, mail: Mail | None) -> None:
+        """The session is open; `mail` where it is kept."""
+        self._mail, self._is_open = mail, True
+
+    def close(self) -> None:
+        self._is_open = False
+
+    def begin(self, untold: Iterable[Note] = (), *, new: bool = True) -> None:
+        """A turn begins; or, where it is not new, goes on with what an earlier process had taken up."""
+        waiting = (self._mail.waiting() if self._mail is not None else self._here) if new else ()
+        self._before = max((message.number for message in waiting), default=0)
+        self._untold = [
+            Message(kind=note.what, text=note.text, who=note.who, at=note.at)  # pyright: ignore[reportArgumentType] - it was one
+            for note in untold
+        ]
+
+    @property
+    def works(self) -> bool:
+        """Whether a turn is under way that will see what is posted."""
+        return self._working is not None
+
+    def post(self, kind: MessageKind, text: str = "", who: str = "") -> Message:
+        """From any thread."""
+        message = new_message(kind, text, who)
+        if not self._is_open:
+            raise UsageError("this session is not open: use `async with agent.session() as session:`")
+        if self._mail is not None:
+            message = self._mail.post(message)
+        else:
+            message = replace(message, number=next(self._numbers))
+            self._here.append(message)
+        working = self._working
+        if kind == "stop" and working is not None:
+            working[0].call_soon_threadsafe(self._stop)
+        return message
+
+    async def take_all(self) -> tuple[Message, ...]:
+        """What waits, taken out of the inbox; for whoever makes a task of it."""
+        found = tuple(await self._waiting())
+        for message in found:
+            self._take(message)
+        return found
+
+    # between two steps
+
+    async def taken_up(self, asking: Asking, task: Callable[[str], str]) -> bool:
+        """Take up what waits, in order. True where the task is another now; `task` puts it into the turn's words."""
+        await self.check()
+        untold, self._untold = self._untold, []
+        another = False
+        for message in (*untold, *await self._waiting()):
+            if message.kind != "ask":  # that is written down with its answer: the conversation does not hear of it
+                self._take(message)
+            if self._is_stale(message) and message.kind in ENDING:
+                continue
+            asking.trace.tell(MessageTaken(kind=message.kind, text=message.text, who=message.who))
+            match message.kind:
+                case "ask":
+                    await self._answer(message, asking)
+                case "redirect" if not self._is_stale(message):
+                    asking.talk.hear(REDIRECTED + task(message.text), task=True)
+                    another = True
+                case "cancel" | "stop":
+                    raise cancelled(message)
+                case _:
+                    asking.talk.hear(ADDED + message.text)
+        return another
+
+    async def check(self) -> None:
+        """`TurnCancelled` where a person has cancelled: nothing more is run. The rest is seen at the next step."""
+        waiting = (*self._untold, *await self._waiting())
+        place = next((i for i, m in enumerate(waiting) if m.kind in ENDING and not self._is_stale(m)), None)
+        if place is not None:
+            for message in waiting[: place + 1]:  # what was said before it was said of this turn
+                self._take(message)
+            raise cancelled(waiting[place])
+        above = self.above
+        while above is not None:
+            if any(m.kind in ENDING and not above._is_stale(m) for m in await above._waiting()):
+                raise TurnCancelled("the turn whose code spawned this one was cancelled")
+            above = above.above
+
+    def _is_stale(self, message: Message) -> bool:
+        """Whether it was said before this turn's task was set. By its number: clocks of two machines differ."""
+        return 0 < message.number <= self._before
+
+    async def _answer(self, message: Message, asking: Asking) -> None:
+        text, error = "", None
+        try:
+            text = await asking.beside(ASKED.format(text=message.text))
+        except ModelError as failed:
+            error = str(failed)
+        self._take(message, answer=text if error is None else f"It could not be answered: {error}")
+        asking.trace.tell(Answered(question=message.text, text=text, who=message.who, error=error))
+
+    async def _waiting(self) -> list[Message]:
+        if self._mail is None:
+            return list(self._here)
+        return list(await asyncio.to_thread(self._mail.waiting))
+
+    def _take(self, message: Message, answer: str | None = None) -> None:
+        if not message.number:  # an earlier process did
+            return
+        if self._mail is not None:
+            self._mail.take(message, answer)
+        else:
+            self._here.popleft()
+
+    # at once
+
+    async def until_stopped(self, work: Coroutine[Any, Any, T]) -> T:
+        """What the work comes to. A `stop` cancels it, with the cell under way, and raises `TurnCancelled`."""
+        working = asyncio.ensure_future(work)
+        self._stopped, self._working = False, (asyncio.get_running_loop(), working)
+        watch = asyncio.ensure_future(self._watch())
+        outside: asyncio.CancelledError | None = None
+        try:
+            while not working.done():
+                try:
+                    await asyncio.wait({working})
+                except asyncio.CancelledError as error:
+                    outside = error
+                    working.cancel()
+        finally:
+            self._working = None
+            watch.cancel()
+        if working.cancelled() and outside is None and self._stopped:
+            await self.check()
+            raise TurnCancelled("a person ended the turn")
+        if outside is not None and (working.cancelled() or working.exception() is None):
+            raise outside
+        return working.result()
+
+    def _stop(self) -> None:
+        if self._working is not None and not self._stopped:  # a second cancel would end what is being undone
+            self._stopped = True
+            self._working[1].cancel()
+
+    async def _watch(self) -> None:
+        """Looks for a `stop` of another process, as long as somebody may post one."""
+        while self._mail is not None:
+            await asyncio.sleep(WATCH_S)
+            try:
+                waiting = await self._waiting()
+            except CellwrightError:  # whoever writes next is told
+                return
+            if any(m.kind == "stop" and not self._is_stale(m) for m in waiting):
+                self._stop()
+
+
+class Addressed:
+    """What a person can say to a session while it works, from any thread. It is seen at the next step of the turn."""
+
+    inbox: Inbox
+
+    def tell(self, text: str, *, who: str = "") -> Message:
+        """Add to the task. Where no turn is under way, the next one begins with it."""
+        return self._posted("add", text, who)
+
+    def ask(self, question: str, *, who: str = "") -> Message:
+        """Ask something: the event `Answered` has what the model says. The task is not disturbed."""
+        return self._posted("ask", question, who)
+
+    def redirect(self, task: str, *, who: str = "") -> Message:
+        """Put another task in the place of the turn's."""
+        return self._posted("redirect", task, who)
+
+    def cancel(self, *, now: bool = False, who: str = "") -> Message:
+        """End the turn at its next step, by `TurnCancelled`; or now, with the cell that runs."""
+        return self._posted("stop" if now else "cancel", "", who)
+
+    def _posted(self, kind: MessageKind, text: str, who: str) -> Message:
+        return self.inbox.post(kind, text, who)
+
+
+def cancelled(message: Message) -> TurnCancelled:
+    who = f" ({message.who})" if message.who else ""
+    why = f": {message.text}" if message.text.strip() else ""
+    return TurnCancelled(f"a person ended the turn{who}{why}")

@@ -1,0 +1,47 @@
+"""What a turn comes to, and where its events go while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+from cellwright.events import Event
+from cellwright.messages import Usage
+
+T = TypeVar("T")
+OnEvent = Callable[[Event], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result(Generic[T]):
+    """The answer, what it took, and all that happened on the way."""
+
+    value: T
+    usage: Usage = field(default_factory=Usage)
+    session_id: str = ""
+    trace: tuple[Event, ...] = ()
+    steps: int = 0
+
+
+class Trace:
+    """Tells each event to whoever listens, with its place put in, and keeps it. Pieces are told and not kept."""
+
+    def __init__(self, session: str, turn: int, listener: OnEvent | None) -> None:
+        self.events: list[Event] = []
+        self.step = 0
+        self._session = session
+        self._turn = turn
+        self._listener = listener
+        self.heard = listener is not None  # otherwise nobody needs the pieces
+
+    def tell(self, event: Event) -> None:
+        placed = replace(event, session=event.session or self._session, turn=event.turn or self._turn)
+        placed = replace(placed, step=placed.step or self.step) if placed.session == self._session else placed
+        if type(placed).__name__ not in ("TextPiece", "CodePiece"):
+            self.events.append(placed)
+        if self._listener is not None:
+            self._listener(placed)
+
+    def result(self, value: Any, usage: Usage) -> Result[Any]:
+        return Result(value=value, usage=usage, session_id=self._session, trace=tuple(self.events), steps=self.step)

@@ -1,0 +1,181 @@
+"""`spawn`: an agent's code sets other agents to work, each in a session of its own below this one.
+
+A child has a scope no wider than its parent's, the same model and store, and spends what its parent may spend. It knows
+sessions and scopes; not how a turn is run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from cellwright.agent.finish import classes_in
+from cellwright.agent.names import RESERVED
+from cellwright.agent.talk import sendable
+from cellwright.errors import CellwrightError, ChildFailed, TurnWaiting, UsageError, WrongArguments
+from cellwright.events import ChildFinished, ChildStarted
+from cellwright.scope import GuestFunction, current_call, given_type, is_type_expression, operation
+from cellwright_guest.wire import type_of
+
+if TYPE_CHECKING:
+    from cellwright.agent.session import Session
+
+ID = 64  # characters that a session's id may have
+OWN = 12  # of the child's own in it: with a thousand children, one chance in 10^8 that two have the same
+WORDS = 500
+TASK = 200_000
+
+OWN_NAMES = (*RESERVED, "ChildFailed")
+INSTRUCTIONS = """\
+`await spawn(task, returns=…, scope=…)` sets another agent to work and gives its answer. It sees nothing of this
+conversation: say in `task` all that it needs. `scope` is a list of names, or a dict of objects under new names.
+Start several at once with `asyncio.gather(…, return_exceptions=True)`; one that fails raises `ChildFailed`.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spawning:
+    """How many agents may come of one: generations, at once in each of these, and in all."""
+
+    depth: int = 3
+    at_once: int = 16
+    in_all: int = 1000
+
+    def __post_init__(self) -> None:
+        for limit in fields(self):
+            if getattr(self, limit.name) < 1:
+                raise UsageError(f"Spawning({limit.name}={getattr(self, limit.name)!r}): give a number above zero")
+
+
+class Family:
+    """What a session shares with all that come of it."""
+
+    def __init__(self, limits: Spawning) -> None:
+        self.limits = limits
+        self._count = 0
+        self._places: dict[int, asyncio.Semaphore] = {}
+
+    def add(self) -> None:
+        if self._count >= self.limits.in_all:
+            raise ChildFailed(
+                f"no more than {self.limits.in_all} agents are spawned in one session, and it has had them"
+            )
+        self._count += 1
+
+    def places(self, generation: int) -> asyncio.Semaphore:
+        """Of each generation its own: one that waits for its children keeps no place from them."""
+        return self._places.setdefault(generation, asyncio.Semaphore(self.limits.at_once))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """Where a session stands among those that come of each other: its generation, and whose code spawned it."""
+
+    family: Family
+    generation: int = 0
+    below: str = ""
+
+
+class Children:
+    """The agents that one session spawns. `generation` is theirs: 1 for those of the first."""
+
+    def __init__(self, parent: Session, family: Family, generation: int) -> None:
+        self._parent = parent
+        self._family = family
+        self._generation = generation
+
+    def names(self) -> dict[str, Any]:
+        """What guest code has of it."""
+
+        @operation(idempotent=True, patient=True)
+        async def spawn(
+            task: str,
+            returns: Any = None,
+            scope: list[str] | dict[str, Any] | None = None,
+            instructions: str = "",
+        ) -> Any:
+            """Set another agent to work on `task` and wait for its answer, of the type `returns`.
+
+            It gets the names in `scope`, or the objects in it under new names; all names when it is left out.
+            """
+            return await self._spawn(task, _type(returns), scope, instructions)
+
+        return {"spawn": spawn, "ChildFailed": ChildFailed}
+
+    async def _spawn(self, task: str, returns: Any, scope: list[str] | dict[str, Any] | None, instructions: str) -> Any:
+        if type(task) is not str or type(instructions) is not str or not task.strip():
+            raise WrongArguments("spawn: task and instructions are texts, and the task says what to do")
+        if len(task) + len(instructions) > TASK:
+            raise WrongArguments(f"spawn: a task of more than {TASK} characters; pass what it works on in scope=")
+        if type_of(scope) not in (type(None), list, tuple, set, dict):
+            raise WrongArguments("spawn: scope is a list of names, or a dict of objects under new names")
+        runtime = self._parent.runtime
+        taken = [name for name in OWN_NAMES if isinstance(scope, dict) and name in scope]
+        if taken:
+            raise WrongArguments(f"spawn: {taken[0]!r} is a name that each agent has of its own; choose another")
+        wanted = [cls for cls in classes_in(returns) if runtime.host.class_of(cls) is not None]
+        narrowed = runtime.scope.narrowed(scope, host=runtime.host, classes=wanted)
+        self._family.add()
+        id = child_id(self._parent.id, current_call().idempotency_key)
+        spawns, said = self._generation < self._family.limits.depth, sendable(instructions)
+        while True:
+            async with self._family.places(self._generation):
+                agent = await self._parent.agent.for_child(narrowed, said, store=runtime.journal, spawns=spawns)
+                child = self._parent.child(agent, id, returns, self._family, self._generation)
+                try:
+                    return await self._told(id, task, child)
+                except TurnWaiting as waits:
+                    questions = waits.questions
+            await runtime.decided(questions)  # in no place: others may work
+
+    async def _told(self, id: str, task: str, session: Session) -> Any:
+        """The child at work. Its beginning and its end are told to whoever listens to the parent."""
+        tell = self._parent.trace.tell
+        tell(ChildStarted(child=id, task=task))
+        error: str | None = "it was ended by an error outside of it"
+        try:
+            value = await self._worked(task, session)
+            error = None
+        except TurnWaiting:
+            error = "it waits for a person's yes"
+            raise
+        except CellwrightError as failed:
+            error = f"{type(failed).__name__}: {failed}"[:WORDS]
+            raise ChildFailed(error) from None
+        except asyncio.CancelledError:
+            error = "cancelled"
+            raise
+        finally:
+            tell(ChildFinished(child=id, error=error))
+        return value
+
+    async def _worked(self, task: str, session: Session) -> Any:
+        tell = self._parent.trace.tell
+        async with session:
+            if session.has_turn:  # the process died: what was paid for is not asked again
+                result = await session.carry_on(on_event=tell)
+            else:
+                result = await session.run(task, on_event=tell)
+            return session.runtime.host.placed(result.value)
+
+
+def child_id(parent: str, key: str) -> str:
+    """The id of a child's session: the same in every attempt at the call that spawns it."""
+    own = hashlib.sha256(key.encode()).hexdigest()[:OWN]
+    if len(parent) + 1 + OWN > ID:  # a long one is told in short, and still of no other parent
+        parent = f"{parent[: ID - 2 - 2 * OWN]}-{hashlib.sha256(parent.encode()).hexdigest()[:OWN]}"
+    return f"{parent}.{own}"
+
+
+def _type(returns: Any) -> Any:
+    """The type that guest code meant; None where anything will do."""
+    meant = given_type(returns)
+    if isinstance(meant, GuestFunction):
+        what = f"`{meant.__name__}` is of your own code, and the other agent does not know it"
+        raise WrongArguments(f"spawn: returns= takes a type: {what}; give dict, list[…], or a class that is in scope")
+    if meant is not None and not isinstance(meant, type) and not is_type_expression(meant):
+        # of a text pydantic makes a type by evaluating it, here on the host
+        raise WrongArguments("spawn: returns= takes a type, as in list[str]; it was given something else")
+    return None if meant is Any else meant

@@ -1,0 +1,278 @@
+"""`Catalog`: `search` and `show` over what a scope offers. Built when first asked, and again when the scope changes.
+
+It reads the scope's classes and never its objects: a search runs none of the developer's code. An upstream is read from
+its surface, once for each content: its index is kept on disk.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import itertools
+import sqlite3
+import threading
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from cellwright.catalog.entries import Entry, entries
+from cellwright.catalog.fitting import fitted
+from cellwright.catalog.fulltext import Index
+from cellwright.catalog.hits import Hit, live_hit, method_hit, operation_hit
+from cellwright.catalog.offer import Offer
+from cellwright.catalog.ranking import Source, find
+from cellwright.catalog.reading import read_offer
+from cellwright.catalog.rendering import needed, sentence, shape_text, whole_text
+from cellwright.catalog.rows import METHOD, Row, row_of_line, rows_of
+from cellwright.catalog.upstream_text import upstream_stub
+from cellwright.catalog.upstreams import Upstream
+from cellwright.catalog.words import split
+from cellwright.errors import NotInScope
+from cellwright.scope import Scope
+from cellwright.settings import Settings
+
+LIMIT = 8
+BUDGET = 4_000  # characters of one `show`
+NEAR = 3
+COMPARED = 500  # operations of one upstream, with a name that is not there
+LONGEST = 200  # characters of such a name that are looked at
+TOLD = 2_000  # hits that are kept
+NAMES = 40  # told to whoever asks for one that is not there
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Built:
+    """What was made of the scope as it was."""
+
+    version: int
+    names: tuple[tuple[str, Any], ...]
+    keys: tuple[str, ...]  # of the upstreams' contents
+    offer: Offer
+    entries: tuple[Entry, ...]
+    by_name: dict[str, Entry]
+    sources: tuple[Source, ...]  # the live objects, then each upstream
+    hits: dict[tuple[int, str], Hit] = field(default_factory=dict[tuple[int, str], Hit])  # that were told before
+
+    @property
+    def upstreams(self) -> tuple[Upstream, ...]:
+        return tuple(self.offer.upstreams.values())
+
+
+class Catalog:
+    """What a scope offers, to be searched and shown. Any thread may ask.
+
+    leave_out  names that are not to be found
+    cache      a directory for the indexes of upstreams; None keeps them in memory. Left out: the user's own
+    progress   is told when an upstream is indexed, which takes seconds for ten thousand operations
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        leave_out: Collection[str] = (),
+        *,
+        cache: Path | Literal["default"] | None = "default",
+        progress: Callable[[str], None] | None = None,
+    ) -> None:
+        self.scope = scope
+        self._leave_out = frozenset(leave_out)
+        self._cache: Path | Literal["default"] | None = cache
+        self._progress = progress
+        self._built: _Built | None = None
+        self._indexes: dict[str, Index] = {}  # by the key of an upstream's content
+        self._lock = threading.Lock()
+
+    def search(self, query: str, limit: int = LIMIT) -> tuple[Hit, ...]:
+        """What fits the words of a query, the best first."""
+        built = self._ready()
+        try:
+            found = find(built.sources, query, limit)
+        except sqlite3.DatabaseError:  # a file that was damaged: made anew
+            built = self._anew()
+            found = find(built.sources, query, limit)
+        hits = [_hit(built, one.source, one.key) for one in found]
+        named = _named_hit(built, query.strip().removesuffix("()"))
+        if named is not None and limit > 0:
+            hits = [named, *(hit for hit in hits if hit.name != named.name)][:limit]
+        return tuple(hits)
+
+    @property
+    def offer(self) -> Offer:
+        """What the scope offers now."""
+        return self._ready().offer
+
+    def functions(self, name: str) -> Iterator[Entry]:
+        """The functions of live objects that stand below a name of the scope, and itself if it is one."""
+        for entry in self._ready().entries:
+            if entry.line.callable and entry.name.partition(".")[0] == name:
+                yield entry
+
+    def warm(self) -> None:
+        """Get ready before the first search."""
+        self._ready()
+
+    def show(self, name: str, budget: int = BUDGET) -> str:
+        """The stub of a name with the classes it needs, in about `budget` characters."""
+        built = self._ready()
+        entry = built.by_name.get(name)
+        if entry is not None:
+            return self._stub(entry, built.offer, budget)
+        if name in built.offer.shapes and "." not in name and not name.startswith("_"):
+            text = shape_text(built.offer.shapes[name], lines=built.offer.lines_of(built.offer.shapes[name]))
+            return fitted(text, [shape_text(s) for s in needed(built.offer, [text], (name,))], budget, name)
+        text = upstream_stub(built.upstreams, name, budget)
+        if not text:
+            raise NotInScope(self.missing(name))
+        return text
+
+    def _stub(self, entry: Entry, offer: Offer, budget: int) -> str:
+        shape = offer.shapes.get(entry.shape)
+        text = whole_text(entry.line)
+        if "." in entry.name and shape is None:
+            text = f"# {entry.name}\n{text}"
+        known: tuple[str, ...] = ()
+        if shape is not None:
+            known = (shape.name,)
+            init = (shape.init,) if shape.init is not None and shape.kind == "handle" and entry.line.callable else ()
+            body = shape_text(shape, lines=(*init, *offer.lines_of(shape)))
+            text = body if entry.line.callable or shape.kind == "module" else f"{text}\n\n{body}"
+        further = [shape_text(s) for s in needed(offer, [text], known) if not s.standard]
+        return fitted(text, further, budget, entry.name)
+
+    def missing(self, name: str) -> str:
+        """What to say of a name that is not there."""
+        built = self._ready()
+        near = _near(name, built)
+        meant = f"did you mean {' or '.join(f'`{n}`' for n in near)}? " if near else ""
+        names = list(built.offer.names)
+        more = f", and {len(names) - NAMES} more" if len(names) > NAMES else ""
+        return f"`{name}` is not in scope; {meant}in scope: {', '.join(names[:NAMES]) or 'nothing'}{more}"
+
+    def _ready(self) -> _Built:
+        names = tuple(self.scope.names())
+        version = self.scope.rules.version
+        with self._lock:
+            built = self._built
+            if (
+                built is None
+                or built.version != version
+                or not _same(built.names, names)
+                or built.keys != tuple(one.surface.key for one in built.upstreams)
+            ):
+                built = self._built = self._build(version, names)
+            return built
+
+    def _anew(self) -> _Built:
+        """Indexes that cannot be read are thrown away."""
+        with self._lock:
+            for index in self._indexes.values():
+                if index.path is not None:
+                    index.path.unlink(missing_ok=True)
+            self._indexes.clear()
+            self._built = None
+        return self._ready()
+
+    def _build(self, version: int, names: tuple[tuple[str, Any], ...]) -> _Built:
+        offer = read_offer(self.scope, self._leave_out)
+        found = entries(offer)
+        live = Source(index=Index.of(_row(number, entry) for number, entry in enumerate(found)))
+        sources = [live]
+        keys: list[str] = []
+        for upstream in offer.upstreams.values():
+            index = self._index(upstream)
+            keys.append(upstream.surface.key)
+            upstream.paths = functools.partial(_paths, index)
+            shows = _shower(upstream) if upstream.ruled else None
+            sources.append(Source(index=index, name=upstream.name, shows=shows))
+        self._indexes = {key: self._indexes[key] for key in keys}
+        return _Built(
+            version=version,
+            names=names,
+            keys=tuple(keys),
+            offer=offer,
+            entries=found,
+            by_name={entry.name: entry for entry in found},
+            sources=tuple(sources),
+        )
+
+    def _index(self, upstream: Upstream) -> Index:
+        """Of what an upstream offers; a content that is known is not read again."""
+        key = upstream.surface.key
+        if key not in self._indexes:
+
+            def rows() -> Iterator[Row]:
+                if self._progress is not None:
+                    self._progress(f"{upstream.name}: indexing its operations for search")
+                return rows_of(upstream.surface)
+
+            cache = self._cache
+            folder = Settings.from_environment().cache_dir / "catalog" if cache == "default" else cache
+            self._indexes[key] = Index.of(rows()) if folder is None else Index.kept(folder, key, rows)
+        return self._indexes[key]
+
+
+def _paths(index: Index) -> list[tuple[str, bool]]:
+    return [(key, reads) for key, reads in index.listed() if not key.startswith(METHOD)]
+
+
+def _shower(upstream: Upstream) -> Callable[[str, bool], bool]:
+    return lambda key, reads: key.startswith(METHOD) or upstream.shows(key, reads)
+
+
+def _near(name: str, built: _Built) -> list[str]:
+    """Names that look like one that is not there, or end as it does."""
+    words = set(split(name))
+    known = {
+        n.lower(): n for n in (*built.offer.shapes, *built.by_name, *built.offer.upstreams) if not n.startswith("_")
+    }
+    for upstream in built.upstreams:
+        telling = words - set(split(upstream.name))
+        paths = (path for path, _ in upstream.paths() if not telling.isdisjoint(split(path)))
+        for path in itertools.islice((p for p in paths if upstream.find(p) is not None), COMPARED):
+            known[f"{upstream.name}.{path}".lower()] = f"{upstream.name}.{path}"
+    last = name.lower().rpartition(".")[2]
+    same = [n for lowered, n in known.items() if last and lowered.rpartition(".")[2] == last]
+    close = [known[n] for n in difflib.get_close_matches(name.lower()[:LONGEST], known, NEAR, 0.6)]
+    same.sort(key=lambda n: -len(words & set(split(n))))
+    return list(dict.fromkeys([*same[:2], *close]))[:NEAR]
+
+
+def _same(one: tuple[tuple[str, Any], ...], other: tuple[tuple[str, Any], ...]) -> bool:
+    return len(one) == len(other) and all(a == b and x is y for (a, x), (b, y) in zip(one, other, strict=True))
+
+
+def _row(number: int, entry: Entry) -> Row:
+    return row_of_line(str(number), entry.name, entry.line, f"{entry.about} {entry.owner}")
+
+
+# hits
+
+
+def _hit(built: _Built, source: int, key: str) -> Hit:
+    known = built.hits.get((source, key))
+    if known is not None:
+        return known
+    if source == 0:
+        made = live_hit(built.offer, built.entries[int(key)])
+    else:
+        upstream = built.upstreams[source - 1]
+        made = method_hit(upstream, key[1:]) if key.startswith(METHOD) else operation_hit(upstream, key)
+    if len(built.hits) >= TOLD:
+        built.hits.clear()
+    built.hits[source, key] = made
+    return made
+
+
+def _named_hit(built: _Built, name: str) -> Hit | None:
+    """What is called just so."""
+    for upstream in built.upstreams:
+        path = upstream.alias(name) or name.removeprefix(f"{upstream.name}.")
+        if path and path != name and upstream.find(path) is not None:
+            return operation_hit(upstream, path)
+        if name == upstream.name or (path and path != name and upstream.counts()[path]):
+            count = upstream.counts()["" if name == upstream.name else path]
+            about = sentence(upstream.surface.about("" if name == upstream.name else path))
+            return Hit(name=name, signature=f"{name}  # {count:,} operations", summary=about)
+    entry = built.by_name.get(name)
+    return None if entry is None else live_hit(built.offer, entry)

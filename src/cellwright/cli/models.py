@@ -1,0 +1,204 @@
+"""`cellwright models`: which model would be used and why, and the embedded one's file: pull it, remove it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.progress import Progress as Bar
+
+    from cellwright.models import Held
+
+PLATFORM, CANCELLED = 4, 130
+_TENTH = 0.1  # how often a pull that no terminal watches says how far it is
+
+models = typer.Typer(
+    help="Show which model would be used and why; fetch or remove the embedded one.",
+    invoke_without_command=True,
+    no_args_is_help=False,
+    epilog="Examples: cellwright models · cellwright models --json · cellwright models pull · cellwright models rm",
+)
+
+
+@models.callback()
+def listed(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object in place of the table.")] = False,
+) -> None:
+    """Show which model would be used and why, the state of the embedded one, and the providers whose key is set.
+
+    Exit codes: 0; of `pull` and `rm` also 4 it could not be done, 130 cancelled with Ctrl-C.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    told = _described()
+    if as_json:
+        print(json.dumps(told, ensure_ascii=False, indent=2))
+    else:
+        _show(told)
+
+
+@models.command("pull", epilog="Example: cellwright models pull --quiet")
+def pull(
+    force: Annotated[bool, typer.Option("--force", help="Fetch it even if it is here.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but what goes wrong.")] = False,
+) -> None:
+    """Fetch the embedded model (1.1 GB, once) and check its hash. Goes on where an earlier pull broke off.
+
+    Exit codes: 0 it is here, 4 it could not be fetched, 130 cancelled with Ctrl-C.
+    """
+    from cellwright.errors import PlatformError
+    from cellwright.models import pull_weights
+    from cellwright.settings import Settings
+
+    try:
+        with _Watched(quiet=quiet) as watched:
+            path = pull_weights(Settings.from_environment(), progress=watched, force=force)
+    except PlatformError as error:
+        raise _ended(PLATFORM, str(error)) from None
+    except KeyboardInterrupt:
+        raise _ended(CANCELLED, "cancelled; what was fetched is kept, and the next pull goes on from it") from None
+    if not quiet:
+        print(path)
+
+
+@models.command("rm", epilog="Example: cellwright models rm")
+def rm() -> None:
+    """Remove the embedded model's file, and what an unfinished pull left.
+
+    Exit codes: 0 it is gone, 4 it could not be removed.
+    """
+    from cellwright.errors import PlatformError
+    from cellwright.models import QWEN, in_words, remove_weights
+    from cellwright.settings import Settings
+
+    try:
+        settings = Settings.from_environment()
+        freed = remove_weights(settings)
+    except PlatformError as error:
+        raise _ended(PLATFORM, str(error)) from None
+    except OSError as error:
+        raise _ended(PLATFORM, f"cannot remove it: {error.strerror or error}") from None
+    print(f"removed {QWEN.path(settings)}: {in_words(freed)} freed" if freed else "the embedded model is not here")
+
+
+def _ended(code: int, words: str) -> typer.Exit:
+    print(f"cellwright: {words}", file=sys.stderr)
+    return typer.Exit(code)
+
+
+# the list
+
+
+def _described() -> dict[str, Any]:
+    from importlib.util import find_spec
+
+    from cellwright.errors import PlatformError
+    from cellwright.models import QWEN, default_model
+    from cellwright.settings import Settings
+
+    try:
+        settings = Settings.from_environment()
+    except PlatformError as error:
+        raise _ended(PLATFORM, str(error)) from None
+    choice, held = default_model(settings), QWEN.held(settings)
+    package = find_spec("xllamacpp") is not None
+    return {
+        "default": {"name": choice.name, "why": choice.why},
+        "local": {
+            "state": held.state,
+            "ready": package and held.state == "pulled",
+            "path": str(held.path),
+            "bytes": held.size,
+            "of_bytes": QWEN.size,
+            "sha256": QWEN.sha256,
+            "package": package,
+            "next": _next(held, package),
+        },
+        "keys": sorted(settings.keys),
+    }
+
+
+def _next(held: Held, package: bool) -> str:
+    """What makes the embedded model ready; "" where it is."""
+    from cellwright.settings import install_command
+
+    steps = [] if package else [install_command("local")]
+    if held.state != "pulled":
+        steps.append("cellwright models pull")
+    return " && ".join(steps)
+
+
+def _show(told: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from cellwright.models import in_words
+
+    local, keys = told["local"], told["keys"]
+    size = in_words(local["of_bytes"])
+    states = {
+        "not pulled": f"not pulled ({size})",
+        "partial": f"{in_words(local['bytes'])} of {size} pulled",
+        "pulled": f"pulled, {size}, in {local['path']}",
+        "damaged": f"{local['path']} has {local['bytes']} bytes and not {local['of_bytes']}",
+    }
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(Text("default", style="bold"), Text(f"{told['default']['name']}\n{told['default']['why']}"))
+    table.add_row(Text("local", style="bold"), Text(states[local["state"]]))
+    if local["next"]:
+        table.add_row("", Text(f"→ {local['next']}", style="yellow"))
+    table.add_row(Text("keys", style="bold"), Text(", ".join(keys) or "none is set"))
+    Console(highlight=False).print(table)
+
+
+# a pull
+
+
+class _Watched:
+    """Shows a pull on stderr: a bar on a terminal, lines elsewhere, nothing when `quiet`."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._bar: Bar | None = None
+        self._task: Any = None
+        self._told = 0.0
+
+    def __enter__(self) -> _Watched:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
+
+        console = Console(stderr=True, highlight=False)
+        if console.is_terminal and not self._quiet:
+            columns = BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()
+            self._bar = Progress(*columns, console=console)
+            self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def say(self, line: str) -> None:
+        if self._bar is not None:
+            self._bar.console.print(line, markup=False, soft_wrap=True)
+        elif not self._quiet:
+            print(line, file=sys.stderr, flush=True)
+
+    def at(self, done: int, total: int) -> None:
+        if self._bar is not None:
+            if self._task is None:
+                self._task = self._bar.add_task("", total=total, completed=done)  # what was there is not its speed
+            self._bar.update(self._task, completed=done)
+        elif not self._quiet and done >= (self._told + _TENTH) * total:
+            self._told = done / total
+            print(f"{self._told:.0%}", file=sys.stderr, flush=True)

@@ -1,0 +1,183 @@
+"""`cellwright tell`: say something to a session while it works, from another terminal. Knows the store and no agent."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cellwright.cli.given import CANCELLED, PLATFORM, USAGE, ended
+from cellwright.cli.wishes import AGENTS_DB
+
+if TYPE_CHECKING:
+    from cellwright.store import Message, MessageKind, Store, Summary
+
+LOOK_S = 0.2
+
+
+def tell(
+    session: Annotated[str, typer.Argument(help="The session, by its id or its name.")],
+    text: Annotated[str, typer.Argument(help="What to add to its task; - reads it from stdin.")] = "",
+    ask: Annotated[bool, typer.Option("--ask", help="A question: it is answered, and the task goes on.")] = False,
+    redirect: Annotated[bool, typer.Option("--redirect", help="Another task, in the place of the turn's.")] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="End the turn at its next step.")] = False,
+    now: Annotated[bool, typer.Option("--now", help="With --cancel: at once, and the cell that runs too.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait until it is taken up; with --ask print the answer.")
+    ] = False,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Where the session is kept. Left out: agents.db here, then your own state directory.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object in place of words.")] = False,
+) -> None:
+    """Say something to a session while it works. It is seen at the next step, and no step is disturbed by it.
+
+    Exit codes: 0 it is posted (with --wait: taken up), 2 wrong usage, 4 the store cannot be used, 130 you did not wait.
+    """
+    from cellwright.errors import CellwrightError, PlatformError
+    from cellwright.journal import printable
+
+    try:
+        kind = _kind(ask=ask, redirect=redirect, cancel=cancel, now=now)
+        words = sys.stdin.read() if text == "-" else text
+        with _opened(session, store) as (journal, id):
+            posted, how = _post(journal, id, kind, words.strip())
+            told = _Told(journal, id, posted, how, as_json=as_json)
+            told.posted(waits=wait)
+            if wait:
+                told.wait()
+            told.end()
+    except PlatformError as error:
+        raise ended(PLATFORM, printable(str(error))) from None
+    except (CellwrightError, UnicodeDecodeError) as error:
+        raise ended(USAGE, printable(str(error))) from None
+    except KeyboardInterrupt:
+        raise ended(CANCELLED, "it is posted; nobody waits for it here any more") from None
+
+
+def _kind(*, ask: bool, redirect: bool, cancel: bool, now: bool) -> MessageKind:
+    from cellwright.errors import UsageError
+
+    if ask + redirect + cancel > 1:
+        raise UsageError("--ask, --redirect, --cancel: give one of them")
+    if now and not cancel:
+        raise UsageError("--now goes with --cancel")
+    if cancel:
+        return "stop" if now else "cancel"
+    return "ask" if ask else "redirect" if redirect else "add"
+
+
+@contextmanager
+def _opened(session: str, given: str | None) -> Generator[tuple[Store, str]]:
+    """The store that has the session, and its id."""
+    from cellwright.errors import NoSession
+    from cellwright.sessions import Sessions
+    from cellwright.store import open_store
+
+    looked: list[str] = []
+    for place in _places() if given is None else [given]:
+        journal = open_store(place, make=False)
+        try:
+            try:
+                id = Sessions(journal).resolve(session)
+            except NoSession:
+                if given is not None:
+                    raise
+                looked.append(place)
+                continue
+            yield journal, id
+            return
+        finally:
+            journal.close()
+    where = " nor in ".join(looked) or "any store: there is none here, nor in your own state directory"
+    raise NoSession(f"there is no session {session!r} in {where}; give --store")
+
+
+def _places() -> list[str]:
+    """Where `run` and `chat` keep sessions when nobody says where, as far as there is anything."""
+    from cellwright.settings import Settings
+
+    own = Settings.from_environment().state_dir / "sessions.db"
+    places = [AGENTS_DB] if Path("agents.db").exists() else []
+    return places + [f"sqlite:///{own}"] * own.exists()
+
+
+def _post(journal: Store, id: str, kind: MessageKind, text: str) -> tuple[Message, Summary]:
+    from cellwright.cli.asking import login
+    from cellwright.journal import new_message
+
+    before = journal.summary(id)
+    return journal.post(id, new_message(kind, text, login())), before
+
+
+class _Told:
+    """One message that was posted, and what is known of it."""
+
+    def __init__(self, journal: Store, id: str, message: Message, session: Summary, *, as_json: bool) -> None:
+        self._journal = journal
+        self._id = id
+        self._message = message
+        self._session = session
+        self._as_json = as_json
+        self._taken: bool | None = None
+        self._answer: str | None = None
+
+    @property
+    def _runs(self) -> bool:
+        return self._session.state == "running" and self._session.holder is not None
+
+    def posted(self, *, waits: bool) -> None:
+        """Say what was posted, and when it will be seen."""
+        if self._as_json:
+            return
+        what = {"add": "told", "ask": "asked", "redirect": "redirected", "cancel": "cancelled", "stop": "cancelled"}
+        when = "at once" if self._message.kind == "stop" else "at the next step"
+        if not self._runs:
+            when = "when one is"
+        words = f"{what[self._message.kind]} {self._id}: message {self._message.number}; "
+        words += f"it is seen {when}" if self._runs else f"no turn is running; it will be seen {when}"
+        print(words, file=sys.stderr if waits else sys.stdout, flush=True)
+
+    def wait(self) -> None:
+        """Until it is taken up, however long that takes."""
+        number = self._message.number
+        while any(message.number == number for message in self._journal.inbox(self._id)):
+            time.sleep(LOOK_S)
+        self._taken = True
+        if self._message.kind == "ask":
+            about = str(number)
+            notes = [n for n in self._journal.notes(self._id) if n.kind == "answered" and n.about == about]
+            self._answer = notes[-1].text if notes else "it was not answered: the turn ended"
+
+    def end(self) -> None:
+        """What a program reads; or, for a person who waited, what came of it."""
+        from cellwright.journal import printable
+
+        if self._as_json:
+            print(json.dumps(self._object(), ensure_ascii=False))
+        elif self._answer is not None:
+            print(printable(self._answer))
+        elif self._taken:
+            print("it was taken up")
+
+    def _object(self) -> dict[str, Any]:
+        message = self._message
+        return {
+            "session": self._id,
+            "message": message.number,
+            "kind": message.kind,
+            "text": message.text,
+            "running": self._runs,
+            "taken": self._taken,
+            "answer": self._answer,
+        }

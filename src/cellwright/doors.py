@@ -1,0 +1,273 @@
+"""The doors: the contracts at which everything meets. A feature is a wrapper round one of them.
+
+    Host.call        code in the sandbox asks for something outside it
+    Model.request    ask the language model
+
+What passes is packed: plain trees and bytes that can be kept, hashed and compared without running anybody's code.
+A door does not know who asks, which sandbox they sit in, or what stands behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from cellwright.errors import UsageError
+from cellwright.messages import Generation, Message, OnPiece, Said, Tool, Traits, Usage
+from cellwright_guest.wire import Packed
+
+BY_GUEST = "the guest no longer waits"
+"""What the `CancelledError` says that ends a call whose guest code was cancelled; other reasons say nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Operation:
+    """Facts about one operation. What is not said is assumed to be the careful answer."""
+
+    reads: bool = False  # changes nothing: allowed under `read_only`, may be run again to revive a handle
+    idempotent: bool = False  # twice is as good as once
+    undo: Callable[..., Any] | None = None
+    revive: Callable[..., Any] | None = None
+    direct: bool = False  # offered to the model as an ordinary function call too
+    ask: bool = False  # each call waits for a person's yes
+    patient: bool = False  # waits for a person, or for another agent: the cell's time stands still meanwhile
+    timeout_s: float | None = None
+    # None: the session's worker, or the loop for asyncio's own objects. "task": an `async def` that guest code calls
+    # without `await`; it runs on the loop, and other calls meanwhile.
+    thread: Literal["worker", "loop", "task"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout_s is not None and not self.timeout_s > 0:
+            raise UsageError(f"timeout_s={self.timeout_s!r}: give seconds above zero, or leave it out")
+        if self.thread not in (None, "worker", "loop", "task"):
+            raise UsageError(f'thread={self.thread!r}: give "worker", "loop" or "task"')
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """One request of guest code. `target` is a handle; `name` the attribute or operator that `verb` works on.
+
+    `refused` says that it is not to be made: its answer is that exception. `id` is good while the call is under way,
+    `path` for ever: the cell, the task in it, the count there. It and the `line` of the cell are told only by guests
+    whose session is journaled. `approved` says that a person said yes to it: without that no operation is carried out
+    that is to be asked for.
+    """
+
+    id: int
+    cell: int
+    verb: str
+    target: int
+    name: str
+    arguments: Packed
+    path: str = ""
+    line: int = 0
+    refused: Exception | None = None
+    approved: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Made:
+    """A host object (`number` above zero) or a class (below) that the guest was told of for the first time.
+
+    `path` is where it stands in the scope, `kind` names its class well enough to find it again in another process.
+    """
+
+    number: int
+    path: str
+    kind: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What the guest gets: a packed value, or a packed exception when `failed`.
+
+    `made` is what the guest learns of by it, `kept` the own data of those objects that gave any, by their numbers. `at`
+    and `back` are the journal's: the guest's clock from then on (0: it reads its own), and guest functions that the
+    host let go of since the last answer, each with a count.
+    """
+
+    value: Packed
+    failed: bool = False
+    made: tuple[Made, ...] = ()
+    kept: Packed | None = None
+    at: float = 0.0
+    back: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Beginning:
+    """What a guest's life begins with: its names; and, where the session is journaled, its clock and its randomness."""
+
+    names: Packed
+    made: tuple[Made, ...] = ()
+    at: float = 0.0
+    seed: bytes = b""
+    more: tuple[tuple[Packed, tuple[str, ...], int], ...] = ()  # further names: of each set only these, after that cell
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class About:
+    """What is known of a call before it is made: its name for people, and the facts of its operation.
+
+    `known_as` names the operation for all calls of it, in every session; "" where it has no such name.
+    """
+
+    title: str
+    operation: Operation
+    known_as: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origin:
+    """Where a host object came from that did not outlive its process: the call that returned it."""
+
+    call: Call
+    title: str
+    alone: bool  # the answer held no other host object
+    touched: bool  # something was called on the object since that may have changed it
+    kept: Packed | None = None  # of that call's answer
+
+
+class Guest(Protocol):
+    """The way back: host code calls a function that the guest lent it. Both methods may be called from any thread.
+
+    `invoke` gives the guest's answer in time, or `GuestGone` as its exception. `parent` is the call of the guest during
+    which it happens, 0 for none; `made` is what the guest learns of by the arguments. `path` and `at` are the
+    journal's, as in `Call` and `Answer`. `give_back` says that the host keeps `count` references to the function no
+    longer.
+    """
+
+    def invoke(
+        self,
+        lent: int,
+        parent: int,
+        arguments: Packed,
+        path: str = "",
+        at: float = 0.0,
+        made: tuple[Made, ...] = (),
+    ) -> Future[Answer]: ...
+    def give_back(self, lent: int, count: int) -> None: ...
+
+
+class Lineage(Protocol):
+    """What the journal knows of host objects that are gone."""
+
+    def known(self) -> Sequence[Made]: ...
+    def origin(self, handle: int) -> Origin | None: ...
+
+
+class Host(Protocol):
+    """Answers the calls of one session.
+
+    `call` never raises for what the object behind it did: an exception there is a failed `Answer`. It may be awaited
+    many times at once. Cancelling it cancels the work behind it, as far as that can be cancelled. `about` says what is
+    known of a call. `open` begins a guest's life; with a `lineage` the guest is one that went on living in a journal,
+    and objects that it knows are revived when it uses them. `value` reads what a cell came to. `drop` says that the
+    guest let go of an object. What no honest guest sends raises `WireError`.
+    """
+
+    def call(self, call: Call) -> Coroutine[Any, Any, Answer]: ...
+    def about(self, call: Call) -> About: ...
+    def open(self, guest: Guest, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning: ...
+    def value(self, packed: Packed) -> object: ...
+    def drop(self, handle: int, count: int) -> None: ...
+
+
+@runtime_checkable
+class Undo(Protocol):
+    """What undoes calls that were made.
+
+    `undo` undoes one that gave `answer`, and raises what goes wrong. `cannot_undo` says what stands in the way of that,
+    "" for nothing. `undo_repeats` says whether the undo of this call may run twice. `told` is an exception of an undo
+    as guest code may read it.
+    """
+
+    async def undo(self, call: Call, answer: Answer) -> None: ...
+    async def cannot_undo(self, call: Call, answer: Answer) -> str: ...
+    def undo_repeats(self, call: Call) -> bool: ...
+    def told(self, error: BaseException) -> str: ...
+
+
+class Wrapper:
+    """A host that does what the one inside does. A feature overrides what it is about."""
+
+    def __init__(self, inner: Host) -> None:
+        self.inner = inner
+
+    async def call(self, call: Call) -> Answer:
+        return await self.inner.call(call)
+
+    def about(self, call: Call) -> About:
+        return self.inner.about(call)
+
+    def open(self, guest: Guest, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
+        return self.inner.open(guest, libraries, lineage)
+
+    def value(self, packed: Packed) -> object:
+        return self.inner.value(packed)
+
+    def drop(self, handle: int, count: int) -> None:
+        self.inner.drop(handle, count)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """What a language model is asked. Two requests of one turn differ at their end only, so that a cache serves.
+
+    `aside`: its reply becomes no part of the conversation, as that of a summary does not.
+    """
+
+    messages: tuple[Message, ...]
+    instructions: str = ""
+    tools: tuple[Tool, ...] = ()
+    generation: Generation = field(default_factory=Generation)
+    aside: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """What it said, which model said it, and what that took. `cut`: it stopped because it ran out of room."""
+
+    message: Said
+    usage: Usage = field(default_factory=Usage)
+    model: str = ""
+    cut: bool = False
+
+
+class Model(Protocol):
+    """A language model, known by its `name` ("anthropic:claude-…", "local").
+
+    `request` tells `on_piece` the parts of the reply as they arrive and gives the whole; it raises a `ModelError` for
+    what the provider did, and may be awaited many times at once. Cancelling it ends the request. `close` lets go of
+    connections and memory.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def traits(self) -> Traits: ...
+    async def request(self, request: Request, on_piece: OnPiece | None = None) -> Reply: ...
+    async def close(self) -> None: ...
+
+
+class ModelWrapper:
+    """A model that does what the one inside does. A feature overrides what it is about."""
+
+    def __init__(self, inner: Model) -> None:
+        self.inner = inner
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def traits(self) -> Traits:
+        return self.inner.traits
+
+    async def request(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
+        return await self.inner.request(request, on_piece)
+
+    async def close(self) -> None:
+        await self.inner.close()

@@ -1,0 +1,52 @@
+"""Which names a guest's calls have had, and may have. A hostile guest names its calls as it likes; a name that would
+stand in the place of another call's row is none of its own.
+
+It knows names only: not what is asked, nor what is recorded of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from cellwright_guest.wire import WireError
+
+# Of a cell, or of a callback that host code made on its own. What the host writes down itself has other names, and the
+# path of a callback ends otherwise: so no call of a guest is written down in the row of something else.
+_PATH = re.compile(r"(?:(0|[1-9][0-9]{0,17})|!([1-9][0-9]{0,17}))(?![0-9]).*#[1-9][0-9]{0,17}\Z", re.DOTALL)
+_LONG = 64  # characters of a path that is kept as it is
+
+
+class Asked:
+    """Of one guest. `delivered` is the last delivery before its life; `taken` are paths that earlier guests used."""
+
+    def __init__(self, delivered: int, taken: Iterable[str] = ()) -> None:
+        self._paths = {_kept(path) for path in taken}
+        self._cells = {"0"}
+        self._delivered = delivered
+
+    def begin(self, cell: int) -> None:
+        """The guest is given this cell: its calls, and those of what it leaves running, have its number."""
+        self._cells.add(str(cell))
+
+    def has(self, path: str) -> bool:
+        return _kept(path) in self._paths
+
+    def add(self, path: str, last: int, *, recorded: bool) -> None:
+        """A call has this path; the last delivery was number `last`. `WireError` where it is not its own."""
+        found, kept = _PATH.match(path), _kept(path)
+        if found is None or kept in self._paths:
+            raise WireError("a call without a path of its own")
+        if not recorded:
+            cell, callback = found.groups()
+            if cell not in self._cells if callback is None else not self._delivered < int(callback) <= last:
+                raise WireError("a call with a path of another guest")
+        self._paths.add(kept)
+
+
+def _kept(path: str) -> str:
+    """A long one by its hash: as many are kept as a session makes calls."""
+    if len(path) <= _LONG:
+        return path
+    return blake2b(path.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -1,0 +1,225 @@
+"""What calls did outside, and undoing it: which of them can be undone, in which order, and what came of that.
+
+Every undo is a row of its own: written before it runs and after. So nothing is undone twice, and an undo during which
+the process died is known. It does not know why something is undone.
+
+    started    the undo may have happened          cancelled   left as it is: somebody said yes to that
+    done       undone                              asked       whether the call itself happened is not known
+    failed     it raised; it may be tried again
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from cellwright.doors import About, Answer, Call, Operation, Undo
+from cellwright.journal.blocks import ENDED, VERBS
+from cellwright.journal.life import Life
+from cellwright.journal.story import NAMES, call_of
+from cellwright.journal.words import printable, shown
+from cellwright.store import Reading, Row, Status
+from cellwright_guest.wire import NOTHING
+
+PREFIX = "undo "  # before the path of the call, in the path of its undo: no call of a guest is named so
+LISTED = 20
+_QUIET = VERBS | {NAMES, "sleep", "items", "about"}
+_STEPS = frozenset(("__next__", "__anext__"))
+_IN_DOUBT = "what came of it is not known: it may have happened"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Effect:
+    """A call that did something outside, or may have. `mark` is the row of its undo."""
+
+    row: Row
+    mark: Row | None = None
+
+    def __str__(self) -> str:
+        where = f"cell {self.row.cell}" + (f", line {self.row.line}" if self.row.line else "")
+        return f"{shown(self.row.title, self.row)} in {where}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Left:
+    """An effect that cannot be undone."""
+
+    effect: Effect
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.effect}: {printable(self.why)}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What is to be undone, the last first; and what cannot be."""
+
+    todo: tuple[Effect, ...] = ()
+    left: tuple[Left, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Undone:
+    """What came of undoing. Where `failed` is something, all before it is undone and nothing after it was tried."""
+
+    undone: tuple[Effect, ...] = ()
+    left: tuple[Left, ...] = ()
+    failed: str = ""  # the call, or the files
+    error: BaseException | None = None
+    why: str = ""
+    not_tried: tuple[Effect, ...] = ()
+
+    def text(self) -> str:
+        """For people, a line for each sort; "" where there was nothing to undo."""
+        parts: list[str] = []
+        if self.failed:
+            parts.append(f"failed: the undo of {self.failed} ({printable(self.why)})")
+        for word, found in (("undone", self.undone), ("not tried", self.not_tried), ("not undone", self.left)):
+            if found:
+                parts.append(f"{word}: {listed(found)}")
+        return "\n".join(parts)
+
+
+def listed(found: Sequence[object]) -> str:
+    """A few of them in words, and how many more there are."""
+    more = [f"and {len(found) - LISTED} more"] if len(found) > LISTED else []
+    return "; ".join([*map(str, found[:LISTED]), *more])
+
+
+def is_effect(verb: str, name: str, operation: Operation) -> bool:
+    """Whether such a call does something outside, as far as is known. To step an iterator or make a record does not."""
+    if operation.reads or verb in _QUIET or (verb == "op" and name in _STEPS):
+        return False
+    return not (verb == "new" and operation.idempotent)
+
+
+class Undoer:
+    """Undoes what a session did. One at a time: who uses `plan` and `carry_out` holds `alone`."""
+
+    def __init__(
+        self, journal: Reading, session: str, life: Life, host: Undo | None, about: Callable[[Call], About]
+    ) -> None:
+        self.alone = asyncio.Lock()
+        self._journal = journal
+        self._session = session
+        self._life = life
+        self._host = host
+        self._about = about
+
+    def rows(self, first_cell: int) -> Sequence[Row]:
+        """The session's own rows, as they are now; not those of the sessions that it was forked from."""
+        if self._life.writer is not None:
+            self._life.writer.now()
+        return self._journal.rows(self._session, first_cell)
+
+    async def read(self, first_cell: int) -> Sequence[Row]:
+        """The same, in a thread: a guest decides how many there are, and when they are asked for."""
+        if self._life.writer is not None:
+            self._life.writer.now()
+        return await asyncio.to_thread(self._journal.rows, self._session, first_cell)
+
+    def effects(self, rows: Sequence[Row], wanted: Callable[[Row], bool]) -> list[Effect]:
+        """What is there to undo among these rows, and is not undone yet: the last first."""
+        marks = {(row.cell, row.path.removeprefix(PREFIX)): row for row in rows if row.door == "undo"}
+        found: list[tuple[tuple[int, float, int], Effect]] = []
+        for at, row in enumerate(rows):
+            effect = Effect(row=row, mark=marks.get((row.cell, row.path)))
+            over = effect.mark is not None and effect.mark.status in ("done", "cancelled")
+            if row.door == "host" and not over and wanted(row) and self._happened(effect):
+                found.append(((row.cell, float("inf") if row.delivered is None else row.delivered, at), effect))
+        return [effect for _, effect in sorted(found, key=lambda one: one[0], reverse=True)]
+
+    def _happened(self, effect: Effect) -> bool:
+        row = effect.row
+        if row.reads or not is_effect(row.verb, row.name, self._about(call_of(row)).operation):
+            return False
+        return row.status == "done" or _in_doubt(effect)
+
+    async def plan(self, effects: Iterable[Effect]) -> Plan:
+        todo: list[Effect] = []
+        left: list[Left] = []
+        for effect in effects:
+            why = await self._in_the_way(effect)
+            if why:
+                left.append(Left(effect=effect, why=why))
+            else:
+                todo.append(effect)
+        return Plan(todo=tuple(todo), left=tuple(left))
+
+    async def _in_the_way(self, effect: Effect) -> str:
+        call = call_of(effect.row)
+        if _in_doubt(effect):
+            return _IN_DOUBT
+        if self._host is None:
+            return "it has no undo"
+        if effect.mark is not None and effect.mark.status == "started" and not self._host.undo_repeats(call):
+            return "its undo had begun when the process died, and may have happened"
+        return await self._host.cannot_undo(call, _answer(effect.row))
+
+    async def carry_out(self, plan: Plan) -> Undone:
+        """Undo one after the other, up to the first that fails."""
+        undone: list[Effect] = []
+        for at, effect in enumerate(plan.todo):
+            error = await self._one(effect)
+            if error is not None:
+                why = f"{type(error).__name__}: {error}" if self._host is None else self._host.told(error)
+                rest = plan.todo[at + 1 :]
+                return Undone(
+                    undone=tuple(undone), left=plan.left, failed=str(effect), error=error, why=why, not_tried=rest
+                )
+            undone.append(effect)
+        return Undone(undone=tuple(undone), left=plan.left)
+
+    async def _one(self, effect: Effect) -> BaseException | None:
+        assert self._host is not None
+        self.mark(effect.row, "started")
+        try:
+            await self._host.undo(call_of(effect.row), _answer(effect.row))
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise  # how it ends is not known, and its row says so
+            failed: BaseException | None = error
+        except Exception as error:  # an outer edge: what an undo of the developer's raises is what the report tells
+            failed = error
+        else:
+            failed = None
+        self.mark(effect.row, "done" if failed is None else "failed")
+        return failed
+
+    def mark(self, row: Row, status: Status) -> None:
+        """Write down how far the undo of that call is."""
+        if self._life.writer is not None:
+            self._life.writer.now(mark_of(row, status))
+
+
+def mark_of(row: Row | Call, status: Status, title: str = "", verb: str = "undo") -> Row:
+    """The row of the undo of that call, or of a whole block."""
+    return Row(
+        cell=row.cell,
+        path=f"{PREFIX}{row.name if verb == ENDED else row.path}",
+        door="undo",
+        title=row.title if isinstance(row, Row) else title,
+        verb=verb,
+        name=row.name,
+        line=row.line,
+        status=status,
+        value=NOTHING if status in ("done", "failed") else None,
+    )
+
+
+def _in_doubt(effect: Effect) -> bool:
+    row = effect.row
+    if row.status in ("started", "cancelled") or (effect.mark is not None and effect.mark.status == "asked"):
+        return True
+    match row.value.tree if row.status == "failed" and row.value is not None else None:
+        case {"E": ["TimeoutError", *_]}:  # it was given up, and may have gone on
+            return True
+        case _:
+            return False
+
+
+def _answer(row: Row) -> Answer:
+    return Answer(value=row.value or NOTHING, made=row.made)

@@ -1,0 +1,85 @@
+"""`Heart`: while sessions are open, tells their stores that this process lives. It knows claims, not sessions.
+
+One thread for all of them, and none where nothing is open. It does not keep the process alive.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from cellwright.errors import JournalFailed, SessionBusy, UsageError
+from cellwright.store import LEASE_S, Claim, Store, here
+
+
+class Heart:
+    """Renews leases every `every_s` seconds. A claim that somebody took is told to whoever added it, once."""
+
+    def __init__(self, every_s: float = LEASE_S / 3) -> None:
+        self._every_s = every_s
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._kept: dict[tuple[int, Claim], tuple[Store, Callable[[], object]]] = {}
+        self.thread: threading.Thread | None = None
+
+    def add(self, store: Store, claim: Claim, lost: Callable[[], object]) -> None:
+        """Keep this lease alive. `lost` is called from another thread."""
+        with self._lock:
+            self._kept[id(store), claim] = (store, lost)
+            if self.thread is None or not self.thread.is_alive():
+                self.thread = threading.Thread(target=self._run, name="cellwright-leases", daemon=True)
+                self.thread.start()
+
+    def remove(self, store: Store, claim: Claim) -> None:
+        """Renew it no more. No beat is under way with it when this returns."""
+        with self._lock:
+            self._kept.pop((id(store), claim), None)
+            if not self._kept:
+                self._changed.notify_all()
+
+    @property
+    def beats(self) -> bool:
+        """Whether there is a thread at work."""
+        thread = self.thread
+        return thread is not None and thread.is_alive()
+
+    def beat(self) -> None:
+        """Renew all leases once."""
+        with self._lock:
+            self._beat()
+
+    def _run(self) -> None:
+        with self._lock:
+            while self._kept:
+                self._changed.wait(self._every_s)
+                self._beat()
+            self.thread = None
+
+    def _beat(self) -> None:
+        stores = {id(store): store for store, _ in self._kept.values()}
+        for key, store in stores.items():
+            claims = [claim for place, claim in self._kept if place == key]
+            try:
+                held = set(store.renew(*claims))
+            except JournalFailed:
+                continue  # the next beat tries again; what cannot be written is told by who writes
+            except UsageError:
+                held = set[Claim]()  # somebody closed the store: nothing is held in it any more, and the others go on
+            for claim in claims:
+                if claim not in held:
+                    _, lost = self._kept.pop((key, claim))
+                    lost()
+
+
+HEART = Heart()
+"""Of this process."""
+_CLAIMING = threading.Lock()
+
+
+def claimed(store: Store, session: str, *, take_over: bool = False) -> Claim:
+    """The right to write to a session, for this process. `SessionBusy` where another has it, or this one has."""
+    with _CLAIMING:
+        if not take_over and store.summary(session).holder == here():
+            words = f"session {session!r} is open in this process; close it there, or take it over with take_over=True"
+            raise SessionBusy(words)
+        return store.claim(session, here(), take_over=take_over)

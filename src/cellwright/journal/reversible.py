@@ -1,0 +1,290 @@
+"""`Reversible`: transactions of guest code, at the door. Refuses in them what cannot be undone, and undoes them.
+
+Guest code says that a block begins, and how it ends; which calls lie in it is told by their paths. What is undone, and
+how, is the business of `effects`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from cellwright.doors import About, Answer, Call, Host, Operation, Wrapper
+from cellwright.errors import Fenced, JournalFailed, NotReversible, PlatformError
+from cellwright.journal.blocks import BEGIN, COMMIT, ENDED, VERBS, Block, Blocks, anyway_in, lies_in, prefixes_of
+from cellwright.journal.effects import Undoer, Undone, is_effect, mark_of
+from cellwright.journal.life import Life
+from cellwright.journal.needed import Needed
+from cellwright.journal.snapshots import Snapshots
+from cellwright.scope import handles_in
+from cellwright.store import Row
+from cellwright_guest.packing import Packer, plain
+from cellwright_guest.wire import NOTHING, Packed, WireError, is_large
+
+_ABOUTS = {verb: About(title=f"transaction.{verb}", operation=Operation(reads=True)) for verb in VERBS}
+PATIENCE_S = 10.0  # for undoing what a guest asked to be undone before it ended
+_FEW = 8  # prefixes that are compared one by one
+_SEVERAL = 1000  # entries of a list that the guest is told
+
+
+class Reversible(Wrapper):
+    """One guest's life. `life` holds what is recorded of the blocks that it begins again."""
+
+    def __init__(self, inner: Host, life: Life, undoer: Undoer, snapshots: Snapshots) -> None:
+        super().__init__(inner)
+        self.undoer = undoer
+        self._life = life
+        self._snapshots = snapshots
+        self._blocks = Blocks.told_by(life.host_rows.values())
+        life.adopted = self._blocks.hear
+        self._needed = Needed(inner.drop)
+        self._busy: set[str] = set()  # paths of effects under way
+        self._ended = asyncio.Event()
+        self._undoing: set[asyncio.Task[Undone]] = set()
+        self._working: asyncio.Task[Any] | None = None  # the one of them that is at it
+        self._go = asyncio.Event()
+        self._go.set()
+
+    def about(self, call: Call) -> About:
+        return _ABOUTS.get(call.verb) or self.inner.about(call)
+
+    def drop(self, handle: int, count: int) -> None:
+        self._needed.drop(handle, count)
+
+    async def call(self, call: Call) -> Answer:
+        if call.verb in VERBS:
+            return await self._said(call)
+        about = self._life.abouts[call.id]
+        if call.refused is not None or not is_effect(call.verb, call.name, about.operation):
+            return await self.inner.call(call)
+        return await self._effect(call, about)
+
+    def hold(self) -> None:
+        """Let no effect begin until `release`: what is done is being undone."""
+        self._go.clear()
+
+    def release(self) -> None:
+        self._go.set()
+
+    # effects
+
+    async def _effect(self, call: Call, about: About) -> Answer:
+        await self._go.wait()
+        refused = self._refusal(call, about)
+        if refused is not None:
+            return await self.inner.call(replace(call, refused=refused))
+        for block in self._blocks.around(call.path) if len(self._blocks) else ():
+            block.used = True
+        self._note_doubt(call, about)
+        self._busy.add(call.path)
+        try:
+            answer = await self.inner.call(call)
+        finally:
+            self._busy.discard(call.path)
+            self._ended.set()
+        if about.operation.undo is not None and not answer.failed:
+            self._needed.keep({call.target, *_named(answer.value), *_named(call.arguments)})
+        return answer
+
+    def _refusal(self, call: Call, about: About) -> NotReversible | None:
+        for block in self._blocks.around(call.path) if len(self._blocks) else ():
+            if block.state in ("undoing", "undone"):
+                return NotReversible(f"{about.title} was called in a transaction that is undone already")
+            if block.state == "open" and not block.anyway and about.operation.undo is None:
+                return NotReversible(
+                    f"{about.title} cannot be undone; call it after the transaction, or open it with "
+                    "transaction(anyway=True)"
+                )
+        return None
+
+    def _note_doubt(self, call: Call, about: About) -> None:
+        """The guest is told `OutcomeUnknown`, and its row will say that it failed: that it may have happened stays."""
+        earlier = self._life.host_rows.get(call.path)
+        in_doubt = earlier is not None and earlier.status == "started" and not about.operation.idempotent
+        if in_doubt and self._life.writer is not None:
+            self._life.writer.soon(mark_of(call, "asked", about.title))
+
+    async def _quiet(self, block: Block) -> None:
+        """Until no effect is under way in it."""
+        while any(lies_in(path, block.prefix) for path in self._busy):
+            self._ended.clear()
+            await self._ended.wait()
+
+    # what guest code says
+
+    async def _said(self, call: Call) -> Answer:
+        if call.target or not call.name:
+            raise WireError("a transaction without a name")
+        if call.verb == BEGIN:
+            return await self._begin(call)
+        # Served also where the guest has made more calls than it may: to end a block is no way to go on.
+        block = self._blocks.find(call.name)
+        if block is None or block.state == "committed":
+            raise WireError("the end of a transaction that is not open")
+        if call.verb == COMMIT:
+            return await self._commit(block, call)
+        return await self._undo(block)
+
+    async def _begin(self, call: Call) -> Answer:
+        anyway = anyway_in(call.arguments.tree)
+        known = self._blocks.find(call.name) is not None
+        if call.refused is None and (known or anyway is None or not lies_in(call.path, call.name)):
+            raise WireError("a transaction that is none of its own")
+        if call.refused is None and any(b.state in ("undoing", "undone") for b in self._blocks.around(call.path)):
+            call = replace(call, refused=NotReversible("a transaction was begun in one that is undone already"))
+        if call.refused is not None:
+            return await self.inner.call(call)
+        block = self._blocks.begin(call.name, call.cell, "", bool(anyway))
+        block.used = False
+        try:
+            block.tree = await self._snapshots.take(call.cell)
+        except (Fenced, JournalFailed) as error:
+            return await self._stop(error)
+        except PlatformError as error:
+            self._blocks.forget(call.name)
+            return await self.inner.call(replace(call, refused=NotReversible(f"no transaction can begin: {error}")))
+        except asyncio.CancelledError:
+            self._blocks.forget(call.name)
+            raise
+        return Answer(value=Packed(block.tree, []))
+
+    async def _stop(self, error: Fenced | JournalFailed) -> Answer:
+        """Answer nothing more: the one who runs the cell is told by the writer."""
+        if self._life.writer is not None:
+            self._life.writer.fail(error)
+        return await asyncio.get_running_loop().create_future()
+
+    async def _commit(self, block: Block, call: Call) -> Answer:
+        if block.state != "open":
+            why = NotReversible("the transaction around this one was undone, and this one with it")
+            return await self.inner.call(replace(call, refused=why))
+        block.state = "committed"
+        return Answer(value=NOTHING)
+
+    async def _undo(self, block: Block) -> Answer:
+        if block.state in ("open", "failed"):
+            block.state = "undoing"
+        task = asyncio.get_running_loop().create_task(self._undo_block(block))
+        self._undoing.add(task)
+        task.add_done_callback(self._undone)
+        try:
+            found = await asyncio.shield(task)  # to its end, also when the guest is gone
+        except (Fenced, JournalFailed) as error:
+            return await self._stop(error)
+        return Answer(value=_told(found, "" if found.failed else block.tree))
+
+    def _undone(self, task: asyncio.Task[Undone]) -> None:
+        self._undoing.discard(task)
+        if not task.cancelled():
+            task.exception()  # read here, so that nobody is warned where the guest is gone
+
+    async def _undo_block(self, block: Block) -> Undone:
+        await self._quiet(block)
+        async with self.undoer.alone:
+            if block.state == "undone":  # with the one around it, meanwhile
+                return Undone()
+            self._working = asyncio.current_task()
+            found = await self._undo_all(block.cell, [block])
+            if found.failed:
+                block.state = "failed"
+            else:
+                self._blocks.undone(block)
+        return found
+
+    async def _undo_all(self, first_cell: int, blocks: list[Block]) -> Undone:
+        found = Undone()
+        if any(block.used for block in blocks):
+            rows = await self.undoer.read(first_cell)
+            inside = await asyncio.to_thread(_since, [block.prefix for block in blocks], rows)
+            plan = await self.undoer.plan(self.undoer.effects(rows, lambda row: (row.cell, row.path) in inside))
+            found = await self.undoer.carry_out(plan)
+        try:
+            if not found.failed:
+                await self._snapshots.restore(blocks[0].tree)
+        except (Fenced, JournalFailed):
+            raise
+        except PlatformError as error:
+            return replace(found, failed="the files of the workspace", error=error, why=str(error))
+        return found
+
+    # what is said from outside
+
+    async def settle(self, cell: int) -> Undone | None:
+        """Undo the transactions that were open when this cell was ended; None where there were none."""
+        await self._begun()  # all that is open is undone at once
+        async with self.undoer.alone:
+            rows = [row for row in await self.undoer.read(cell) if row.cell == cell]
+            # those of its own code: what an older task began goes on in the next guest
+            blocks = [b for b in Blocks.told_by(rows).open() if lies_in(b.prefix, str(cell))]
+            if not blocks:
+                return None
+            found = await self._undo_all(cell, blocks)
+            if self._life.writer is not None:
+                prefixes = {b.prefix for b in blocks}
+                begun = [row for row in rows if row.verb == BEGIN and row.name in prefixes]
+                status = "failed" if found.failed else "done"
+                self._life.writer.now(*(mark_of(row, status, verb=ENDED) for row in begun))
+        return found
+
+    def retire(self) -> None:
+        """Its guest is done with. For one who holds `undoer.alone`: what waits to undo a block has not begun."""
+        for task in self._undoing:
+            task.cancel()
+
+    @property
+    def has_open(self) -> bool:
+        """Whether guest code is in a transaction."""
+        return bool(self._blocks.open())
+
+    async def idle(self) -> None:
+        """Until no transaction is being undone. Its guest is gone: what has not begun by then is left to the next."""
+        if self._undoing:
+            await asyncio.wait(self._undoing, timeout=PATIENCE_S)
+        await self._begun()
+
+    async def _begun(self) -> None:
+        """Until the undo that has begun is at its end; those that wait for it do not begin."""
+        for task in self._undoing - {self._working}:
+            task.cancel()
+        while self._undoing:
+            await asyncio.wait(self._undoing)
+
+
+def _since(prefixes: list[str], rows: Sequence[Row]) -> set[tuple[int, str]]:
+    """The calls in these blocks, by cell and path; none from before they began, whatever path it has."""
+    wanted = set(prefixes)
+    begun: set[str] = wanted - {row.name for row in rows if row.door == "host" and row.verb == BEGIN}
+    found: set[tuple[int, str]] = set()
+    for row in rows:
+        if row.door == "host" and row.verb == BEGIN and row.name in wanted:
+            begun.add(row.name)
+        elif (
+            any(prefix in begun for prefix in prefixes_of(row.path))
+            if len(wanted) > _FEW
+            else any(lies_in(row.path, prefix) for prefix in begun)
+        ):
+            found.add((row.cell, row.path))
+    return found
+
+
+def _named(packed: Packed) -> set[int]:
+    return set[int]() if is_large(packed) else handles_in(packed.tree)
+
+
+def _told(found: Undone, tree: str) -> Packed:
+    text = found.text()
+    if found.failed:
+        text = f"an undo failed: the transaction is neither done nor undone, and its files are as they are\n{text}"
+    elif text:
+        text = f"transaction undone\n{text}"
+    report = {
+        "text": text,
+        "undone": [str(one) for one in found.undone[:_SEVERAL]],
+        "failed": found.failed,
+        "not_tried": [str(one) for one in found.not_tried[:_SEVERAL]],
+        "left": [str(one) for one in found.left[:_SEVERAL]],
+        "tree": tree,
+    }
+    return Packer(plain).packed(report)

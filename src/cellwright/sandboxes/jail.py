@@ -1,0 +1,191 @@
+"""The plan of a jail: which interpreter and packages, which layers, and what the guest's root holds.
+
+The host writes it as plain data; `cellwright_guest` carries it out. This module touches the file system only to look.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import platform
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cellwright.sandboxes import seccomp
+from cellwright.sandboxes.base import Limits
+
+LAYERS = (
+    *("user", "mount", "pid", "net", "ipc", "uts", "uid", "rlimits", "caps"),
+    *("no_new_privs", "landlock", "seccomp", "cgroup"),
+)
+STANDARD = frozenset(LAYERS) - {"landlock", "cgroup"}
+GUEST_UID = 65_533  # outside, where the host is root; within the 65,536 ids that a container usually has
+INNER_UID = 1000
+
+# What agents' code usually imports: loaded once, shared by all children.
+STDLIB = tuple(
+    """
+    abc array ast asyncio base64 bisect calendar cmath collections concurrent.futures.thread contextlib copy
+    csv dataclasses datetime decimal difflib enum fractions functools glob hashlib heapq html inspect io
+    itertools json linecache logging math multiprocessing.process numbers operator os pathlib pprint queue
+    random re secrets shutil statistics string struct tempfile textwrap threading time traceback types typing
+    unicodedata urllib.parse uuid warnings weakref zoneinfo
+    """.split()
+)
+_LIBRARIES = ("/lib64", "/usr/lib64", "/lib/{}", "/usr/lib/{}", "/usr/local/lib/{}", "/lib/ld-musl-{}.so.1")
+_DATA = ("/etc/ld.so.cache", "/usr/share/zoneinfo")
+_PROGRAMS = ("/bin", "/sbin", "/lib", "/usr/bin", "/usr/lib", "/usr/libexec", "/usr/share", "/etc/alternatives")
+# No /dev/zero: a shared mapping of it is memory that RLIMIT_DATA does not count.
+_DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
+_MEMINFO = "".join(f"{name}: {1 << 20:>15} kB\n" for name in ("MemTotal", "MemFree", "MemAvailable"))
+_TMP = "size=64m,nr_inodes=4096,mode=1777"
+
+Entry = tuple[str, str, str]  # kind, where in the guest's root, from where
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a zygote is made for. Equal plans share one zygote."""
+
+    python: Path
+    site: tuple[Path, ...] = ()
+    preload: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ("numpy", "pandas", "polars", "pyarrow")  # top-level names to report when importable
+    programs: bool = False  # subprocesses, and programs for them
+    required: frozenset[str] = field(default=STANDARD)
+    without: frozenset[str] = frozenset()  # layers not to use though the machine gives them
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interpreter:
+    """What an interpreter says of itself once it runs."""
+
+    path: tuple[str, ...]
+    base: str
+    executable: str
+
+
+def render(plan: Plan, interpreter: Interpreter) -> dict[str, Any]:
+    """The plan as the zygote reads it."""
+    programs = base64.b64encode(seccomp.program(programs=True)).decode()
+    threads = base64.b64encode(seccomp.program(programs=False)).decode()
+    entries = _root(plan, interpreter)
+    shown = [source for kind, _, source in entries if kind == "bind"]
+    return {
+        "layers": [name for name in LAYERS if name not in plan.without],
+        "root": entries,
+        "landlock": {  # in a root of its own a guest may read all; otherwise what that root would have held
+            "rooted": {"read": ["/"], "device": ["/dev"]},
+            "bare": {"read": shown, "device": _DEVICES},
+        },
+        "seccomp": {"threads": threads} | ({"programs": programs} if plan.programs else {}),
+        "uid": GUEST_UID,
+        "inner_uid": INNER_UID,
+        "count_nproc": _release() >= (5, 14),
+        "tmp": _TMP,
+        "environ": _environ(plan),
+        "limits": asdict(Limits()),
+        "site": {"rooted": _places(plan.site), "bare": [str(path) for path in plan.site]},
+        "stdlib": STDLIB,
+        "preload": plan.preload,
+        "ask": plan.ask,
+    }
+
+
+def _environ(plan: Plan) -> dict[str, str]:
+    environ = {"HOME": "/workspace", "TMPDIR": "/tmp", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"}
+    return environ | ({"PATH": "/usr/local/bin:/usr/bin:/bin"} if plan.programs else {})
+
+
+def _release() -> tuple[int, ...]:
+    return tuple(int(part) for part in platform.release().split("-")[0].split(".")[:2])
+
+
+def _root(plan: Plan, interpreter: Interpreter) -> list[Entry]:
+    machine = platform.machine()
+    multiarch = f"{machine}-linux-gnu"
+    wanted = [path.format(machine if "musl" in path else multiarch) for path in _LIBRARIES]
+    wanted += [*_DATA, *_interpreter_dirs(interpreter), *(_PROGRAMS if plan.programs else ())]
+    entries = _Entries()
+    for path in wanted:
+        entries.show(path)
+    for path in list(entries.shown):
+        entries.mask_packages(path, keep={os.path.realpath(path) for path in plan.site})
+    for path, place in zip(plan.site, _places(plan.site), strict=True):
+        if place == str(path):
+            entries.show(place)
+        else:
+            entries.add("bind", place, str(path))
+    entries.add("dir", "/workspace")
+    entries.add("dir", "/tmp")
+    entries.add("text", "/etc/passwd", f"guest:x:{INNER_UID}:{INNER_UID}::/workspace:/bin/sh\n")
+    entries.add("text", "/etc/group", f"guest:x:{INNER_UID}:\n")
+    # No /proc, but for two files: without them polars cannot tell where its stack ends, and maps one for every query
+    entries.add("text", "/proc/meminfo", _MEMINFO)
+    entries.add("stack", "/proc/self/maps")
+    for path in _DEVICES:
+        entries.add("device", path, path)
+    if plan.programs:
+        entries.add("link", "/dev/shm", "/tmp")  # for the named semaphores of multiprocessing
+        entries.add("link", "/dev/fd", "/proc/self/fd")
+    return entries.made
+
+
+def _places(site: tuple[Path, ...]) -> list[str]:
+    """Where the guest finds its packages: at their own paths, but for those that its own /tmp would cover."""
+    covered = ("/tmp/", "/workspace/", "/dev/")
+    return [f"/packages/{i}" if str(path).startswith(covered) else str(path) for i, path in enumerate(site)]
+
+
+def _interpreter_dirs(interpreter: Interpreter) -> list[str]:
+    """Standard library and own shared libraries; beside /usr a Python brings both below `lib`."""
+    if interpreter.base == "/usr":
+        return [path for path in interpreter.path if os.path.isdir(path)]
+    return [f"{interpreter.base}/lib", f"{interpreter.base}/bin", *interpreter.path]
+
+
+class _Entries:
+    """Entries in the order they are made: parents first, symbolic links as they are on this machine."""
+
+    def __init__(self) -> None:
+        self.made: list[Entry] = []
+        self.shown: list[str] = []
+        self._targets: set[str] = set()
+
+    def add(self, kind: str, target: str, source: str = "") -> None:
+        if target not in self._targets:
+            self._targets.add(target)
+            self.made.append((kind, target, source))
+
+    def show(self, path: str) -> None:
+        """Binds `path` at the same place, by its real name, and makes again the links that lead to it."""
+        if not os.path.exists(path):
+            return
+        parts = path.strip("/").split("/")
+        for depth in range(1, len(parts) + 1):
+            step = "/" + "/".join(parts[:depth])
+            if os.path.islink(step):
+                target = os.readlink(step)
+                self._link(step, target)
+                rest = "/".join(parts[depth:])
+                self.show(os.path.normpath(os.path.join(os.path.dirname(step), target, rest)))
+                return
+        if not self._covered(path):
+            self.shown.append(path)
+            self.add("bind", path, path)
+
+    def mask_packages(self, path: str, keep: set[str]) -> None:
+        """The operator's own packages stay out: those of the guest are in `site`."""
+        for parent in (Path(path), *Path(path).glob("python3*")):
+            for name in ("site-packages", "dist-packages"):
+                packages = parent / name
+                if packages.is_dir() and not parent.is_symlink() and os.path.realpath(packages) not in keep:
+                    self.add("empty", str(packages))
+
+    def _link(self, path: str, target: str) -> None:
+        if not self._covered(path):
+            self.add("link", path, target)
+
+    def _covered(self, path: str) -> bool:
+        return any(path == shown or path.startswith(shown + "/") for shown in self.shown)

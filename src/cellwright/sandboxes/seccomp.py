@@ -1,0 +1,104 @@
+"""Which system calls a guest may make: an allow-list, with conditions on the arguments of some.
+
+Threads always work; new processes only where the session has `processes`. Knows nothing of how a program is assembled
+(`bpf`) or installed (`cellwright_guest.confine`).
+"""
+
+from __future__ import annotations
+
+import platform
+from errno import EACCES, EINVAL, ENOSYS, ENOTTY, EOPNOTSUPP, EPERM
+
+from cellwright.errors import IsolationMissing
+from cellwright.sandboxes.bpf import ALLOW, Check, Verdict, assemble
+from cellwright.sandboxes.syscalls import AUDIT_ARCHITECTURE, NUMBERS
+
+_CLONE_THREAD, _CLONE_PARENT, _CLONE_PTRACE, _CLONE_NEW_ANY = 0x1_0000, 0x8000, 0x2000, 0x7E02_0000
+_MAP_SHARED, _MAP_ANONYMOUS, _MAP_GROWSDOWN, _MAP_HUGETLB = 0x01, 0x20, 0x0100, 0x4_0000
+_SET_ID_BITS = 0o6000
+_AF_UNIX = 1
+_F_SETLEASE, _F_NOTIFY = 1024, 1026
+_O_NOTIFICATION_PIPE = 0o200
+_RENAME_WHITEOUT = 4
+# FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TCGETS, TCGETS2, TIOCGWINSZ
+_IOCTLS = (0x541B, 0x5421, 0x5451, 0x5450, 0x5401, 0x802C_542A, 0x5413)
+# get PDEATHSIG, get DUMPABLE, set NAME, get NAME, get SECCOMP, read CAPBSET, get TIMERSLACK, get NO_NEW_PRIVS, set VMA
+_PRCTLS = (2, 3, 15, 16, 21, 23, 30, 39, 0x5356_4D41)
+
+ALWAYS = """
+    read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 close close_range lseek dup dup2 dup3
+    stat lstat fstat newfstatat statx statfs fstatfs access faccessat faccessat2 readlink readlinkat getcwd chdir fchdir
+    getdents getdents64 mkdir mkdirat rmdir unlink unlinkat rename renameat symlink symlinkat
+    truncate ftruncate fsync fdatasync flock umask utime utimes futimesat utimensat fadvise64 readahead
+    sendfile copy_file_range getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr
+    munmap mprotect mremap brk madvise msync membarrier
+    poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd eventfd2 pipe
+    sendto sendmsg recvfrom recvmsg shutdown getsockname getpeername getsockopt
+    rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigsuspend rt_sigtimedwait sigaltstack pause
+    alarm getitimer setitimer timer_create timer_settime timer_gettime timer_delete timer_getoverrun
+    timerfd_create timerfd_settime timerfd_gettime kill tgkill restart_syscall
+    futex set_robust_list set_tid_address rseq arch_prctl gettid exit exit_group wait4 waitid
+    nanosleep clock_nanosleep clock_gettime clock_getres gettimeofday time times getrusage getrlimit
+    sched_yield sched_getaffinity sched_setaffinity sched_getparam sched_getscheduler sched_get_priority_max
+    sched_get_priority_min getcpu getpriority getpid getppid getpgid getpgrp getsid getuid geteuid getgid getegid
+    getresuid getresgid getgroups capget uname sysinfo getrandom
+""".split()
+# Not link and linkat: a file that was changed by a name that it had for a while would be changed without a word of the
+# kernel's to who watches its directory (`changes`). Programs know of file systems without hard links.
+PROGRAMS = "execve execveat fork vfork setsid setpgid".split()
+
+_NO_SET_ID = {  # the workspace is the host's disk: a set-id file there would serve other users outside the jail
+    "open": 2, "openat": 3, "creat": 1, "chmod": 1, "fchmod": 1, "fchmodat": 2,
+}  # fmt: skip
+
+
+def _special(programs: bool) -> dict[str, Verdict]:
+    def when(*checks: Check, errno: int = EPERM) -> Verdict:
+        return Verdict(errno=errno, checks=checks)
+
+    new_ones = Check(argument=0, kind="no_bit", values=(_CLONE_NEW_ANY | _CLONE_PARENT | _CLONE_PTRACE,))
+    thread = Check(argument=0, kind="any_bit", values=(_CLONE_THREAD,))
+    return {
+        **{
+            name: when(Check(argument=mode, kind="no_bit", values=(_SET_ID_BITS,))) for name, mode in _NO_SET_ID.items()
+        },
+        "clone": when(new_ones) if programs else when(new_ones, thread),
+        "clone3": Verdict(errno=ENOSYS),  # its flags are behind a pointer; libc falls back to clone
+        "openat2": Verdict(errno=ENOSYS),
+        "fchmodat2": Verdict(errno=ENOSYS),
+        "renameat2": when(Check(argument=4, kind="no_bit", values=(_RENAME_WHITEOUT,)), errno=EINVAL),  # makes a device
+        "epoll_pwait2": Verdict(errno=ENOSYS),
+        "fallocate": Verdict(errno=EOPNOTSUPP),  # with KEEP_SIZE it takes the whole disk at once, past RLIMIT_FSIZE
+        "mmap": _mmap(),
+        "socket": Verdict(errno=EACCES),
+        "socketpair": when(Check(argument=0, kind="one_of", values=(_AF_UNIX,)), errno=EACCES),
+        "prctl": when(Check(argument=0, kind="one_of", values=_PRCTLS)),
+        "prlimit64": when(Check(argument=2, kind="one_of", values=(0,))),
+        "ioctl": when(Check(argument=1, kind="one_of", values=_IOCTLS), errno=ENOTTY),
+        # a lease on a workspace file makes the host's open() of it wait
+        "fcntl": when(Check(argument=1, kind="none_of", values=(_F_SETLEASE, _F_NOTIFY))),
+        "pipe2": when(Check(argument=1, kind="no_bit", values=(_O_NOTIFICATION_PIPE,))),
+    }
+
+
+def _mmap() -> Verdict:
+    """RLIMIT_DATA counts private writable memory. Shared anonymous, growing-down and huge mappings would pass it by."""
+    flags = 3
+    return Verdict(
+        errno=EPERM,
+        checks=(
+            Check(argument=flags, kind="no_bit", values=(_MAP_GROWSDOWN | _MAP_HUGETLB,)),
+            Check(argument=flags, kind="not_all_bits", values=(_MAP_SHARED | _MAP_ANONYMOUS,)),
+        ),
+    )
+
+
+def program(*, programs: bool) -> bytes:
+    """The filter for this machine's processor. `programs` allows fork and exec besides threads."""
+    machine = platform.machine()
+    if machine not in NUMBERS:
+        raise IsolationMissing(f"seccomp: no table of system calls for {machine!r}; there is one for {sorted(NUMBERS)}")
+    numbers = NUMBERS[machine]
+    by_name = dict.fromkeys((*ALWAYS, *(PROGRAMS if programs else ())), ALLOW) | _special(programs)
+    verdicts = {numbers[name]: verdict for name, verdict in by_name.items() if name in numbers}
+    return assemble(AUDIT_ARCHITECTURE[machine], verdicts, otherwise=Verdict(errno=EPERM), beyond=Verdict(errno=ENOSYS))

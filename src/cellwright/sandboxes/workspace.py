@@ -1,0 +1,191 @@
+"""The session's directory, as the host holds it: `Workspace`, and `watch`, which notices that it grows too large.
+
+The guest owns what is inside and may change it at any moment; the host reaches it only from the one descriptor that it
+opened first. This module does not know how a guest sees the directory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import stat
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from cellwright.errors import PlatformError, UsageError
+from cellwright.sandboxes import tree, unlinked
+from cellwright.sandboxes.tree import Usage
+
+SHORTEST_S = 0.05
+LONGEST_S = 1.0
+RESTS = 20  # times as long as the count took
+PARTIAL_COUNTS = 3  # in a row, until a tree that moves whenever it is counted is taken for too large
+
+
+class Workspace:
+    """One directory that host and guest share. `fresh` tells that it was made here, so may be removed on close."""
+
+    def __init__(self, path: Path, owner_uid: int | None, *, fresh: bool) -> None:
+        self.path = path
+        self.owner_uid = owner_uid if os.geteuid() == 0 else None
+        self.fresh = fresh
+        self.guests: Callable[[], Iterable[int]] = tuple  # the processes that may hold deleted files of it open
+        self.closing: list[Callable[[], None]] = []  # what ends with it
+        self._lock = threading.Lock()
+        self._fd = os.open(path, tree.DIRECTORY)
+
+    @classmethod
+    def create(cls, base: Path | None = None, owner_uid: int | None = None) -> Workspace:
+        """A new directory of mode 0700 in `base` (the temporary directory when None), owned by the guest's uid."""
+        try:
+            path = Path(tempfile.mkdtemp(prefix="cellwright-", dir=base)).resolve()
+        except OSError as error:
+            where = base or tempfile.gettempdir()
+            raise PlatformError(
+                f"no workspace can be made in {where} ({error.strerror}); give another directory"
+            ) from None
+        workspace = cls(path, owner_uid, fresh=True)
+        workspace.hand_over(workspace._fd)
+        return workspace
+
+    @classmethod
+    def at(cls, path: Path, owner_uid: int | None = None) -> Workspace:
+        """A directory that is there already. Guest code gets all that is in it."""
+        try:
+            real = path.expanduser().resolve(strict=True)
+            if Path.home().is_relative_to(real):
+                raise UsageError(f"workspace {path}: guest code would get all of it; give a directory of its own")
+            workspace = cls(real, owner_uid, fresh=False)
+        except (FileNotFoundError, NotADirectoryError):
+            raise UsageError(f"workspace {path} is no directory; make it with `mkdir -p {path}`") from None
+        except OSError as error:
+            raise UsageError(f"workspace {path} cannot be opened ({error.strerror}); give one that you own") from None
+        try:
+            workspace._adopt()
+        except UsageError:
+            workspace.close()
+            raise
+        return workspace
+
+    def _adopt(self) -> None:
+        uid = os.fstat(self._fd).st_uid
+        if self.owner_uid is None or uid == self.owner_uid:
+            return
+        if uid != 0 or os.listdir(self._fd):
+            change = f"chown -R {self.owner_uid}:{self.owner_uid} {self.path}"
+            raise UsageError(
+                f"workspace {self.path} belongs to uid {uid} and the guest runs as uid {self.owner_uid}: "
+                f"run `{change}`, or give an empty directory"
+            )
+        self.hand_over(self._fd)
+
+    def hand_over(self, fd: int) -> None:
+        """Make the guest the owner of an open file or directory. Does nothing unless the host is root."""
+        if self.owner_uid is not None:
+            os.fchown(fd, self.owner_uid, self.owner_uid)
+
+    def open(self) -> int:
+        """A new descriptor of the directory itself, with a position of its own. The caller closes it."""
+        with self._lock:
+            self._check_open()
+            mode = stat.S_IMODE(os.fstat(self._fd).st_mode)
+            if mode & 0o700 != 0o700:  # the guest owns it and can close it to a host of the same uid
+                with contextlib.suppress(PermissionError):
+                    os.fchmod(self._fd, mode | 0o700)
+            return os.open(".", tree.DIRECTORY, dir_fd=self._fd)
+
+    def _check_open(self) -> None:
+        if self._fd < 0:
+            raise UsageError(f"workspace {self.path} is closed; open another session")
+
+    def size(self, enough: Usage = tree.ENOUGH) -> Usage:
+        """What is in it, in bytes of disk and entries; counting stops where it is more than `enough`."""
+        device = self.device
+        usage = tree.measure(self.open(), enough)
+        hidden = unlinked.held_bytes(self.guests(), device)
+        return replace(usage, bytes=usage.bytes + hidden) if hidden else usage
+
+    @property
+    def device(self) -> int:
+        """The number of the file system that it lies on."""
+        with self._lock:
+            self._check_open()
+            return os.fstat(self._fd).st_dev
+
+    def free_bytes(self) -> int:
+        """Bytes that the file system has left."""
+        with self._lock:
+            self._check_open()
+            found = os.fstatvfs(self._fd)
+        return found.f_bavail * found.f_frsize
+
+    def close(self) -> None:
+        """Let go of the directory and leave it where it is."""
+        while self.closing:
+            self.closing.pop()()
+        with self._lock:
+            if self._fd >= 0:
+                os.close(self._fd)
+                self._fd = -1
+
+    def remove(self, wait_s: float = 120.0) -> None:
+        """Delete the directory with all that is in it, and close. End the guest first: one that goes on writing makes
+        this raise `PlatformError` after `wait_s`."""
+        if self._fd < 0:
+            return
+        root = self.open()
+        try:
+            tree.empty(root, wait_s=wait_s)
+            os.rmdir(self.path)
+        except FileNotFoundError:
+            pass  # someone was faster
+        except OSError as error:
+            raise PlatformError(
+                f"workspace {self.path} cannot be removed ({error.strerror}); end its guest first"
+            ) from None
+        finally:
+            os.close(root)
+        self.close()
+
+
+class Measured(Protocol):
+    """What can be watched: a workspace, or several that count as one."""
+
+    def size(self, enough: Usage) -> Usage: ...
+    def free_bytes(self) -> int: ...
+
+
+async def watch(workspace: Measured, limit_bytes: int, limit_files: int, on_exceeded: Callable[[Usage], None]) -> None:
+    """Measure the workspace until it is beyond a limit; then call `on_exceeded` once and return. Cancel it to stop.
+
+    Between two counts it rests twenty times as long as the count took, within 0.05 and 1 s, or less when the disk
+    lost as much space as the workspace had left. A file that is deleted and still open is seen by a host that is root.
+    """
+    enough = Usage(bytes=limit_bytes, files=limit_files)
+    partial = 0
+    while True:
+        free = workspace.free_bytes()
+        began = time.monotonic()
+        usage = await asyncio.to_thread(workspace.size, enough)
+        took = time.monotonic() - began
+        partial = partial + 1 if usage.partial else 0
+        if usage.bytes > limit_bytes or usage.files > limit_files or partial >= PARTIAL_COUNTS:
+            on_exceeded(usage)
+            return
+        await _rest(workspace, free - (limit_bytes - usage.bytes), took)
+
+
+async def _rest(workspace: Measured, least_free: int, took: float) -> None:
+    began = time.monotonic()
+    pause = min(LONGEST_S, max(SHORTEST_S, RESTS * took))
+    early = max(SHORTEST_S, 4 * took)  # others may be filling the disk: count early, but not all the time
+    while (passed := time.monotonic() - began) < pause:
+        if passed >= early and workspace.free_bytes() < least_free:
+            return
+        await asyncio.sleep(SHORTEST_S)

@@ -1,0 +1,236 @@
+"""Annotations as text of the stub module: every type spelled so that a type checker finds it there.
+
+Reads annotations as they are at run time. A name that only a type checker could find is `Any`, and the rest stays.
+It does not know which classes there are: it asks for each by `refer`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections.abc
+import dataclasses
+import enum
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cellwright.scope.classes import kind_of
+from cellwright_guest.wire import type_of
+
+ANY = "_typing.Any"
+ALIAS = "_as_"  # before the name of a class where a member of the same name hides it
+DEPTH = 12  # an alias may hold itself
+UNREADABLE = (
+    NameError, TypeError, AttributeError, ValueError, LookupError, ImportError, SyntaxError, ArithmeticError,
+    RuntimeError,
+)  # fmt: skip
+_NOTHING: dict[str, Any] = {}
+_FRAMES = frozenset(("numpy", "pandas", "polars", "pyarrow"))  # theirs are real frames where the guest has the library
+_WRAPPERS = (typing.Annotated, typing.ClassVar, typing.Final, typing.Required, typing.NotRequired)
+PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)  # an object of a class derived from one crosses as that
+_INVARIANT = {list: "_list", dict: "_dict", set: "_set"}
+_FORMS: dict[Any, str] = {
+    typing.Any: ANY, object: ANY, inspect.Parameter.empty: ANY, None: "None", type(None): "None", Ellipsis: "...",
+    typing.NoReturn: "None", typing.Never: "None", typing.LiteralString: "str",
+    getattr(typing, "Self"): "_typing.Self",  # noqa: B009  else a type checker takes it for a use
+}  # fmt: skip
+_CALLABLE: Any = collections.abc.Callable
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Where:
+    """Where a type is spelled. `given` says that guest code hands the value over, and so does not choose its class."""
+
+    path: str
+    names: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    shadowed: frozenset[str] = frozenset()
+    given: bool = False
+
+    def at(self, path: str) -> Where:
+        return dataclasses.replace(self, path=path)
+
+
+class _Lenient(dict[str, Any]):
+    """The names of an annotation; one that is not there is `Any`."""
+
+    def __missing__(self, name: str) -> Any:
+        return getattr(builtins, name, Any)
+
+
+def read(text: str, names: Mapping[str, Any]) -> Any:
+    """The annotation that a string holds."""
+    try:
+        return eval(text, {}, _Lenient(names))
+    except UNREADABLE:
+        return Any
+
+
+def names_of(thing: Any) -> dict[str, Any]:
+    """The names by which the annotations of a function or a class were written."""
+    found: dict[str, Any] = {}
+    if isinstance(thing, type):
+        found |= vars(sys.modules.get(thing.__module__, types.ModuleType("none")))
+    else:
+        function = getattr(thing, "func", thing)  # of a partial
+        try:
+            function = inspect.unwrap(getattr(function, "__func__", function))
+        except ValueError:
+            return found
+        scope: Any = getattr(function, "__globals__", None)
+        found |= scope if isinstance(scope, dict) else _NOTHING
+    for parameter in getattr(thing, "__type_params__", ()):
+        found[parameter.__name__] = parameter
+    return found
+
+
+class Speller:
+    """Spells types, and keeps what the module must have for that: imports and type variables.
+
+    `refer` gives the name of a class in the module, or None where the class has to be `Any`.
+    """
+
+    def __init__(self, refer: Callable[[type, Where], str | None]) -> None:
+        self._refer = refer
+        self.imports: set[str] = {"builtins", "collections.abc", "typing"}
+        self.aliased: set[str] = set()
+        self.variables: dict[str, tuple[Any, str]] = {}
+
+    def spell(self, hint: Any, where: Where, depth: int = 0) -> str:
+        """The type as text. What has no text is `Any`."""
+        if isinstance(hint, str | typing.ForwardRef):
+            hint = read(hint if isinstance(hint, str) else hint.__forward_arg__, where.names)
+        if depth > DEPTH:
+            return ANY
+        try:
+            form = _FORMS.get(hint)
+        except TypeError:  # not hashable, so no type
+            return ANY
+        if form is not None:
+            return form
+        if isinstance(hint, typing.TypeVar):
+            return self._variable(hint, where, depth)
+        for alias in ("__supertype__", "__value__"):  # NewType, and `type X = …`
+            if hasattr(hint, alias) and not isinstance(hint, type):
+                return self.spell(getattr(hint, alias), where, depth + 1)
+        if type_of(hint) is dataclasses.InitVar:
+            held: Any = hint
+            return self.spell(held.type, where, depth + 1)
+        origin = typing.get_origin(hint)
+        if origin is None:
+            return self._class(hint, where) if isinstance(hint, type) else ANY
+        return self._composed(origin, typing.get_args(hint), where, depth + 1)
+
+    def _composed(self, origin: Any, args: tuple[Any, ...], where: Where, depth: int) -> str:
+        if origin in _WRAPPERS:
+            return self.spell(args[0], where, depth) if args else ANY
+        if origin in (typing.Union, types.UnionType):
+            return " | ".join(dict.fromkeys(self.spell(arg, where, depth) for arg in args))
+        if origin is typing.Literal:
+            return self._literal(args, where)
+        if origin is _CALLABLE:
+            return self._callable(args, where, depth)
+        if origin in (typing.TypeGuard, getattr(typing, "TypeIs", None)):
+            return "bool"
+        if not isinstance(origin, type):
+            return ANY
+        head = self._class(origin, where)
+        if head == ANY or not args:
+            return head
+        if origin is type:
+            return f"{head}[{self.spell(args[0], dataclasses.replace(where, given=False), depth)}]"
+        inner = ", ".join(self.spell(arg, where, depth) for arg in args)
+        if where.given and origin in _INVARIANT and not any(map(_open, args)):
+            return f"{_INVARIANT[origin]}[{inner}]"
+        return f"{head}[{inner}]" if inner else f"{head}[()]"
+
+    def _literal(self, args: tuple[Any, ...], where: Where) -> str:
+        parts: list[str] = []
+        for value in args:
+            if isinstance(value, enum.Enum):
+                parts.append(f"{self._class(type(value), where)}.{value.name}")
+            elif value is None or type(value) in (int, str, bool, bytes):
+                parts.append(repr(value))
+        return f"_typing.Literal[{', '.join(parts)}]" if len(parts) == len(args) else ANY
+
+    def _callable(self, args: tuple[Any, ...], where: Where, depth: int) -> str:
+        taken, gives = args if len(args) == 2 else (..., Any)
+        if where.given and gives in (None, type(None), bool):  # a guest's function may give more than it is asked for
+            gives = "_object"
+        handed = dataclasses.replace(where, given=False)
+        result = "_builtins.object" if gives == "_object" else self.spell(gives, where, depth)
+        if not isinstance(taken, list):
+            return f"_abc.Callable[..., {result}]"
+        listed: list[Any] = list(taken)  # pyright: ignore[reportUnknownArgumentType]  of annotations, whatever they are
+        return f"_abc.Callable[[{', '.join(self.spell(t, handed, depth) for t in listed)}], {result}]"
+
+    def _class(self, cls: type[Any], where: Where) -> str:
+        if typing.is_typeddict(cls):
+            return f"{self.builtin('dict', where)}[{self.builtin('str', where)}, {ANY}]"
+        if getattr(builtins, cls.__name__, None) is cls:
+            return self.builtin(cls.__name__, where)
+        if cls.__module__.partition(".")[0] in _FRAMES:
+            return ANY
+        named = self._refer(cls, where)
+        if named is not None:
+            if named not in where.shadowed:
+                return named
+            self.aliased.add(named)
+            return f"{ALIAS}{named}"
+        home = self.home(cls)
+        if home is not None:
+            return home
+        base = next((k for k in PLAIN if issubclass(cls, k)), None) if kind_of(cls) == "handle" else None
+        return self.builtin(base.__name__, where) if base is not None else ANY
+
+    def builtin(self, name: str, where: Where) -> str:
+        return f"_builtins.{name}" if name in where.shadowed else name
+
+    def home(self, thing: Any) -> str | None:
+        """Where the standard library has a class or a function under its public name."""
+        module, name = str(getattr(thing, "__module__", None) or ""), str(getattr(thing, "__name__", ""))
+        if not is_standard(thing):
+            return None
+        top = module.partition(".")[0]
+        for place in (module, top, top.lstrip("_"), module.lstrip("_")):
+            is_private = any(part.startswith("_") for part in place.split("."))
+            if not is_private and getattr(sys.modules.get(place), name, None) is thing:
+                self.imports.add(place)
+                return f"{alias(place)}.{name}"
+        return None
+
+    def _variable(self, variable: typing.TypeVar, where: Where, depth: int) -> str:
+        name = f"_T_{variable.__name__}"
+        known = self.variables.get(name)
+        if known is not None:
+            return name if known[0] is variable else ANY
+        self.variables[name] = (variable, "")
+        parts = [repr(name), *(self.spell(c, where, depth + 1) for c in variable.__constraints__)]
+        if variable.__bound__ is not None:
+            parts.append(f"bound={self.spell(variable.__bound__, where, depth + 1)}")
+        self.variables[name] = (variable, f"{name} = _typing.TypeVar({', '.join(parts)})")
+        return name
+
+    def lines(self) -> Iterator[str]:
+        """What the module begins with."""
+        for module in sorted(self.imports):
+            yield f"import {module} as {alias(module)}"
+        yield from (text for _, text in self.variables.values() if text)
+
+
+def alias(module: str) -> str:
+    return "_abc" if module == "collections.abc" else f"_{module.replace('.', '_')}"
+
+
+def is_standard(thing: Any) -> bool:
+    """Whether the standard library defines it."""
+    top = str(getattr(thing, "__module__", None) or "").partition(".")[0]
+    return top in sys.stdlib_module_names and top != "__main__"
+
+
+def _open(hint: Any) -> bool:
+    """Whether a type has a variable in it, which a checker must be able to solve."""
+    return isinstance(hint, typing.TypeVar) or bool(getattr(hint, "__parameters__", ())) or isinstance(hint, str)

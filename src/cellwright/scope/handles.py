@@ -1,0 +1,122 @@
+"""Host objects by the number that the guest knows them by.
+
+Numbers count up from 1 and are good on this connection only: holding a number is no authority, holding the connection
+is. An object stays here until the guest has let go of it as many times as it was sent. A guest that lives on in a
+journal knows numbers of an earlier process: these are given out again only to what they stood for.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from cellwright.errors import CallLimit, StaleHandle
+from cellwright.scope.parcels import type_key
+from cellwright.scope.rules import Place
+
+LIVE = 100_000
+
+
+class Held:
+    """One host object that the guest may name."""
+
+    __slots__ = ("abouts", "bound", "handle", "methods", "name", "pinned", "place", "sent", "told", "value")
+
+    def __init__(self, value: Any, handle: int, place: Place, bound: bool) -> None:
+        self.value = value
+        self.handle = handle
+        self.place = place
+        self.name = ""  # in the scope
+        self.bound = bound  # by name in the scope: never dropped, and a class or module may be used
+        self.pinned = False  # its counts were another process's: never dropped
+        self.told = False  # some answer, or the opening, said that it was made
+        self.sent = 0
+        self.methods: dict[str, Any] = {}  # what the host found out about those that were called
+        self.abouts: dict[Any, Any] = {}  # and about what guest code did besides
+
+    @property
+    def shown(self) -> str:
+        """How guest code would name it."""
+        return self.name or self.place.path
+
+
+class Handles:
+    """The table of one session. Safe to use from the loop and from the worker at once."""
+
+    def __init__(self, live: int = LIVE, first: int = 1) -> None:
+        self._live = live
+        self._lock = threading.Lock()
+        self._by_number: dict[int, Held] = {}
+        self._by_id: dict[int, Held] = {}
+        self.next = first  # the number of the next new object
+        self.waiting: dict[tuple[str, str], list[int]] = {}  # by path and kind: numbers that the guest began with
+
+    def __len__(self) -> int:
+        return len(self._by_number)
+
+    def hold(self, value: Any, place: Place, *, bound: bool = False) -> Held:
+        """The entry of `value`, made if it is new. The entry keeps the object, and so its id, alive."""
+        with self._lock:
+            held = self._by_id.get(id(value))
+            if held is None:
+                if len(self._by_number) >= self._live:
+                    raise CallLimit(f"more than {self._live} host objects are held at once; let go of some (`del`)")
+                held = self._by_id[id(value)] = self._new(value, place, bound)
+                self._by_number[held.handle] = held
+            held.bound = held.bound or bound
+            held.sent += 1
+            return held
+
+    def _new(self, value: Any, place: Place, bound: bool) -> Held:
+        again = self.waiting.get((place.path, type_key(place.kind))) if self.waiting else None
+        if again:
+            held = Held(value, again.pop(0), place, bound)
+            held.pinned = held.told = True
+            return held
+        self.next += 1
+        return Held(value, self.next - 1, place, bound)
+
+    def restore(self, number: int, value: Any, place: Place, *, bound: bool = False) -> Held:
+        """`value` under a number that the guest knows already. It may be held under another one as well."""
+        with self._lock:
+            held = self._by_number.get(number)
+            if held is None:
+                held = self._by_number[number] = Held(value, number, place, bound)
+                held.pinned = held.told = True
+                self._by_id.setdefault(id(value), held)
+            return held
+
+    def find(self, handle: int) -> Held | None:
+        return self._by_number.get(handle)
+
+    def unbound(self) -> dict[int, Any]:
+        """What is held that has no name in the scope, by number."""
+        with self._lock:
+            return {number: held.value for number, held in self._by_number.items() if not held.bound}
+
+    def known(self, value: Any) -> Held | None:
+        return self._by_id.get(id(value))
+
+    def get(self, handle: object) -> Held:
+        held = self._by_number.get(handle) if type(handle) is int else None
+        if held is None:
+            number = f"{handle!r:.40}" if type(handle) is int else f"of a {type(handle).__name__}"
+            raise StaleHandle(f"host object {number} is not held by this session")
+        return held
+
+    def drop(self, handle: int, count: int) -> None:
+        """The guest let go of `count` of the times it was sent this object."""
+        with self._lock:
+            held = self._by_number.get(handle)
+            if held is None or held.bound or held.pinned:
+                return
+            held.sent -= count
+            if held.sent <= 0:
+                del self._by_number[handle]
+                if self._by_id.get(id(held.value)) is held:
+                    del self._by_id[id(held.value)]
+
+    def clear(self) -> None:
+        with self._lock:
+            self._by_number.clear()
+            self._by_id.clear()

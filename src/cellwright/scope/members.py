@@ -1,0 +1,129 @@
+"""The public members of a type, read from the class and never from the instance: no property runs to describe it."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from cellwright.scope.lent import GuestFunction
+from cellwright.scope.operations import facts_of
+from cellwright_guest.operators import AWAITED, CALLS
+from cellwright_guest.wire import type_of
+
+# what the guest can make of a type, in one order for all sessions
+OPERATORS = (*sorted(CALLS | AWAITED), "__iter__", "__aiter__", "__exit__", "__aexit__", "__call__", "__await__")
+
+FUNCTIONS = (
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodWrapperType,
+    types.ClassMethodDescriptorType,
+)
+# attributes of the interpreter's own machinery, whose names carry no underscore
+MACHINERY = ("gi_", "cr_", "ag_", "tb_", "f_", "co_")
+_MACHINE_TYPES = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+
+Kind = Literal["method", "class", "static", "property"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Member:
+    """One public name of a type."""
+
+    name: str
+    kind: Kind
+    value: Any  # the function, or the descriptor
+    is_async: bool = False
+
+
+@lru_cache(maxsize=2048)
+def members(kind: type) -> dict[str, Member]:
+    """The public methods and properties of a type, by name."""
+    found: dict[str, Member] = {}
+    for name, raw in _raw(kind):
+        member = _member(name, raw)
+        if member is not None:
+            found[name] = member
+    return found
+
+
+def _raw(kind: type) -> Iterator[tuple[str, Any]]:
+    seen: set[str] = set()
+    for base in kind.__mro__:
+        if base is object:
+            continue
+        for name, raw in vars(base).items():
+            if name in seen or name.startswith("_"):
+                continue
+            seen.add(name)
+            if issubclass(kind, _MACHINE_TYPES) and name.startswith(MACHINERY):
+                continue
+            yield name, raw
+
+
+def _member(name: str, raw: Any) -> Member | None:
+    if isinstance(raw, staticmethod | classmethod):
+        function = _function(raw)
+        how: Kind = "static" if isinstance(raw, staticmethod) else "class"
+        return Member(name=name, kind=how, value=function, is_async=is_async(function))
+    if isinstance(raw, types.ClassMethodDescriptorType):
+        return Member(name=name, kind="class", value=raw)
+    if isinstance(raw, type | types.ModuleType):
+        return None
+    if isinstance(raw, FUNCTIONS) or (callable(raw) and not hasattr(type(raw), "__get__")):
+        return Member(name=name, kind="method", value=raw, is_async=is_async(raw))
+    if callable(getattr(raw, "__wrapped__", None)) and callable(raw):
+        return Member(name=name, kind="method", value=raw, is_async=is_async(raw))
+    return Member(name=name, kind="property", value=raw)
+
+
+def _function(method: Any) -> Any:
+    return method.__func__
+
+
+def is_async(function: Any) -> bool:
+    """Whether guest code has to await it, as far as can be known without calling it."""
+    return gives_coroutine(function) and facts_of(function).thread != "task"
+
+
+def gives_coroutine(function: Any) -> bool:
+    """Whether calling it on the host gives a coroutine."""
+    if issubclass(type_of(function), GuestFunction):
+        return function.kind == "async"
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "func", None))
+
+
+@lru_cache(maxsize=2048)
+def operators(kind: type) -> tuple[str, ...]:
+    """The operators that a type has beyond those of `object`."""
+    found: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        if base is not object:
+            found.update(vars(base))
+    return tuple(name for name in OPERATORS if found.get(name) is not None)
+
+
+def module_members(module: types.ModuleType) -> dict[str, Any]:
+    """What a bound module shows: its `__all__`, or what it, its submodules or its C half define. Never a module."""
+    listed: Any = getattr(module, "__all__", None)
+    name_of = module.__name__
+    shown: dict[str, Any] = {}
+    for name, value in vars(module).items():
+        if name.startswith("_") or isinstance(value, types.ModuleType):
+            continue
+        if listed is not None:
+            if name in listed:
+                shown[name] = value
+            continue
+        home = getattr(value, "__module__", None)
+        own = isinstance(home, str) and (home in (name_of, f"_{name_of}") or home.startswith(f"{name_of}."))
+        if own or isinstance(value, int | float | str | bytes):
+            shown[name] = value
+    return shown

@@ -1,0 +1,86 @@
+"""What is known of an operation, said once: by `@operation` on a function of yours, by `scope.declare` on any other."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any, Literal, TypeVar
+
+from cellwright.doors import Operation
+from cellwright_guest.wire import type_of
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+MARK = "__cellwright_operation__"
+_UNMARKABLE = frozenset(
+    (
+        types.NoneType,
+        types.BuiltinFunctionType,
+        types.MethodDescriptorType,
+        types.WrapperDescriptorType,
+        types.MethodWrapperType,
+        types.ClassMethodDescriptorType,
+    )
+)
+
+CAREFUL = Operation()
+FACTS = frozenset(f.name for f in fields(Operation))
+
+
+def operation(
+    *,
+    reads: bool = False,
+    idempotent: bool = False,
+    undo: Callable[..., Any] | None = None,
+    revive: Callable[..., Any] | None = None,
+    direct: bool = False,
+    ask: bool = False,
+    patient: bool = False,
+    timeout_s: float | None = None,
+    thread: Literal["worker", "loop", "task"] | None = None,
+) -> Callable[[Function], Function]:
+    """Say what is known of a function or a method. It stays the function that it was."""
+    known = Operation(
+        reads=reads,
+        idempotent=idempotent,
+        undo=undo,
+        revive=revive,
+        direct=direct,
+        ask=ask,
+        patient=patient,
+        timeout_s=timeout_s,
+        thread=thread,
+    )
+
+    def mark(function: Function) -> Function:
+        setattr(function, MARK, known)
+        return function
+
+    return mark
+
+
+def facts_of(function: Any) -> Operation:
+    """What `@operation` said of a function; the careful default where it said nothing. Runs no code of it."""
+    kind = type_of(function)
+    if kind in (types.MethodType, staticmethod, classmethod):
+        return facts_of(function.__func__)
+    if kind in _UNMARKABLE:
+        return CAREFUL
+    if kind is types.FunctionType:
+        known = function.__dict__.get(MARK)
+    elif kind is functools.partial:
+        return facts_of(function.func)
+    elif issubclass(kind, type):
+        known = function.__dict__.get(MARK)  # not that of a base: this one makes other objects
+    else:
+        known = inspect.getattr_static(function, MARK, None)
+        called = inspect.getattr_static(kind, "__call__", None)
+        if known is None and type_of(called) is types.FunctionType:
+            return facts_of(called)
+    return known if isinstance(known, Operation) else CAREFUL
+
+
+def with_facts(known: Operation, facts: dict[str, Any]) -> Operation:
+    return replace(known, **facts) if facts else known

@@ -1,0 +1,196 @@
+"""Which members of a bound object guest code may use: what is public, less presets, as narrowed by `declare`.
+
+Decides by names and types only. It never touches the object that it decides about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from cellwright.errors import NotPublic, UsageError
+from cellwright.scope.operations import FACTS, Operation, with_facts
+from cellwright.scope.presets import CREDENTIALS, hides
+from cellwright.scope.surfaces import NAMESPACE
+
+WRITING_OPERATORS = frozenset(("__setitem__", "__delitem__"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """One `declare`: the members that it is about, and what it says of them.
+
+    `when` is asked of a member's path too: an upstream may offer something else meanwhile. `read_only="ask"` has what
+    is not known to read only wait for a person's yes.
+    """
+
+    pattern: str
+    hide: bool | frozenset[str] | None = None
+    only: frozenset[str] | None = None
+    read_only: bool | Literal["ask"] = False
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])
+    when: Callable[[str], bool] | None = None
+
+    def covers(self, titles: tuple[str, ...]) -> bool:
+        found = any(fnmatchcase(title, self.pattern) for title in titles)
+        return found and (self.when is None or self.when(titles[0]))
+
+    def level_with(self, titles: tuple[str, ...]) -> bool:
+        """Whether it names members of this very object, and not of what these lead to: `only` means the former."""
+        depth = self.pattern.count(".")
+        return any(fnmatchcase(title, self.pattern) and title.count(".") == depth for title in titles)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a host object stands in the scope: the path it was first reached by, and its type."""
+
+    path: str
+    kind: type
+
+    def titles(self, name: str) -> tuple[str, ...]:
+        return (f"{self.path}.{name}" if self.path else name, f"{self.kind.__name__}.{name}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What the rules say of one member."""
+
+    visible: bool
+    read_only: bool
+    why: str = ""
+    asks_writes: bool = False
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+class Rules:
+    """All that was declared, in order; a later rule overrides an earlier one."""
+
+    def __init__(self) -> None:
+        self._version = 0
+        self._rules: list[Rule] = []
+        self._verdicts: dict[tuple[str, type, str, bool], Verdict] = {}
+        self._watched: list[Callable[[], str]] = []
+        self._seen: list[str] = []
+
+    @property
+    def version(self) -> int:
+        """Counts what was declared, and what changed that it depends on: what was concluded earlier is not good."""
+        if self._watched:  # asked twice and more for each call: most scopes watch nothing
+            self._look()
+        return self._version
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def watch(self, key: Callable[[], str]) -> None:
+        """Say what some `when` depends on: when it gives another key, everything is decided anew."""
+        self._watched.append(key)
+
+    def _look(self) -> None:
+        seen = [key() for key in self._watched]
+        if seen != self._seen:
+            self._seen = seen
+            self._changed()
+
+    def _changed(self) -> None:
+        self._verdicts = {}  # another one: who is deciding by what was then keeps that for himself
+        self._version += 1
+
+    def add(
+        self,
+        pattern: str,
+        *,
+        hide: bool | Iterable[str] | None = None,
+        only: Iterable[str] | None = None,
+        read_only: bool | Literal["ask"] = False,
+        when: Callable[[str], bool] | None = None,
+        **facts: Any,
+    ) -> None:
+        unknown = facts.keys() - FACTS
+        if unknown:
+            names = ", ".join(sorted(FACTS | {"hide", "only", "read_only"}))
+            raise UsageError(f"declare() knows no {sorted(unknown)[0]!r}; it takes {names}")
+        if facts.get("thread") == "task":
+            raise UsageError('thread="task" belongs to the function: say it with @operation(thread="task")')
+        Operation(**facts)  # a wrong value is told here, not at the first call
+        self._rules.append(
+            Rule(
+                pattern=pattern,
+                hide=hide if isinstance(hide, bool) or hide is None else _names(hide, "hide"),
+                only=None if only is None else _names(only, "only"),
+                read_only=read_only,
+                facts=facts,
+                when=when,
+            )
+        )
+        self._changed()
+
+    def verdict(self, place: Place, name: str, *, data: bool = False) -> Verdict:
+        """What guest code may do with the member `name`. `data` says that it is an attribute, not a method."""
+        key = (place.path, place.kind, name, data)
+        if self._watched:
+            self._look()
+        verdicts = self._verdicts
+        known = verdicts.get(key)
+        if known is None:
+            if len(verdicts) > 10_000:  # paths and names are the guest's to make up
+                verdicts.clear()
+            known = verdicts[key] = self._judge(place, name, data)
+        return known
+
+    def _judge(self, place: Place, name: str, data: bool) -> Verdict:
+        if name.startswith("_"):
+            return Verdict(visible=False, read_only=True, why="names that start with an underscore stay on the host")
+        why = ""
+        credential = data and name.lower() in CREDENTIALS and NAMESPACE not in place.kind.__dict__
+        if hides(place.kind, name) or credential:
+            why = "it is hidden, because it can carry credentials or run code on the host"
+        read_only = asks_writes = False
+        facts: dict[str, Any] = {}
+        titles = place.titles(name)
+        for rule in self._rules:
+            if not rule.covers(titles):
+                continue
+            facts |= rule.facts
+            read_only = read_only or rule.read_only is True
+            asks_writes = asks_writes or rule.read_only == "ask"
+            if rule.hide is False:
+                why = ""
+            elif rule.hide is True or (rule.hide and name in rule.hide):
+                why = "it is hidden in this scope"
+            if rule.only is not None and name not in rule.only and rule.level_with(titles):
+                why = "it is hidden in this scope"
+        return Verdict(visible=not why, read_only=read_only, why=why, asks_writes=asks_writes, facts=facts)
+
+    def hides(self, place: Place, name: str) -> bool:
+        """Whether a preset or a `hide=` hides the member. `only=` is not asked: it says what may be named first."""
+        hidden = hides(place.kind, name)
+        titles = place.titles(name)
+        for rule in self._rules:
+            if rule.hide is not None and rule.covers(titles):
+                hidden = (hidden or name in rule.hide) if isinstance(rule.hide, frozenset) else rule.hide
+        return hidden
+
+    def narrows(self, root: str) -> bool:
+        """Whether something is hidden or refused below one name of the scope that is not so below all of them."""
+        firsts = (r.pattern.partition(".")[0] for r in self._rules if r.hide is not None or r.only or r.read_only)
+        return any(first != "*" and fnmatchcase(root, first) for first in firsts)
+
+    def facts(self, place: Place, name: str, known: Operation) -> Operation:
+        return with_facts(known, self.verdict(place, name).facts)
+
+    def require(self, place: Place, name: str, *, data: bool = False) -> Verdict:
+        """The verdict on a member that guest code asks for; refuses what is not visible."""
+        verdict = self.verdict(place, name, data=data)
+        if not verdict.visible:
+            raise NotPublic(f"{place.kind.__name__!r} object has no attribute {name!r} here: {verdict.why}")
+        return verdict
+
+
+def _names(names: Iterable[str], what: str) -> frozenset[str]:
+    if isinstance(names, str):
+        raise UsageError(f"{what}={names!r}: give a list of names, as in {what}=[{names!r}]")
+    return frozenset(names)

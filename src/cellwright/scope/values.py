@@ -1,0 +1,290 @@
+"""Values over the boundary on the host's side: what crosses by value, what by handle, what never.
+
+Packing may run on the session's worker or on the loop, wherever the object behind it may be touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import enum
+import functools
+import types
+from collections.abc import Iterable
+from typing import Any
+
+from cellwright.doors import Answer, Made
+from cellwright.errors import CannotCross
+from cellwright.scope import faults, frames, revive
+from cellwright.scope.classes import Classes, Known, field_names, kind_of
+from cellwright.scope.construct import from_fields
+from cellwright.scope.copies import ATOMS, is_by_value
+from cellwright.scope.handles import Handles, Held
+from cellwright.scope.lent import GuestFunction, GuestIterator, Lender
+from cellwright.scope.members import FUNCTIONS, is_async
+from cellwright.scope.parcels import Parcel, type_key
+from cellwright.scope.placing import Placed, PlaceOf
+from cellwright.scope.presets import NEVER
+from cellwright.scope.rules import Place
+from cellwright.scope.signatures import doc, packed_signature
+from cellwright_guest import hints, objects
+from cellwright_guest.packing import simple
+from cellwright_guest.unpacking import Other, Unpacker
+from cellwright_guest.wire import Bounds, Packed, WireError, type_of
+
+PATH_PARTS = 6
+_PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)
+_DICTS = (collections.OrderedDict, collections.defaultdict, collections.Counter)
+_NEVER = (*NEVER, types.ModuleType)
+_ALIKE = (bool, int, float, complex, str, object)  # the same on both sides, whoever binds them
+
+
+class Values:
+    """Packs and unpacks for one session."""
+
+    def __init__(
+        self, handles: Handles, classes: Classes, lender: Lender, bounds: Bounds, place_of: PlaceOf = lambda value: None
+    ) -> None:
+        self.handles = handles
+        self.classes = classes
+        self.frame_kinds: frozenset[str] = frozenset()  # libraries that the guest has too
+        self._lender = lender
+        self._bounds = bounds
+        self._place_of = place_of  # where an object stood in another session
+
+    # to the guest
+
+    def answer(self, value: Any, path: str, keeps: bool) -> Answer:
+        """`value`, reached by `path`, for the guest. What it may make known is `confirmed` when it is on its way."""
+        if simple(value):
+            return Answer(value=Packed(value, []))
+        parcel = Parcel(self._pack_other, path, keeps)
+        if type_of(value) is Placed:
+            value, parcel.places = value.value, value.places
+        packed = self._packed(parcel, value)
+        if not parcel.made:
+            return Answer(value=packed)
+        return Answer(value=packed, made=tuple(parcel.made), kept=revive.pack_kept(parcel.kept))
+
+    def arguments(self, value: Any) -> tuple[Packed, tuple[Made, ...]]:
+        """What host code hands to a function of the guest."""
+        parcel = Parcel(self._pack_other, "callback")
+        packed = self._packed(parcel, value)
+        return packed, self.confirmed(parcel.made)
+
+    def names(self, names: dict[str, tuple[Any, str]]) -> tuple[Packed, tuple[Made, ...]]:
+        """What a guest begins with. What stands inside a bound value has the path that is given with it."""
+        parcel = Parcel(self._pack_other, "")
+        parcel.seen(names)
+        tree: dict[str, Any] = {}
+        for name, (value, path) in names.items():
+            parcel.path = path
+            tree[name] = parcel.pack(value)
+        return Packed({"m": tree}, parcel.blobs), self.confirmed(parcel.made)
+
+    def failed(self, error: BaseException) -> Answer:
+        parcel = Parcel(self._pack_other, "")
+        packed = Packed(faults.pack(error, self.classes, parcel), parcel.blobs)
+        return Answer(value=packed, failed=True, made=tuple(parcel.made))
+
+    def described(self, number: object) -> Answer:
+        """The description of a class, for a guest that has its number and not that."""
+        known = self.classes.get(number)
+        known.told = False
+        parcel = Parcel(self._pack_other, "")
+        tree = {"about": self.classes.reference(known, parcel)}
+        return Answer(value=Packed(tree, parcel.blobs), made=tuple(parcel.made))
+
+    def confirmed(self, made: Iterable[Made]) -> tuple[Made, ...]:
+        """What of it was made known by nothing else yet. Asked when that happens: packing may have been for nothing."""
+        fresh: list[Made] = []
+        for one in made:
+            held = self.handles.find(one.number)
+            known = self.classes.find_number(one.number)
+            if held is not None and not held.told:
+                held.told = True
+                fresh.append(one)
+            elif known is not None and not known.listed:
+                known.listed = True
+                fresh.append(one)
+        return tuple(fresh)
+
+    def _packed(self, parcel: Parcel, value: Any) -> Packed:
+        try:
+            return parcel.packed(value)
+        except RecursionError:
+            raise CannotCross("the value is nested too deeply to cross") from None
+
+    def is_copied(self, value: Any) -> bool:
+        """Whether an object that is no plain data crosses by value all the same: a frame, a number of numpy's."""
+        return self._by_value(value, Parcel(self._pack_other, "")) is not None
+
+    def _pack_other(self, value: Any, packer: Parcel) -> Any:
+        known = self.handles.known(value)
+        if known is not None:
+            return self._handle(known.value, known.place, packer)
+        if isinstance(value, GuestFunction | GuestIterator):
+            home = self._lender.number_of(value)
+            if home is not None:
+                return {"g": home}
+        if hints.is_expression(value):
+            return self._expression(value, packer)
+        if isinstance(value, type):
+            return self._class(value, packer)
+        if isinstance(value, BaseException):
+            return faults.pack(value, self.classes, packer)
+        by_value = self._by_value(value, packer)
+        if by_value is not None:
+            return by_value
+        if isinstance(value, _NEVER):
+            raise CannotCross(f"a {type(value).__name__} never crosses; bind what you need of it by name")
+        place = packer.places.get(id(value)) or self._place_of(value)
+        return self._handle(value, place or Place(step(packer.path, value), type_of(value)), packer)
+
+    def _by_value(self, value: Any, packer: Parcel) -> Any:
+        kind = type_of(value)
+        framed = frames.pack(value, packer, self.frame_kinds)
+        if framed is not None:
+            return framed
+        how = kind_of(kind)
+        if how == "enum":
+            return self._enum(value, packer)
+        if how in ("record", "model", "namedtuple") and is_by_value(value):
+            number, about = self.classes.reference(
+                self.classes.enter(kind, Place(step(packer.path, value), kind)), packer
+            )
+            values: Any = value if how == "namedtuple" else [getattr(value, n) for n in field_names(kind)]
+            return {"o": [number, about, [packer.pack(v) for v in values]]}
+        if how == "object":
+            known = self.classes.enter(kind, Place(step(packer.path, value), kind))
+            reference = self.classes.reference(known, packer)
+            return {"o": [*reference, [packer.pack(part) for part in objects.parts(value)]]}
+        if isinstance(value, _PLAIN) and how == "handle":
+            plain = next(k for k in _PLAIN if isinstance(value, k))
+            return packer.pack(plain(value))
+        if kind in _DICTS:
+            return packer.pack(dict(value))
+        if kind.__module__ == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
+            scalar = value.item()
+            return packer.pack(scalar) if type(scalar) in ATOMS else None
+        return None
+
+    def _enum(self, value: enum.Enum, packer: Parcel) -> Any:
+        known = self.classes.enter(type(value), Place(type(value).__name__, type(value)))
+        alone = value.name in type(value).__members__  # otherwise a combination of flags, told by its number
+        return {"e": [*self.classes.reference(known, packer), value.name if alone else value.value]}
+
+    def _class(self, cls: Any, packer: Parcel) -> Any:
+        named = hints.pack_named(cls)
+        known = self.classes.find(cls)
+        if named is not None and (known is None or not known.bound or cls in _ALIKE):
+            return named
+        if known is None:
+            raise CannotCross(f"class {cls.__name__} is not in scope; bind it by name, or declare it")
+        return {"c": self.classes.reference(known, packer)}
+
+    def _expression(self, value: Any, packer: Parcel) -> Any:
+        def number(cls: type) -> Any:
+            known = self.classes.find(cls)
+            return None if known is None else {"c": self.classes.reference(known, packer)}
+
+        try:
+            return hints.pack(value, number, packer)
+        except TypeError as error:
+            raise CannotCross(str(error)) from None
+
+    def _handle(self, value: Any, place: Place, packer: Parcel) -> Any:
+        held = self.handles.hold(value, place)
+        if not held.told:
+            packer.made.append(Made(number=held.handle, path=held.place.path, kind=type_key(type_of(value))))
+            if packer.keeps and held.handle not in packer.kept and revive.is_revivable(type_of(value)):
+                packer.kept[held.handle] = value.to_journal()
+        if isinstance(value, (*FUNCTIONS, functools.partial, GuestFunction)):
+            return {"f": [held.handle, _function_about(value, held)]}
+        cls: Any = value if isinstance(value, types.ModuleType) else type_of(value)
+        number, about = self.classes.reference(self.classes.enter(cls, held.place, by_handle=True), packer)
+        return {"h": [held.handle, number, about]}
+
+    # from the guest
+
+    def unpack(self, packed: Packed, other: Other | None = None) -> Any:
+        """A value of the guest. `other` reads what is no plain data, in the place of `unpack_other`."""
+        return Unpacker(packed.blobs, other or self.unpack_other, self._bounds).unpack(packed.tree)
+
+    def unpack_other(self, tag: str, body: Any, unpacker: Unpacker) -> Any:
+        match tag:
+            case "h":
+                return self.handles.get(body).value
+            case "c":
+                return self._buildable(body).value
+            case "T":
+                return hints.named(body)
+            case "G":
+                return hints.build(body, unpacker, called=False)
+            case "o":
+                number, values = _parts(body, 2)
+                return from_fields(self._record(number), unpacker.values(values))
+            case "e":
+                number, name = _parts(body, 2)
+                return self._member(self.classes.get(number), name)
+            case "E":
+                return faults.build(body, self.classes, unpacker)
+            case "g":
+                return self._lender.take(*_parts(body, 3))
+            case "a":
+                return frames.build(body, unpacker, self.frame_kinds)
+            case _:
+                raise WireError(f"a value of the kind {tag!r:.20}")
+
+    def _buildable(self, number: object) -> Known:
+        known = self.classes.get(number)
+        if not known.buildable:
+            how = "bind the class by name, or declare it in the scope"
+            raise CannotCross(f"a {known.value.__name__} cannot be built by guest code: {how}")
+        return known
+
+    def _record(self, number: object) -> Known:
+        """A data class whose instances this guest was sent: what it got it may hand back, field by field checked."""
+        known = self.classes.get(number)
+        sent = known.told or known.listed
+        return known if known.kind in ("record", "model", "namedtuple", "object") and sent else self._buildable(number)
+
+    def _member(self, known: Known, name: object) -> Any:
+        if known.kind == "enum" and type(name) is str and name in known.value.__members__:
+            return known.value.__members__[name]
+        if known.kind == "enum" and type(name) is int and issubclass(known.value, enum.Flag):
+            every = 0
+            for member in known.value:
+                every |= member.value
+            if not name & ~every:  # an enum keeps each combination for good
+                return known.value(name)
+        raise WireError("an enum member that is none")
+
+
+def step(path: str, value: Any) -> str:
+    """The path of an object that a call gave: kept short, because the guest decides how far it walks."""
+    if path.count(".") < PATH_PARTS:
+        return path
+    return f"{path.partition('.')[0]}.{type(value).__name__}"
+
+
+def _function_about(function: Any, held: Held) -> dict[str, Any]:
+    known = getattr(function, "__name__", None) or getattr(getattr(function, "func", None), "__name__", "function")
+    return {
+        "name": str(known),
+        "async": is_async(function),
+        "signature": packed_signature(function),
+        "doc": doc(getattr(function, "func", function)),
+    }
+
+
+def _parts(body: Any, count: int) -> list[Any]:
+    if type_of(body) is not list or len(body) != count:
+        raise WireError("a tag with the wrong parts")
+    return body
+
+
+def on_loop(value: Any) -> bool:
+    """Whether an object belongs to the event loop, so that only the loop's thread may touch it."""
+    top = type(value).__module__.partition(".")[0].lstrip("_")
+    return top == "asyncio" or isinstance(value, (asyncio.Future, types.AsyncGeneratorType))

@@ -1,0 +1,301 @@
+"""What a store keeps, as values. Knows nothing of guests, scopes or how they are stored; `contract` has the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from cellwright.doors import Made
+from cellwright_guest.wire import NOTHING, Packed
+
+DoorName = Literal["host", "guest", "model", "undo"]
+Status = Literal["asked", "started", "done", "failed", "cancelled"]
+CellStatus = Literal["running", "done", "failed", "ended"]
+TurnStatus = Literal["running", "waiting", "done", "failed", "cancelled"]
+MessageKind = Literal["add", "ask", "redirect", "cancel", "stop"]
+NoteKind = Literal["named", "message", "answered", "decided", "rewound"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One call through a door. `path` names it for ever; the other names say where it went and what came of it.
+
+    door       "host": guest code asks; "guest": host code calls a guest function; "model"; "undo" of a call
+    key        operation and argument hash: what a repeated run must ask again, to be the same run
+    status     asked (a person is being asked), started (the effect may have happened), done, failed, cancelled
+    delivered  the number of the answer among all that the guest got; for a "guest" row, of the call itself
+    at         the guest's clock from that delivery on
+    after      for a "guest" row: the last call that the guest had made before it
+    """
+
+    cell: int
+    path: str
+    door: DoorName = "host"
+    title: str = ""
+    verb: str = ""
+    target: int = 0
+    name: str = ""
+    key: str = ""
+    line: int = 0
+    status: Status = "started"
+    reads: bool = False
+    arguments: Packed = NOTHING
+    value: Packed | None = None
+    delivered: int | None = None
+    at: float = 0.0
+    after: str = ""
+    back: tuple[tuple[int, int], ...] = ()
+    made: tuple[Made, ...] = ()
+    kept: Packed | None = None  # the data of an object that can be rebuilt from it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CellRow:
+    """One cell. `ended` is a cell that a limit, a cancel or a crash ended: its code is never run again.
+
+    before, after   how many answers the guest had got when it began, when it ended
+    tree            the workspace before it, as a name that `trees` can read; "" where nothing was taken
+    tree_after      the same after it
+    files           paths that it added, changed or removed; a bounded number of them
+    pending         paths of calls under way when it ended
+    undone          it was rolled back: the session's state does not hold it
+    """
+
+    number: int
+    code: str
+    status: CellStatus = "running"
+    at: float = 0.0
+    before: int = 0
+    after: int = 0
+    tree: str = ""
+    pending: tuple[str, ...] = ()
+    undone: bool = False
+    value: Packed | None = None  # of a cell that is done; {"stays": [type, text]} where it stayed in the guest
+    stdout: str = ""
+    error: dict[str, object] = field(default_factory=dict[str, object])  # class, type, message, text, line
+    calls: tuple[tuple[str, float, str | None], ...] = ()
+    rung: str = ""
+    duration_s: float = 0.0
+    tree_after: str = ""
+    files: tuple[str, ...] = ()
+
+
+IMPORTED = '"import"'
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TurnRow:
+    """One turn of an agent: written when its task is set, and again when something has come of it.
+
+    waiting   a cell of it waits for a person's yes, and its guest was ended
+    cell      the last cell before it
+    asked     the number of the last request to the model before it
+    answer    what came of it, in words for people: the answer, or why there is none
+    opened    how a command opened the session for it, as JSON, so that it can be again; never part of an export. Of one
+              that was under way when it was exported, `IMPORTED`: nobody carries it on unasked
+    """
+
+    number: int
+    task: str
+    status: TurnStatus = "running"
+    at: float = 0.0
+    cell: int = 0
+    asked: int = 0
+    answer: str = ""
+    opened: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Note:
+    """What a person did to a session, and is part of its history.
+
+    named     its branch got the name `text`
+    message   a person's message was taken up by the turn; `about` is its number in the inbox, `what` its kind
+    answered  what the model said to the question that is message `about`
+    decided   a question was decided; `about` is its id
+    rewound   the state is again that after cell `about`; `text` is the number of the entry that this note follows
+    """
+
+    kind: NoteKind
+    text: str = ""
+    who: str = ""
+    about: str = ""
+    at: float = 0.0
+    what: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checkpoint:
+    """A guest's state after `cell`, pickled by the guest for the guest. A cache: losing it loses time only.
+
+    `content` is the blob itself where one is written with its checkpoint; what is read has it in `Blobs`.
+    """
+
+    cell: int
+    digest: str  # of the blob that holds it
+    signature: str
+    missing: tuple[str, ...] = ()  # what could not be pickled, and comes back by replay alone
+    content: bytes = field(default=b"", repr=False, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dropped:
+    """The checkpoint of `cell` is not needed any more, nor is its blob, which nothing else of the session names."""
+
+    cell: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facts:
+    """A session's own row, written once. A fork has a `parent`, and begins with its cells up to `parent_cell`.
+
+    parent_entry   where it is not 0, the last entry of the parent that the fork knows
+    child_of       the session whose code spawned the agent of this one
+    agent          the name of the agent that it is for; "" where there is none
+    """
+
+    id: str
+    created: float
+    seed: bytes
+    pins: dict[str, str]  # what a replay must find the same: interpreter, packages, guest version, CPU kind
+    names: Packed
+    made: tuple[Made, ...] = ()
+    parent: str = ""
+    parent_cell: int = 0
+    parent_entry: int = 0
+    child_of: str = ""
+    agent: str = ""
+
+
+Kept = Row | CellRow | TurnRow | Note
+Change = Kept | Checkpoint | Dropped
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One thing that was written, as it was written. Entries are only ever added.
+
+    number   1, 2, 3 … in its session
+    parent   the number of the entry that it follows: the one before it; for a note that it was rewound, the last one
+             that counts. 0: it is the first of its session, which follows its fork's `parent_entry`
+    at       when it was written
+    """
+
+    session: str
+    number: int
+    parent: int
+    at: float
+    change: Kept
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """The right to write to one session, until somebody else claims it."""
+
+    session: str
+    epoch: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Holder:
+    """The process that has a claim. `machine` and `started` tell a process from another with its number."""
+
+    machine: str  # of one boot, and one pid namespace of it
+    process: int
+    started: str
+    name: str = ""  # for people: the host's
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """A session in a list. `state` is as it was last written; "running" without a holder: its process died."""
+
+    id: str
+    title: str  # its branch's name, or the first task or code, in short
+    state: Literal["new", "running", "waiting", "done", "failed", "cancelled"]
+    created: float
+    updated: float
+    turns: int = 0
+    cells: int = 0
+    entries: int = 0
+    name: str = ""
+    agent: str = ""
+    parent: str = ""
+    parent_cell: int = 0
+    parent_entry: int = 0
+    child_of: str = ""
+    holder: Holder | None = None  # with a lease that has not run out, on a process that lives as far as can be known
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """What a person said to a question. `always`: the same operation is not asked about again, here or anywhere."""
+
+    yes: bool
+    reason: str = ""
+    who: str = ""
+    at: float = 0.0
+    always: Literal["", "session", "operation"] = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """A call that waits for a person's yes. `arguments` is for that person alone: all of them, as text."""
+
+    id: str
+    session: str
+    cell: int
+    path: str
+    operation: str
+    arguments: str
+    asked: float
+    expires: float | None = None
+    line: int = 0
+    decision: Decision | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    """What a person tells a session while it works; it is taken up at the next step.
+
+    add        more for the task         ask      a question, to be answered without disturbing the task
+    redirect   another task in its place cancel   end the turn at the next step
+    stop       end it now, and the cell that runs with it
+    """
+
+    kind: MessageKind
+    text: str = ""
+    who: str = ""
+    at: float = 0.0
+    number: int = 0  # given by the store
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reach:
+    """The entries of a session up to one of them; a branch is several of these."""
+
+    session: str
+    upto: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """An entry that a search found. In `snippet` what matched stands between \x02 and \x03."""
+
+    session: str
+    entry: int
+    kind: Literal["prompt", "reply", "code", "output", "error", "file"]
+    snippet: str
+    score: float  # the higher the better
+    cell: int = 0
+    at: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forgotten:
+    """What was removed with a session."""
+
+    entries: int
+    blobs: int
+    bytes: int
+    indexed: int  # texts of the search index

@@ -1,0 +1,133 @@
+"""Frames: a message, which is JSON, and its blobs as one run of bytes; and such bytes as messages again.
+
+What a message's trees stand for is `wire`'s business. Reading is bounded; what breaks a bound raises `WireError`.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+from typing import Any
+
+from cellwright_guest.wire import Bounds, WireError, type_of
+
+DIGITS = 4300
+PIECE, LARGE_PIECE = 1 << 12, 1 << 18
+_head = struct.Struct("<II")
+_encoder = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":"))
+# What json itself makes anew for every text: made once, half of the time of a short message is saved.
+_chunks: Any = getattr(json.encoder, "c_make_encoder", None)
+if _chunks is not None:
+    _escape: Any = getattr(json.encoder, "c_encode_basestring_ascii")  # noqa: B009  no public name
+    _chunks = _chunks(None, _encoder.default, _escape, None, ":", ",", False, False, True)
+_scan: Any = getattr(json.JSONDecoder(), "scan_once")  # noqa: B009  no public name
+
+
+def frame(message: list[Any], blobs: list[Any], bounds: Bounds | None = None) -> list[Any]:
+    """The buffers of one frame, to be sent in a row. `message` ends with the packed trees it carries.
+
+    With the reader's `bounds` a frame that it would refuse is refused here, where it costs nobody a session.
+    """
+    sizes = [len(b) for b in blobs]
+    whole = [message, sizes]
+    text = "".join(_chunks(whole, 0)) if _chunks is not None else _encoder.encode(whole)
+    header = text.encode("ascii")
+    if bounds is not None and (blobs or len(header) > PIECE):
+        _check_sizes(len(header), sum(sizes), bounds)
+        _check_header(header, bounds)
+    return [_head.pack(len(header), sum(sizes)) + header, *blobs]
+
+
+def _check_sizes(header: int, blobs: int, bounds: Bounds) -> None:
+    if header > bounds.header_bytes or blobs > bounds.blob_bytes:
+        raise WireError(f"a message of {header + blobs} bytes is over the bound; send less at a time")
+
+
+class FrameReader:
+    """Bytes in, whole frames out. Keeps what is not yet whole; copies a blob once."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self.piece = PIECE  # how much to read at once
+        self._buffer = bytearray()
+        self._need = _head.size
+
+    def feed(self, piece: bytes) -> list[tuple[bytes, bytes]]:
+        """The raw frames that are whole now: (header, blob bytes). `parse` makes sense of one."""
+        # A buffer costs its size to make: it grows while there is more to read than it holds.
+        self.piece = min(self.piece << 2, LARGE_PIECE) if len(piece) == self.piece else PIECE
+        buffer = self._buffer
+        if not buffer and len(piece) >= _head.size:
+            header, blobs = _head.unpack_from(piece)
+            if not blobs and len(piece) == _head.size + header:  # one small frame, as nearly all are
+                return [(piece[_head.size :], b"")]
+        buffer += piece
+        frames: list[tuple[bytes, bytes]] = []
+        start = 0
+        while len(buffer) - start >= self._need:
+            header, blobs = _head.unpack_from(buffer, start)
+            _check_sizes(header, blobs, self._bounds)
+            end = start + _head.size + header + blobs
+            if len(buffer) < end:
+                self._need = end - start
+                break
+            middle = start + _head.size + header
+            with memoryview(buffer) as view:
+                frames.append((bytes(view[start + _head.size : middle]), bytes(view[middle:end])))
+            start = end
+            self._need = _head.size
+        if start:
+            del buffer[:start]
+        return frames
+
+
+def parse(header: bytes, blob_bytes: Any, bounds: Bounds) -> tuple[list[Any], list[Any]]:
+    """The message of a raw frame and its blobs."""
+    text = _check_header(header, bounds)
+    try:
+        message, sizes = _loads(text)
+    except (ValueError, TypeError, RecursionError, StopIteration):
+        raise WireError("a frame that is not a message") from None
+    if type_of(message) is not list or not message or type_of(sizes) is not list or len(sizes) > bounds.blobs:
+        raise WireError("a frame that is not a message")
+    blobs: list[Any] = []
+    if not sizes and not blob_bytes:
+        return message, blobs
+    at = 0
+    for size in sizes:
+        if type(size) is not int or size < 0:
+            raise WireError("a blob without a size")
+        blobs.append(blob_bytes[at : at + size] if at or size != len(blob_bytes) else blob_bytes)
+        at += size
+    if at != len(blob_bytes):
+        raise WireError("blobs that do not fill their frame")
+    return message, blobs
+
+
+def _check_header(header: bytes, bounds: Bounds) -> str:
+    if len(header) > 4096:
+        nodes = header.count(b",") + header.count(b"[") + header.count(b"{")
+        if nodes > bounds.nodes:
+            raise WireError(f"a message of {nodes} values is over the bound of {bounds.nodes}; send less at a time")
+    try:
+        text = header.decode("ascii")
+    except UnicodeDecodeError:
+        raise WireError("a frame that is not a message") from None
+    return text
+
+
+def _loads(text: str) -> Any:
+    # CPython reads an integer's digits in quadratic time, and refuses to beyond a limit, which a program may turn off.
+    if 0 < sys.get_int_max_str_digits() <= DIGITS:
+        value, end = _scan(text, 0)
+        if end != len(text):
+            raise ValueError
+        return value
+    return json.loads(text, parse_int=_bounded_int)
+
+
+def _bounded_int(digits: str) -> int:
+    if len(digits) > DIGITS:
+        raise ValueError
+    return int(digits)

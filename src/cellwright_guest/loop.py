@@ -1,0 +1,289 @@
+"""The guest's event loop: asyncio's own, with the door in the place of the network.
+
+It admits one message at a time and runs everything that woke before it looks for the next, so the order in which
+answers arrive is the only thing that decides the order in which code runs. Where the session is journaled, timers are
+calls to the host as well, and nothing is ever looked for without waiting for it: the machine's time decides nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import selectors
+import threading
+from asyncio import events
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from cellwright_guest import clock, paths
+from cellwright_guest.door import Door, Mailbox
+from cellwright_guest.tasks import Task
+from cellwright_guest.waits import Waits
+
+# Code that spins on `sleep(0)` until an answer comes must still get it.
+SPINS = 64
+# In a journaled session looking for it is a call to the host: the longer nothing comes, the more turns go before it.
+MOST_SPINS = 4096
+
+# takes a message, and the loop that it came to
+Deliver = Callable[[Any, "GuestLoop | None"], None]
+
+_asyncio_run = asyncio.run
+_threads: dict[int, Any] = vars(threading)["_active"]  # `threading.active_count` would take a lock each time
+
+
+class DoorSelector(selectors.PollSelector):
+    """A selector that waits for the door as well as for its own descriptors."""
+
+    _selector: Any  # CPython's own two, which typeshed leaves out
+    _fd_to_key: dict[int, selectors.SelectorKey]
+
+    def __init__(self, door: Door, deliver: Callable[[Any], None], before_waiting: Callable[[], None]) -> None:
+        super().__init__()
+        self._door = door
+        self._deliver = deliver
+        self._before_waiting = before_waiting
+        self._fd = -1
+        self._found: list[Any] = []
+        self._spins, self._patience = 0, SPINS
+        self.mailbox = Mailbox()
+        self.ready: Any = ()  # what its loop is about to run
+        self.waits = Waits(door, self.mailbox)
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._fd_to_key)
+
+    def select(self, timeout: float | None = None) -> list[Any]:
+        if self._door.journaled:
+            return self._select_by_messages(timeout)
+        if timeout is not None and timeout <= 0:
+            self._spins += 1
+            if self._spins < SPINS:
+                return []
+        self._spins = 0
+        self._found = []
+        if len(_threads) > 1 or (timeout is None and not self._door.asking):
+            self._before_waiting()  # with nothing asked, a thread that Python does not know of may be what wakes it
+        waits = timeout is None or timeout > 0
+        message = self._door.receive(self.mailbox, self._poll, timeout, ready=self.ready if waits else ())
+        if message is not None:
+            self._deliver(message)
+        return self._found
+
+    def _select_by_messages(self, timeout: float | None) -> list[Any]:
+        if timeout is None:
+            self.woken()
+        elif timeout > 0:
+            self.woken()
+            self.waits.ask(timeout)
+        else:
+            self._spins += 1
+            if self._spins < self._patience:
+                return []
+            self._spins, self._patience = 0, min(self._patience * 2, MOST_SPINS)
+            self.waits.look()
+        self._found = []
+        if len(_threads) > 1 or not self._door.asking:
+            self._before_waiting()
+        waits = timeout is None or timeout > 0
+        message = self._door.receive(self.mailbox, self._poll, ready=self.ready if waits else ())
+        if message is not None:
+            if message[0][0] != "a" or message[0][1] not in self.waits:
+                self.woken()
+            self._deliver(message)
+        return self._found
+
+    def woken(self) -> None:
+        """It does not spin: a message came, or it waits for one."""
+        self._spins, self._patience = 0, SPINS
+
+    def settle(self, waiting: bool) -> None:
+        """A cell is over; `waiting`: timers are left. Else the next begins as it would in a guest that was restored."""
+        self.woken()
+        if not waiting:
+            self.waits.give_up()
+
+    def _poll(self, timeout: float | None) -> bool:
+        if timeout is None and not self._fd_to_key and len(_threads) == 1:
+            return True  # nothing else to wait for: the read itself may block
+        poller = self._selector
+        if self._fd < 0:
+            self._fd = self._door.conn.fileno()
+            poller.register(self._fd, 1)
+        ready = poller.poll(None if timeout is None else max(0, -int(-timeout * 1000 // 1)))
+        door = False
+        for fd, event in ready:
+            if fd == self._fd:
+                door = True
+                continue
+            key = self._fd_to_key.get(fd)
+            if key:
+                mask = (event & ~1 and selectors.EVENT_WRITE) | (event & ~4 and selectors.EVENT_READ)
+                self._found.append((key, mask & key.events))
+        return door
+
+
+class GuestLoop(asyncio.SelectorEventLoop):
+    """asyncio's loop on a `DoorSelector`. May run inside another, as code written for a plain script expects."""
+
+    _ready: Any  # CPython's own, which typeshed leaves out
+    _scheduled: Any
+
+    def __init__(self, door: Door, deliver: Deliver) -> None:
+        self._door = door
+        self.selector = DoorSelector(door, lambda message: deliver(message, self), self._open_self_pipe)
+        super().__init__(self.selector)
+        self.selector.ready = self._ready
+        self.__dict__["time"] = clock.machine_seconds
+        self._own: Any = None
+        if door.journaled:
+            self.journal()
+
+    def journal(self) -> None:
+        """From here on timers follow the guest's clock, and tasks have paths."""
+        self.__dict__.update(time=clock.seconds, create_task=self._create_task)
+
+    def _create_task(self, coro: Any, **options: Any) -> Any:
+        path = paths.current()
+        if coro is not self._own:
+            path = path.task()
+            if options.get("context") is None:
+                options["context"] = contextvars.copy_context()
+            with suppress(RuntimeError):  # a context that is entered already keeps its path
+                options["context"].run(paths.assign, path)
+        if options.get("name") is None:
+            options["name"] = f"Task-{path.prefix}"
+        if self.get_task_factory() is not None:
+            return super().create_task(coro, **options)
+        if self.is_closed():
+            raise RuntimeError("Event loop is closed")
+        return Task(coro, path=path, loop=self, **options)
+
+    def create_own_task(self, coro: Any) -> Any:
+        """A task with the path that is current, and not one below it."""
+        self._own = coro
+        try:
+            return self.create_task(coro)
+        finally:
+            self._own = None
+
+    def run_own(self, coro: Any) -> Any:
+        """The same, run to its end."""
+        self._own = coro
+        try:
+            return self.run_until_complete(coro)
+        finally:
+            self._own = None
+
+    def _asyncgen_finalizer_hook(self, agen: Any) -> None:
+        if self._door.journaled:
+            contextvars.copy_context().run(self._finalize, agen)
+        else:
+            self._close_asyncgen(agen)
+
+    def _finalize(self, agen: Any) -> None:
+        paths.assign(paths.collected())
+        self._close_asyncgen(agen)
+
+    def _close_asyncgen(self, agen: Any) -> None:
+        super()._asyncgen_finalizer_hook(agen)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]  not in typeshed
+
+    def settle(self) -> None:
+        """A cell is over."""
+        if self._door.journaled:
+            self.selector.settle(self.has_timers())
+
+    def has_timers(self) -> bool:
+        return any(not handle.cancelled() for handle in self._scheduled)
+
+    def close(self) -> None:
+        if not self.is_running():
+            self.selector.waits.give_up()
+        super().close()
+
+    # Other threads wake a loop through a pair of sockets. Most guests have no other threads, and a loop that is made in
+    # the zygote must not share its sockets with the guests that are forked from it: so it is made when it is needed.
+
+    def _make_self_pipe(self) -> None:
+        self._ssock = self._csock = None
+
+    def _open_self_pipe(self) -> None:
+        if self._ssock is None:
+            super()._make_self_pipe()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]  not in typeshed
+
+    def _close_self_pipe(self) -> None:
+        if self._ssock is not None:
+            super()._close_self_pipe()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]  not in typeshed
+
+    def add_signal_handler(self, sig: int, callback: Any, *args: Any) -> None:
+        self._open_self_pipe()
+        super().add_signal_handler(sig, callback, *args)
+
+    def _check_running(self) -> None:
+        if self.is_running():
+            raise RuntimeError("This event loop is already running")
+
+    def run_forever(self) -> None:
+        outer = events._get_running_loop()
+        events._set_running_loop(None)
+        self._door.enter(self.selector.mailbox)
+        try:
+            super().run_forever()
+        finally:
+            self._door.leave(self.selector.mailbox)
+            events._set_running_loop(outer)
+
+    def has_nothing_else(self) -> bool:
+        """Whether only a message of the host can make anything run here."""
+        if self.get_task_factory() is not None:  # it may start tasks eagerly: then the one that made this one waits too
+            return False
+        return not (self._ready or self._scheduled or self.selector.busy or len(_threads) > 1)
+
+    def run_within(self, program: Any, names: dict[str, Any]) -> Any:
+        """Run code that does not await, with this loop there for the tasks that it starts: each gets its first turn."""
+        events._set_running_loop(self)
+        try:
+            value = eval(program, names)
+        finally:
+            events._set_running_loop(None)
+        if self._ready:
+            self.call_soon(self.stop)
+            self.run_forever()
+        return value
+
+    def call_soon_threadsafe(self, callback: Any, *args: Any, context: Any = None) -> Any:
+        handle = super().call_soon_threadsafe(callback, *args, context=context)
+        self._door.wake()
+        return handle
+
+
+class GuestPolicy(asyncio.DefaultEventLoopPolicy):
+    """New loops are guest loops, also those that `asyncio.run` makes."""
+
+    def __init__(self, door: Door, deliver: Deliver) -> None:
+        super().__init__()
+        self._make = lambda: GuestLoop(door, deliver)
+
+    def new_event_loop(self) -> GuestLoop:
+        return self._make()
+
+
+def run(main: Any, **options: Any) -> Any:
+    """`asyncio.run`, allowed inside a cell although a loop is running there."""
+    outer = events._get_running_loop()
+    events._set_running_loop(None)
+    try:
+        return _asyncio_run(main, **options)
+    finally:
+        events._set_running_loop(outer)
+
+
+def install(door: Door, deliver: Deliver) -> GuestLoop:
+    """Make ours the loop of this process; gives the one that runs the cells."""
+    asyncio.set_event_loop_policy(GuestPolicy(door, deliver))  # pyright: ignore[reportDeprecated]  there is no other way
+    asyncio.run = run
+    loop = GuestLoop(door, deliver)
+    asyncio.set_event_loop(loop)
+    return loop

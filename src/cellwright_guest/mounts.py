@@ -1,0 +1,97 @@
+"""The guest's root directory: built once by the zygote, entered by each child with its own workspace and /tmp.
+
+What it holds is the host's choice (`cellwright.sandboxes.jail`): a list of entries `[kind, target, source]`. After
+`build` the zygote itself lives in that root and sees the machine's files under `HOST`; a child detaches `HOST`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from cellwright_guest import kernel
+from cellwright_guest.kernel import MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_RDONLY, MS_REC, MS_REMOUNT
+
+HOST = "/.host"
+_HOST = HOST.encode()
+_KEPT = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC  # a user namespace may not lift these from a mount
+
+
+def build(entries: list[list[str]], over: str) -> None:
+    """Makes the root on a tmpfs at `over` (any directory: the mount moves away) and moves into it."""
+    kernel.mount(b"cellwright", os.fsencode(over), b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=755,size=1m,nr_inodes=2048")
+    os.mkdir(over + HOST)
+    for kind, target, source in entries:
+        _place(kind, over + target, source)
+    os.chdir(over)
+    kernel.pivot_root(b".", os.fsencode(HOST[1:]))
+    os.chroot(".")
+    os.chdir("/")
+    kernel.mount(b"none", b"/", None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+
+
+def _place(kind: str, target: str, source: str) -> None:
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    if kind == "link":
+        os.symlink(source, target)
+    elif kind in ("text", "stack"):
+        with open(target, "w") as file:
+            file.write(source if kind == "text" else _stack_line())
+    elif kind == "dir":
+        os.makedirs(target, exist_ok=True)
+    elif kind == "device":
+        os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
+        _bind(source, target, MS_RDONLY | MS_NOSUID | MS_NOEXEC)
+    elif kind == "empty":
+        kernel.mount(b"empty", os.fsencode(target), b"tmpfs", _KEPT, b"mode=755,size=4k,nr_inodes=2")
+    else:
+        if os.path.isdir(source):
+            os.makedirs(target, exist_ok=True)
+        else:
+            os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
+        _bind(source, target, MS_RDONLY | MS_NOSUID | MS_NODEV)
+
+
+def _stack_line() -> str:
+    """Where the main thread's stack lies: in every guest where it lies here."""
+    with open("/proc/self/maps") as maps:
+        return next((line for line in maps if line.endswith("[stack]\n")), "")
+
+
+def _bind(source: str, target: str, flags: int) -> None:
+    where, what = os.fsencode(target), os.fsencode(source)
+    try:
+        kernel.mount(what, where, None, MS_BIND)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        # something is mounted below that a user namespace may not uncover: take it along, with the same flags
+        kernel.mount(what, where, None, MS_BIND | MS_REC)
+        kernel.mount_setattr_recursive(where, flags)  # MOUNT_ATTR_* of these four equal MS_*
+        return
+    kernel.mount(b"none", where, None, MS_REMOUNT | MS_BIND | flags | os.statvfs(target).f_flag & _KEPT)
+
+
+def begin(tmp_options: bytes) -> None:
+    """For a child: a mount namespace of its own, with an empty /tmp."""
+    kernel.unshare(kernel.CLONE_NEWNS)
+    kernel.mount(b"tmp", b"/tmp", b"tmpfs", MS_NOSUID | MS_NODEV, tmp_options)
+
+
+def place(workspace: str) -> None:
+    """Then its workspace, on top of what is in that place already."""
+    source = os.fsencode(workspace)
+    kept = os.statvfs(source).f_flag & _KEPT
+    kernel.mount(source, b"/workspace", None, MS_BIND)
+    kernel.mount(b"none", b"/workspace", None, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | kept)
+
+
+def enter() -> None:
+    """The machine's own files are gone."""
+    kernel.umount(_HOST, kernel.MNT_DETACH)
+    os.chdir("/workspace")
+
+
+def uncover() -> None:
+    """By the zygote, in the mount namespace of a child: what was placed last is gone, and what it covered is seen."""
+    kernel.umount(b"/workspace", kernel.MNT_DETACH | kernel.UMOUNT_NOFOLLOW)

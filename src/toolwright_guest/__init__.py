@@ -1,1 +1,0 @@
-"""What runs inside a sandbox: the standard library only, and nothing of `toolwright`."""
