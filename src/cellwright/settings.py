@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cellwright.errors import PlatformError
 
@@ -65,10 +66,11 @@ def install_command(extra: str) -> str:
     from importlib.metadata import PackageNotFoundError, distribution
     from urllib.parse import unquote, urlsplit
 
+    origin: dict[str, Any] = {}
     try:
         origin = json.loads(distribution("cellwright").read_text("direct_url.json") or "{}")
-    except PackageNotFoundError:  # on the path, and not installed
-        origin = {}
+    except PackageNotFoundError:
+        pass  # on the path, and not installed
     clone = Path(unquote(urlsplit(origin.get("url", "")).path))
     if "dir_info" not in origin or not (clone / "pyproject.toml").is_file():
         return f"pip install 'cellwright[{extra}]'"
