@@ -71,7 +71,8 @@ def install_command(extra: str) -> str:
         origin = json.loads(distribution("cellwright").read_text("direct_url.json") or "{}")
     except PackageNotFoundError:
         pass  # on the path, and not installed
-    clone = Path(unquote(urlsplit(origin.get("url", "")).path))
+    url: str = origin.get("url", "")
+    clone = Path(unquote(urlsplit(url).path))
     if "dir_info" not in origin or not (clone / "pyproject.toml").is_file():
         return f"pip install 'cellwright[{extra}]'"
     editable = "--editable " if origin["dir_info"].get("editable") else ""
