@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from cellwright.catalog import Catalog
-from cellwright.catalog.fulltext import Index
+from cellwright.catalog.fulltext import FullTextIndex
 
 ROWS = 10
 QUERY = "select rowid, rank from rows where rows match ? order by rank limit ?"
@@ -19,19 +19,19 @@ Matches = dict[Path, str]  # the file of each index, and what it was asked for
 def heard(catalog: Catalog, query: str) -> Matches:
     """What a search asks each of the catalog's indexes for, in the order of the scope."""
     told: Matches = {}
-    plain = Index.candidates
+    plain = FullTextIndex.candidates
 
-    def candidates(index: Index, words: Iterable[str], limit: int) -> list[object]:
+    def candidates(index: FullTextIndex, words: Iterable[str], limit: int) -> list[object]:
         known = tuple(words)
         if index.path is not None:
             told.setdefault(index.path, " OR ".join(f'"{word}"' for word in known))
         return list[object](plain(index, known, limit))
 
-    Index.candidates = candidates  # pyright: ignore[reportAttributeAccessIssue] # nothing else tells
+    FullTextIndex.candidates = candidates  # pyright: ignore[reportAttributeAccessIssue] # nothing else tells
     try:
         catalog.search(query, ROWS)
     finally:
-        Index.candidates = plain
+        FullTextIndex.candidates = plain
     return told
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.results import Check
 from benchmarks.run import Run, median, started
 from cellwright.catalog import TypeChecker
-from cellwright.catalog.server import find_ty
+from cellwright.catalog.ty_server import find_ty
 from cellwright.scope import Scope, scope_stubs
 
 TARGET = 1 / 3

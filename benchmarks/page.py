@@ -10,6 +10,7 @@ from benchmarks.results import Check, Conversation, Peer, Report, Unit, digits, 
 BEGIN, END = "<!-- begin: python -m benchmarks --write -->", "<!-- end -->"
 PARTS = {name: f"<!-- begin: python -m benchmarks --only {name} --write -->" for name in ("sessions", "gateway")}
 ABOUT = {"isolation": "isolation", "language": "Python", "keeps": "what is kept"}
+WIRE = "Anthropic Messages"  # whose tokens are in the first table
 Columns = tuple[tuple[str, str, Unit], ...]
 COLUMNS: Columns = (
     ("cold", "first session, nothing warm", "s"),
@@ -64,6 +65,10 @@ def _checks(report: Report) -> Iterator[str]:
     yield "| ours | | beside | | is | target | |"
     yield "|---|--:|---|--:|--:|--:|---|"
     for check in report.checks:
+        if check.target is None and check.what.startswith("what a journal adds"):
+            continue  # other ways to look at the same commit: the terminal and `--json` have them
+        if check.subject == "tokens" and WIRE not in check.what + check.note:
+            continue  # the table of tokens has the other wires
         what = f"{check.what} ({check.note})" if check.note else check.what
         ours, theirs = shown(check.ours, check.unit), shown(check.theirs, check.unit)
         yield (
@@ -145,14 +150,16 @@ def _losses(report: Report) -> Iterator[str]:
 
 
 def _lost(peers: tuple[Peer, ...], columns: Columns) -> Iterator[str]:
-    """The first is ours, and so is who begins with its name."""
-    for task, title, unit in columns:
+    """For each figure who needs less, and by which factor. Peers whose name begins with the first one's are ours."""
+    for task, title, _ in columns:
+        own = peers[0].figures.get(task) if peers else None
+        better: list[str] = []
         for peer in (peer for peer in peers[1:] if not peer.name.startswith(peers[0].name)):
-            theirs, own = peer.figures.get(task), peers[0].figures.get(task)
+            theirs = peer.figures.get(task)
             if theirs is not None and own is not None and theirs < own * 0.95:
-                factor = f"{digits(own / theirs)} × less" if theirs > 0 else "nothing measurable"
-                figures = f"{shown(theirs, unit)} against our {shown(own, unit)}"
-                yield f"- {title}: {peer.name} takes {factor} ({figures})."
+                better.append(f"{peer.name} {f'{digits(own / theirs)} ×' if theirs > 0 else '(nothing measurable)'}")
+        if better:
+            yield f"- {title}: {', '.join(better)}"
 
 
 def rewrite(page: Path, report: Report, begin: str = BEGIN) -> None:

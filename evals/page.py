@@ -51,19 +51,11 @@ def _tags(report: Report) -> Iterator[str]:
 
 
 def _tasks(report: Report) -> Iterator[str]:
-    columns = " | ".join(f"{mode} | steps | tokens | s" for mode in report.modes)
-    yield f"| task | {columns} |"
-    yield f"|---|{'---|--:|--:|--:|' * len(report.modes)}"
-    for task in report.tasks:
-        attempts = report.of(task)
-        yield f"| {task} | {' | '.join(_cells(attempts.get(mode)) for mode in report.modes)} |"
-
-
-def _cells(attempt: Attempt | None) -> str:
-    if attempt is None:
-        return "— | | | "
-    tokens = attempt.input_tokens + attempt.output_tokens
-    return f"{'✓' if attempt.passed else '✗'} | {attempt.steps} | {tokens:,} | {attempt.seconds:.1f}"
+    """The names alone: `--json` has steps, tokens and seconds of each attempt."""
+    for mode in report.modes:
+        for passed, title in ((True, "passed"), (False, "failed")):
+            names = [a.task for a in _of(report.attempts, mode) if a.passed is passed]
+            yield f"- **{mode}, {title}**: {', '.join(names) or 'none'}"
 
 
 def _of(attempts: Sequence[Attempt], mode: Mode) -> list[Attempt]:

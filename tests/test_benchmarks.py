@@ -82,6 +82,7 @@ def report(**changes: Any) -> Report:
     return Report(**given | changes)
 
 
+@pytest.mark.slow
 def test_a_quick_run_measures_every_subject_and_prints_json(tmp_path: Path) -> None:
     done = bench("--quick", "--json", cache=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -112,6 +113,7 @@ def test_a_quick_run_measures_every_subject_and_prints_json(tmp_path: Path) -> N
     assert not list((tmp_path / "benchmarks").glob("files-*"))
 
 
+@pytest.mark.slow
 def test_a_quick_run_is_not_written_down(tmp_path: Path) -> None:
     done = bench("--quick", "--write", cache=tmp_path)
     assert done.returncode == 2
@@ -134,7 +136,7 @@ def test_the_page_is_rewritten_between_its_marks_only(tmp_path: Path) -> None:
 def test_the_page_says_where_a_peer_is_better() -> None:
     text = page.markdown(report())
     lost = text.partition("### Where we lose")[2]
-    assert "Other & Co takes 2.00 × less (1.00 ms against our 2.00 ms)" in lost
+    assert "Other & Co 2.00 ×" in lost
     assert "host call" not in lost
 
 
@@ -144,7 +146,7 @@ def test_the_page_has_a_table_of_sessions_that_last_and_says_who_keeps_them_for_
     assert "| Us | all | jail | 200 µs | 10.0 ms | — |" in table
     assert "| Steps | steps | none | 1.00 ms | — | — |" in table
     assert "Dumper: n." in table
-    assert "Dumper takes 20.0 × less (500 µs against our 10.0 ms)" in lost
+    assert "Dumper 20.0 ×" in lost
     assert "Steps" not in lost
 
 
@@ -156,7 +158,7 @@ def test_the_page_has_a_table_of_agents_and_says_whose_turn_costs_less() -> None
     table, _, lost = page.markdown(report()).partition("### Agents")[2].partition("### Where we lose")
     assert "| Walker | none | most | 5.00 ms | — | — |" in table
     assert "Walker: walks." in table
-    assert "Walker takes 4.00 × less (5.00 ms against our 20.0 ms)" in lost
+    assert "Walker 4.00 ×" in lost
 
 
 def test_the_page_has_what_went_over_the_wire() -> None:
@@ -175,6 +177,7 @@ def test_the_page_says_what_could_not_be_measured() -> None:
     assert f"\n- {line}\n" in page.markdown(report(remarks=(line,)))
 
 
+@pytest.mark.slow
 def test_one_subject_alone_is_measured_and_not_written_down(tmp_path: Path) -> None:
     done = bench("--quick", "--json", "--only", "imports", cache=tmp_path)
     assert {check["subject"] for check in json.loads(done.stdout)["checks"]} == {"import"}

@@ -65,7 +65,7 @@ from cellwright.events import ModeChosen
 from cellwright.gateway import policy_from
 from cellwright.messages import Traits
 from cellwright.models import EmbeddedModel
-from cellwright.store import Dropped, MemoryStore, open_store
+from cellwright.store import DroppedCheckpoint, MemoryStore, open_store
 from cellwright.testing import ScriptedModel, fenced
 from cellwright.testing import code as cell
 
@@ -787,7 +787,7 @@ async def resumed(place: Path, **names: Any) -> AsyncGenerator[Runtime]:
 
 def drop_checkpoints(place: Path) -> None:
     with closing(open_store(str(place / "s.db"))) as journal:
-        journal.write(journal.claim("s"), *(Dropped(cell=one.cell) for one in journal.checkpoints("s")))
+        journal.write(journal.claim("s"), *(DroppedCheckpoint(cell=one.cell) for one in journal.checkpoints("s")))
 
 
 async def another_way(place: Path, cell: str, **names: Any) -> bool:

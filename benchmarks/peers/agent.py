@@ -12,7 +12,7 @@ from benchmarks.peers.contestant import repeated_on, serve
 from cellwright.agent import Agent
 from cellwright.doors import Request
 from cellwright.events import CodePiece, Done, TextPiece
-from cellwright.messages import Said
+from cellwright.messages import AssistantMessage
 from cellwright.testing import ScriptedModel, code
 
 runner = asyncio.Runner()
@@ -21,7 +21,7 @@ replies = itertools.cycle(
 )  # fmt: skip
 
 
-def reply(_: Request) -> Said:
+def reply(_: Request) -> AssistantMessage:
     return next(replies)
 
 

@@ -3,9 +3,11 @@ from replies import model
 import cellwright
 from cellwright import events
 from cellwright.doors import Request
-from cellwright.messages import Answered
+from cellwright.messages import ToolMessage
 
+# shown:
 CELLS = [*(f"print(log({day}))" for day in range(1, 6)), "lines = show('output:2').splitlines()\ndone(lines[1])"]
+# end
 
 
 def log(day: int) -> str:
@@ -16,7 +18,7 @@ def log(day: int) -> str:
 def told(request: Request, message: int) -> str:
     """The marks in what the model reads as the result of a cell."""
     answered = request.messages[message]
-    assert isinstance(answered, Answered)
+    assert isinstance(answered, ToolMessage)
     return "\n".join(line[line.index("… [") :] for line in answered.results[0].text.splitlines() if "… [" in line)
 
 

@@ -6,6 +6,7 @@ from cellwright import events
 
 async def main() -> None:
     agent = cellwright.Agent(REPLIES, scope={"crm": Crm()})
+    # shown:
     async for event in agent.stream("Write to everybody in Oslo who has no deal.", returns=list[str]):
         match event:
             case events.CodePiece():
@@ -18,6 +19,7 @@ async def main() -> None:
                 print(f"   the model reads {text!r}")
             case events.Done(value=value):
                 print("answer:", value)
+            # end
             case other:
                 print(f"   ({type(other).__name__})")
 

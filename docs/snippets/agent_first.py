@@ -29,6 +29,7 @@ class Crm:
         return len(self.letters)
 
 
+# shown:
 REPLIES = model(
     "idle = [c for c in crm.contacts(city='Oslo') if not c.deals]\nidle",
     "for c in idle:\n    await crm.write(c.name, 'How are you?')\ndone([c.name for c in idle])",
@@ -41,6 +42,9 @@ async def main() -> None:
     result = await agent.run("Write to everybody in Oslo who has no deal. Whom?", returns=list[str])
     print(result.value, "in", result.steps, "steps")
     print(crm.letters)
+
+
+# end
 
 
 if __name__ == "__main__":

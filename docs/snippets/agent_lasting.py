@@ -39,11 +39,13 @@ async def first(place: Path) -> None:
 async def second(place: Path) -> None:
     replies = model("done(sent)", "post.send('linus')\ndone('sent')", "post.send('alan')\ndone('sent')")
     agent = cellwright.Agent(replies, scope={"post": Post(place / "post.txt")}, store=place / "agents.db")
+    # shown:
     async with agent.resume("letters") as session:
         print((await session.carry_on()).value)  # the turn that was cut off
         async with session.fork("another-way") as branch:
             print((await branch.run("And to linus.")).value)
         print((await session.run("And to alan.")).value)
+    # end
     print((place / "post.txt").read_text().split(), "with", len(replies.requests), "requests")
 
 

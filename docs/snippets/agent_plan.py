@@ -3,10 +3,12 @@ from replies import model
 
 import cellwright
 from cellwright import events
-from cellwright.messages import Said
+from cellwright.messages import AssistantMessage
 
-PLAN = Said(text="Plan:\n1. find idle contacts -- crm.contacts\n2. write to each -- mail.send")
-BETTER = Said(text="Plan:\n1. find idle contacts -- crm.contacts\n2. write to each -- crm.write")
+# shown:
+PLAN = AssistantMessage(text="Plan:\n1. find idle contacts -- crm.contacts\n2. write to each -- mail.send")
+BETTER = AssistantMessage(text="Plan:\n1. find idle contacts -- crm.contacts\n2. write to each -- crm.write")
+# end
 WORK = """
     idle = [c.name for c in crm.contacts() if not c.deals]
     for name in idle:

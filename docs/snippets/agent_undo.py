@@ -29,12 +29,14 @@ async def main() -> None:
     async with agent.session() as session:
         await session.run("Book tea.")
         await session.run("Book cake with Ada.")
+        # shown:
         try:
             await session.undo()
         except RollbackRefused as refused:
             print(refused)
         await session.undo(yes=True)
         print(BOOKED, (await session.run("What is booked?")).value)
+        # end
 
 
 cellwright.run(main())

@@ -3,8 +3,9 @@ import tempfile
 from pathlib import Path
 
 import cellwright
-from cellwright.store import Dropped, open_store
+from cellwright.store import DroppedCheckpoint, open_store
 
+# shown:
 CELLS = [
     "import ctypes; total = 7",
     "now = (ctypes.c_long * 2)(); ctypes.CDLL(None).clock_gettime(1, now); first = log(now[0] * 10**9 + now[1])",
@@ -16,10 +17,13 @@ def log(number: int) -> str:
     return "logged"
 
 
+# end
+
+
 def delete_checkpoints(store: Path) -> None:
     """Else the session would go on from its last one, and nothing would be run again."""
     journal = open_store(str(store))
-    journal.write(journal.claim("s1"), *(Dropped(cell=one.cell) for one in journal.checkpoints("s1")))
+    journal.write(journal.claim("s1"), *(DroppedCheckpoint(cell=one.cell) for one in journal.checkpoints("s1")))
     journal.close()
 
 

@@ -2,6 +2,7 @@ import cellwright
 from cellwright.events import ApprovalWanted
 
 
+# shown:
 class Mail:
     @cellwright.operation(ask=True)
     async def send(self, to: str, text: str = "") -> str:
@@ -19,6 +20,7 @@ people = ["ann@firm.example", "eve@elsewhere.example"]
 found = await asyncio.gather(*map(mail.send, people), return_exceptions=True)
 [str(one) for one in found]
 """
+# end
 
 
 async def main() -> None:

@@ -21,6 +21,7 @@ class Feed:
         return sorted(names, key=key)
 
 
+# shown:
 async def later(callback: cellwright.GuestFunction) -> str:
     return await callback.call_async("from async host code")
 
@@ -37,6 +38,9 @@ async def main() -> None:
             await later(str.upper)
         """)
         print(outcome.stdout, outcome.value, sep="")
+
+
+# end
 
 
 cellwright.run(main())

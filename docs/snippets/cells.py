@@ -1,5 +1,6 @@
 import cellwright
 
+# shown:
 CELLS = [
     "prices = {'tea': 3, 'scones': 4}",  # a last assignment is a value too
     "prices['tea'] * 2",  # names stay
@@ -7,6 +8,7 @@ CELLS = [
     "for name in prices: pass",  # no value: None
     "open('notes.txt', 'w')",  # a value that cannot leave the guest: how it prints there
 ]
+# end
 
 
 async def main() -> None:

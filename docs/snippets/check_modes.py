@@ -11,11 +11,13 @@ class Stock:
 
 
 async def main() -> None:
+    # shown:
     stock = Stock()
     async with cellwright.Runtime(scope={"stock": stock}, check="strict") as rt:
         outcome = await rt.execute("stock.take('tea')\nstock.take('scones', number=3)")
         print(outcome.error)
         print("taken:", stock.taken)
+    # end
 
 
 cellwright.run(main())

@@ -3,6 +3,7 @@ from cellwright.catalog import TypeChecker
 from cellwright.scope import Scope
 
 
+# shown:
 class Stock:
     def take(self, item: str, *, count: int = 1) -> int:
         return 0
@@ -22,6 +23,9 @@ async def main() -> None:
         mistakes = await checker.check(code, before=earlier)
         print(*mistakes or ["nothing wrong"], sep="\n", end="\n\n")
     await checker.close()
+
+
+# end
 
 
 cellwright.run(main())

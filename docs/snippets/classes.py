@@ -3,6 +3,7 @@ from dataclasses import dataclass
 import cellwright
 
 
+# shown:
 @dataclass
 class Booking:
     room: str
@@ -23,6 +24,9 @@ async def main() -> None:
         ):
             outcome = await rt.execute(code)
             print(outcome.value if outcome.ok else str(outcome.error).splitlines()[-1])
+
+
+# end
 
 
 cellwright.run(main())

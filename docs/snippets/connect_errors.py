@@ -2,6 +2,7 @@ from shop_api import KEY, open_shop
 
 import cellwright
 
+# shown:
 CELLS = {
     "shop.orders.get(99)": [],
     "shop.orders.create(item='tea', count=0)": [],
@@ -9,6 +10,7 @@ CELLS = {
     "shop.orders.create(item='cups').id": ["busy"],  # 503 with Retry-After: nothing was done, so it is sent again
     "shop.orders.create(item='tea')": ["broken"],  # the line breaks before the answer: nobody knows
 }
+# end
 
 
 async def main() -> None:

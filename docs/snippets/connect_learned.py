@@ -14,7 +14,9 @@ async def main() -> None:
                 "shop.yaml", name="shop", base_url=there.url, credentials=cellwright.Secret(KEY)
             )
             async with api, cellwright.Runtime(scope={"shop": api}) as rt:
+                # shown:
                 print(await rt.show("shop.reports.get_sales", budget=1000))
+                # end
                 print((await rt.execute("shop.reports.get_sales()")).value, end="\n\n")
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import cellwright
 
+# shown:
 CELLS = [
     "note = notes.add_note('mend the kettle')\nnote.number, note['text']",
     "[n.text for n in notes.find('te')], notes.resources.note('2'), notes.prompts.summary()",
@@ -27,6 +28,9 @@ async def main() -> None:
         for cell in CELLS:
             outcome = await rt.execute(cell)
             print(outcome.value if outcome.ok else str(outcome.error).splitlines()[-1])
+
+
+# end
 
 
 cellwright.run(main())

@@ -22,6 +22,7 @@ async def main() -> None:
         api = await cellwright.OpenAPI.open(
             "shop.yaml", name="shop", base_url=there.url, credentials=cellwright.Secret(KEY)
         )
+        # shown:
         scope = cellwright.Scope({"shop": api})
         scope.declare("shop.reports", hide=True)
         scope.declare("shop.orders.delete", hide=True)
@@ -30,6 +31,7 @@ async def main() -> None:
             for cell in CELLS:
                 outcome = await rt.execute(cell)
                 print(outcome.value if outcome.ok else str(outcome.error).splitlines()[-1])
+            # end
             print([hit.name for hit in await rt.search("order", limit=3)])
 
 

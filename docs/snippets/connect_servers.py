@@ -3,6 +3,7 @@ import sys
 import cellwright
 from cellwright.mcp import open_all
 
+# shown:
 FILE = {
     "mcpServers": {
         "notes": {"command": sys.executable, "args": ["notes_server.py"], "env": {"NOTES_KEY": "${NOTES_KEY:-none}"}},
@@ -19,6 +20,9 @@ async def main() -> None:
     async with cellwright.Runtime(scope=opened.servers) as rt:
         print((await rt.execute("[r.text for r in notes.find('fern')]")).value)
     await opened.close()
+
+
+# end
 
 
 cellwright.run(main())

@@ -2,6 +2,7 @@ import cellwright
 from cellwright.errors import CodeError
 
 
+# shown:
 class NoSuchBook(LookupError):
     def __init__(self, title: str) -> None:
         super().__init__(f"no book is called {title!r}")
@@ -12,8 +13,12 @@ def price(title: str, currency: str = "EUR") -> int:
     raise NoSuchBook(title)
 
 
+# end
+
+
 async def main() -> None:
     async with cellwright.Runtime(scope={"price": price}) as rt:
+        # shown:
         caught = await rt.execute("""
             try:
                 price("Emma")
@@ -22,6 +27,7 @@ async def main() -> None:
         """)
         print(caught.stdout, end="")
         print(str((await rt.execute("price(name='Emma')")).error).splitlines()[-1])
+        # end
         failed = await rt.execute("pages = 320\nperday = pages / (len('ab') - 2)")
         error = failed.error
         assert isinstance(error, CodeError)

@@ -9,6 +9,7 @@ async def lookup(name: str) -> str:
     return name.title()
 
 
+# shown:
 def show(event: cellwright.Event) -> None:
     match event:
         case cellwright.Printed(text=text):
@@ -21,8 +22,12 @@ def show(event: cellwright.Event) -> None:
             pass  # what an agent does
 
 
+# end
+
+
 async def main() -> None:
     async with cellwright.Runtime(scope={"lookup": lookup}) as rt:
+        # shown:
         outcome = await rt.execute(
             """
             import asyncio
@@ -31,6 +36,7 @@ async def main() -> None:
             """,
             on_event=show,
         )
+        # end
         print(outcome.value)
 
 

@@ -5,6 +5,7 @@ from mcp.client.stdio import StdioServerParameters
 
 import cellwright
 
+# shown:
 GATEWAY = ["-m", "cellwright", "gateway", "--python", "live:stock", "--dir", sys.path[0]]
 
 
@@ -15,6 +16,9 @@ async def main() -> None:
         await client.call_tool("execute", {"code": "left = [stock.take('tea') for _ in range(3)]"})
         done = await client.call_tool("execute", {"code": "print(left)\nsum(left)"})
         print(done.structured_content)
+
+
+# end
 
 
 cellwright.run(main())

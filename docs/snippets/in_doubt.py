@@ -18,9 +18,12 @@ class Bank:
     def pay(self, name: str) -> str:
         return self._write(f"pay {name}")
 
+    # shown:
     @cellwright.operation(idempotent=True)
     def pay_once(self, name: str) -> str:
         return self._write(f"pay {name}, request {cellwright.current_call().idempotency_key[:6]}")
+
+    # end
 
     def _write(self, line: str) -> str:
         with self._book.open("a") as book:
@@ -36,6 +39,7 @@ async def first(place: Path, code: str) -> None:
         await rt.execute(code)
 
 
+# shown:
 async def second(place: Path) -> None:
     bank = Bank(place / "book.txt", dies=False)
     async with cellwright.Runtime.resume("pay", scope={"bank": bank}, store=place / "agents.db") as rt:
@@ -43,6 +47,9 @@ async def second(place: Path) -> None:
         print(outcome.value if outcome.ok else str(outcome.error).splitlines()[-1])
         lines = (place / "book.txt").read_text().splitlines()
         print(len(lines), "in the book,", len(set(lines)), "different")
+
+
+# end
 
 
 if len(sys.argv) > 1:

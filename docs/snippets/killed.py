@@ -7,6 +7,7 @@ from pathlib import Path
 
 import cellwright
 
+# shown:
 CELL = """
     letters = []
     for name in ("ada", "grace", "linus"):
@@ -14,6 +15,7 @@ CELL = """
         letters.append(office.send(name, address))
     letters
 """
+# end
 
 
 class Office:
@@ -41,12 +43,16 @@ async def first(place: Path) -> None:
         await rt.execute(CELL)
 
 
+# shown:
 async def second(place: Path) -> None:
     scope = {"office": Office(place / "post.txt", dies=False)}
     async with cellwright.Runtime.resume("letters", scope=scope, store=place / "agents.db") as rt:
         outcome = await rt.outcome()  # of the last cell, carried on to its end
         print(outcome.value)
         print((place / "post.txt").read_text().split())
+
+
+# end
 
 
 if len(sys.argv) > 1:

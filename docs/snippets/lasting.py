@@ -16,6 +16,7 @@ class Desk:
 
 
 async def main(store: Path) -> None:
+    # shown:
     desk = Desk()
     async with cellwright.Runtime({"desk": desk}, store=store, session="march") as rt:
         await rt.execute("numbers = {name: desk.invoice(name) for name in ('ada', 'grace')}")
@@ -35,6 +36,7 @@ async def main(store: Path) -> None:
         finally:
             await branch.close()
         print((await rt.execute("numbers")).value)
+    # end
 
 
 with tempfile.TemporaryDirectory() as place:

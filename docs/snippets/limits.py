@@ -1,6 +1,7 @@
 import cellwright
 from cellwright import errors
 
+# shown:
 CELLS = [
     "kept = 1",
     "hoard = bytearray(10**9)",  # Python itself raises MemoryError: the interpreter lives on
@@ -9,11 +10,14 @@ CELLS = [
     "kept",
     "import subprocess; subprocess.run(['ls'])",
 ]
+# end
 
 
 async def main() -> None:
+    # shown:
     limits = cellwright.Limits(wall_s=0.5, memory_mb=64)
     async with cellwright.Runtime(limits=limits) as rt:
+        # end
         for code in CELLS:
             outcome = await rt.execute(code)
             error = outcome.error

@@ -3,9 +3,10 @@ import asyncio
 import cellwright
 from cellwright.doors import Reply, Request
 from cellwright.errors import ModelBusy
-from cellwright.messages import Asked, OnPiece, Piece, Said, Traits, Usage
+from cellwright.messages import AssistantMessage, OnPiece, Piece, Traits, Usage, UserMessage
 
 
+# shown:
 class Shell:
     """A language model that is a program: the conversation goes to its stdin, its reply comes from its stdout."""
 
@@ -16,7 +17,7 @@ class Shell:
         self._command = command
 
     async def request(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
-        said = [message.text for message in request.messages if isinstance(message, Asked | Said)]
+        said = [message.text for message in request.messages if isinstance(message, UserMessage | AssistantMessage)]
         pipe = asyncio.subprocess.PIPE
         program = await asyncio.create_subprocess_exec(*self._command, stdin=pipe, stdout=pipe)
         out, _ = await program.communicate("\n\n".join([request.instructions, *said]).encode())
@@ -24,9 +25,12 @@ class Shell:
             raise ModelBusy(f"{self._command[0]} ended with {program.returncode}")  # or ModelRefused: never ask again
         if on_piece is not None:
             on_piece(Piece(text=out.decode()))
-        return Reply(message=Said(text=out.decode()), usage=Usage(requests=1, cost=None), model=self.name)
+        return Reply(message=AssistantMessage(text=out.decode()), usage=Usage(requests=1, cost=None), model=self.name)
 
     async def close(self) -> None: ...
+
+
+# end
 
 
 async def main() -> None:

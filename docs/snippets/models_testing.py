@@ -6,12 +6,16 @@ from cellwright.messages import Traits
 from cellwright.testing import ScriptedModel, call, code, fenced
 
 
+# shown:
 async def test_the_report_is_written_when_the_model_comes_back() -> None:
     model = ScriptedModel(ModelBusy("overloaded", retry_after_s=0), code("done(stock('tea'))", say="I look it up."))
     result = await cellwright.Agent(model, scope={"stock": {"tea": 12}.get}).run("How much tea is there?", returns=int)
     assert result.value == 12
     assert [tool.name for tool in model.requests[-1].tools] == ["execute"]
     assert not model.left  # every reply was asked for
+
+
+# end
 
 
 async def test_small_models_write_fences_and_others_may_call_functions() -> None:

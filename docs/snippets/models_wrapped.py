@@ -9,6 +9,7 @@ async def main() -> None:
     first = ScriptedModel(*[ModelBusy("overloaded", retry_after_s=0)] * 2, name="first")
     second = ScriptedModel(code("done(6 * 7)"), name="second")
 
+    # shown:
     spending = Spending(Budget(tokens=50_000, requests=100))  # for all that is asked through this door
     patient = Retrying(first, attempts=2, on_retry=lambda error, delay_s: print("again:", error))
     either = Fallback(patient, second, on_fall=lambda model, error, other: print(f"{error}: now {other.name}"))
@@ -18,6 +19,7 @@ async def main() -> None:
     for _ in range(2):
         result = await cellwright.Agent(model).run("What is six times seven?", returns=int)
         print(result.value, result.usage.requests, spending.usage.requests, cached.hits)
+    # end
 
 
 cellwright.run(main())

@@ -3,6 +3,7 @@ from dataclasses import dataclass
 import cellwright
 
 
+# shown:
 @dataclass(frozen=True)
 class Line:  # data without methods: copied over
     item: str
@@ -23,6 +24,9 @@ class Order:  # methods: stays here, the guest gets a handle
         return len(self.lines)
 
 
+# end
+
+
 class Shop:
     def __init__(self) -> None:
         self.orders: dict[int, Order] = {}
@@ -35,6 +39,7 @@ class Shop:
 async def main() -> None:
     shop = Shop()
     async with cellwright.Runtime(scope={"shop": shop}) as rt:
+        # shown:
         outcome = await rt.execute("""
             order = shop.order(7)                    # an object that nobody bound: it entered scope as a result
             line = order.add("tea", price=3)
@@ -42,6 +47,7 @@ async def main() -> None:
             print(line.item, line.price, len(order), order is shop.order(7))
             order                                    # handed back, it is the object itself
         """)
+        # end
         print(outcome.stdout, end="")
         print(outcome.value is shop.orders[7], [line.item for line in shop.orders[7].lines])
         print([call.name for call in outcome.calls])

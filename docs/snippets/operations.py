@@ -3,6 +3,7 @@ import asyncio
 import cellwright
 
 
+# shown:
 class Weather:
     @cellwright.operation(reads=True, timeout_s=0.2)
     async def today(self, city: str) -> str:
@@ -17,6 +18,9 @@ async def main() -> None:
         for code in ("await weather.today('Bergen')", "await weather.today('Atlantis')"):
             outcome = await rt.execute(code)
             print(outcome.value if outcome.ok else str(outcome.error).splitlines()[-1])
+
+
+# end
 
 
 cellwright.run(main())

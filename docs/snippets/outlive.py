@@ -31,6 +31,7 @@ class Report:
         return f"Report {self.name}"
 
 
+# shown:
 class Crm:
     def contact(self, name: str) -> Contact:
         return Contact(name)
@@ -49,6 +50,9 @@ class Crm:
     @cellwright.operation(reads=True)
     def pages(self) -> Iterator[int]:
         yield from (1, 2, 3)
+
+
+# end
 
 
 FIRST = """

@@ -21,6 +21,7 @@ class Library:
 
 
 LOOK = "done(Fact(text='{0} came to London', year=library.look_up('{0}')))"
+# shown:
 researcher = Agent(model(LOOK.format("tea"), LOOK.format("coffee")), scope={"library": Library()})
 find = as_function(researcher, "find", "Finds out when something came to London.", Fact)
 
@@ -28,6 +29,7 @@ CELL = """
     facts = [await find(f"When did {drink} come to London?") for drink in ("tea", "coffee")]
     done(min(facts, key=lambda fact: fact.year).text)
 """
+# end
 
 
 async def main() -> None:

@@ -16,8 +16,10 @@ async def stars(review: str) -> int:
 
 
 async def main() -> None:
+    # shown:
     tried = await fan_out(["5/5, good tea", "no idea", "2/5, cold"], stars, at_once=2)
     for each in tried:
+        # end
         print(each.item, "->", each.value if each.error is None else [type(each.error), *each.error.__notes__])
     print(values([each for each in tried if each.ok]))
     try:

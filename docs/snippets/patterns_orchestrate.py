@@ -18,6 +18,7 @@ class Job:
     what: str
 
 
+# shown:
 @planner.function
 async def plan(question: str) -> list[Job]:
     """The jobs that the question comes to, each for one city."""
@@ -32,6 +33,9 @@ async def work(job: Job) -> str:
 
 async def main() -> None:
     print(await orchestrate("Where does it rain, and where is sun?", plan, work, editor, at_once=4))
+
+
+# end
 
 
 cellwright.run(main())

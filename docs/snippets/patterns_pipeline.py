@@ -9,6 +9,7 @@ finder = Agent(model("done([note for note in notes if note.startswith('tea')])")
 writer = Agent(model("done(f'{len(found)} notes; first: {found[0]}')"))
 
 
+# shown:
 @writer.function
 async def sum_up(found: list[str]) -> str:
     """One line that says how many notes there are and what the first one is."""
@@ -17,6 +18,9 @@ async def sum_up(found: list[str]) -> str:
 
 async def main() -> None:
     print(await pipeline("Which notes are about tea?", finder, sum_up))
+
+
+# end
 
 
 cellwright.run(main())

@@ -10,8 +10,10 @@ ROUTER = model("done('parcels')", "done('post')")  # the first name is none of t
 
 
 async def main() -> None:
+    # shown:
     routes = {"bills": ("what was paid and what was not", bills), "post": ("letters and parcels", post)}
     print(await route("Where is my parcel?", routes, Agent(ROUTER, check="off")))
+    # end
     print(getattr(ROUTER.requests[0].messages[-1], "text", ""))
     print(len(ROUTER.requests), "requests to the router")
 

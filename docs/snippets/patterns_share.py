@@ -21,6 +21,7 @@ class Board:
         self.notes[job] = letters
 
 
+# shown:
 CELL = """
     while (job := await board.take()) is not None:
         await board.note(job, len(job))
@@ -33,6 +34,9 @@ async def main() -> None:
     agents = share({"board": board}, *(Agent(model(CELL)) for _ in range(3)))
     values(await fan_out(agents, lambda agent: agent.run("Take jobs from the board until there is none.")))
     print(sorted(board.notes.items()), board.jobs)
+
+
+# end
 
 
 cellwright.run(main())

@@ -18,12 +18,14 @@ class Shop:
         return {item: 10 * len(item) for item in ("cake", "coffee", "jam", "tea") if item.startswith(letter)}
 
 
+# shown:
 PARENT = """
     import asyncio
     tasks = [spawn(f"The dearest item with {letter}", returns=Price, scope=["shop"]) for letter in "cjx"]
     got = await asyncio.gather(*tasks, return_exceptions=True)
     done([price.item if isinstance(price, Price) else type(price).__name__ for price in got])
 """
+# end
 CHILD = "item, pence = max(shop.prices('{}').items(), key=lambda i: i[1])\ndone(Price(item=item, pence=pence))"
 
 

@@ -17,6 +17,7 @@ class Mail:
         return f"sent to {to}"
 
 
+# shown:
 LOOP = """
 said = []
 for to in ("ann", "bob"):
@@ -43,6 +44,9 @@ async def second_process(store: Path) -> None:
         cellwright.decide(store, question.id, yes=False, reason="not him", who="ann")
         outcome = await rt.outcome()
         print("second process:", outcome.value, sent)
+
+
+# end
 
 
 def approve(store: Path, *words: str) -> str:

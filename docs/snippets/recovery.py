@@ -31,6 +31,7 @@ def dies(_: Request) -> str:
     return ""
 
 
+# shown:
 async def main(place: Path, *replies: object) -> None:
     """What the program does whenever it is started."""
     agent = cellwright.Agent(
@@ -44,6 +45,9 @@ async def main(place: Path, *replies: object) -> None:
     if dies in replies:
         async with agent.session("letters") as session:
             await session.run("Write to ada and grace.", returns=list[str])
+
+
+# end
 
 
 if len(sys.argv) > 1:

@@ -18,6 +18,7 @@ class Accounts:
 
 
 async def main() -> None:
+    # shown:
     scope = cellwright.Scope({"accounts": Accounts()})
     scope.declare("accounts.*", hide=["close_all"], read_only=True)
     scope.declare("accounts.balance", reads=True)
@@ -31,6 +32,7 @@ async def main() -> None:
         ):
             outcome = await rt.execute(code)
             print(outcome.value if outcome.ok else str(outcome.error).splitlines()[-1])
+    # end
 
 
 cellwright.run(main())

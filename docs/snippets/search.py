@@ -3,6 +3,7 @@ import asyncio
 from cellwright import Runtime
 
 
+# shown:
 class Letters:
     """The post room."""
 
@@ -20,6 +21,9 @@ async def main() -> None:
     for hit in await rt.search("which messages are unanswered", limit=1):
         print(hit)
     print(await rt.show("letters.send", budget=500), end="")
+
+
+# end
 
 
 asyncio.run(main())

@@ -4,6 +4,7 @@ from pathlib import Path
 import cellwright
 from cellwright.testing import ScriptedModel, code
 
+# shown:
 MODEL = ScriptedModel(
     "Ada's invoice is number 101.",
     code("hit = sessions.search('Ada number')[0]\ndone(sessions.show(hit.session, hit.entry))"),
@@ -14,6 +15,9 @@ async def main(store: Path) -> None:
     agent = cellwright.Agent(MODEL, store=store, name="desk", sessions="agent")
     await agent.run("Which number has Ada's invoice?")
     print((await agent.run("What do we know of the invoice?")).value)
+
+
+# end
 
 
 with tempfile.TemporaryDirectory() as place:

@@ -20,6 +20,7 @@ class Post:
 async def main(store: Path) -> None:
     post = Post()
     async with cellwright.Runtime({"post": post}, store=store, session="march") as rt:
+        # shown:
         await rt.execute("names = ['ada', 'grace']")
         await rt.execute("for name in names: post.send(name)")
         await rt.execute("names.append('linus')")
@@ -34,6 +35,7 @@ async def main(store: Path) -> None:
 
     async with cellwright.Runtime.resume(left, scope={"post": post}, store=store) as rt:
         print((await rt.execute("names")).value)
+        # end
 
 
 with tempfile.TemporaryDirectory() as place:

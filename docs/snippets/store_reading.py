@@ -14,6 +14,7 @@ async def main(place: Path) -> None:
     async with cellwright.Runtime({"desk": Desk()}, store=place, session="march") as rt:
         await rt.execute("open_orders = desk.orders('Oslo')\nprint(open_orders)")
 
+    # shown:
     store = open_store(str(place))
     for one in store.summaries(limit=10):
         print(one.id, "-", one.title, "-", one.state, "-", one.cells, "cell")
@@ -24,6 +25,7 @@ async def main(place: Path) -> None:
     told = store.forget("march")
     print(told.entries, "entries and", told.indexed, "texts of the index removed")
     store.close()
+    # end
 
 
 with tempfile.TemporaryDirectory() as directory:

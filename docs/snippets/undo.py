@@ -7,6 +7,7 @@ from cellwright.errors import RollbackRefused
 BOOKED: list[str] = []
 
 
+# shown:
 class Calendar:
     @cellwright.operation(undo=BOOKED.remove)  # is called with what `book` returned
     def book(self, title: str) -> str:
@@ -32,6 +33,7 @@ CELLS = [
     "calendar.book('tea')",
     "calendar.book('cake'); calendar.invite('grace')",
 ]
+# end
 
 
 def told(outcome: cellwright.Outcome) -> str:
@@ -45,10 +47,12 @@ async def main(store: Path) -> None:
         for code in CELLS:
             print(told(await rt.execute(code)))
         print(BOOKED, [entry.path for entry in await rt.files.list()])
+        # shown:
         try:
             await rt.rollback(to=3)
         except RollbackRefused as refused:
             print(refused)
+        # end
         print(await rt.rollback(to=3, yes=True))
         print(BOOKED)
 

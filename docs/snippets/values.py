@@ -10,6 +10,7 @@ class Basket:
 
 
 async def main() -> None:
+    # shown:
     copied, held = ["tea"], Basket()
     async with cellwright.Runtime(scope={"copied": copied, "held": held}) as rt:
         outcome = await rt.execute("""
@@ -18,6 +19,7 @@ async def main() -> None:
             copied
         """)
         print(outcome.value, copied, held.items)
+    # end
 
 
 cellwright.run(main())

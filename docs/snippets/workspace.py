@@ -19,6 +19,7 @@ async def main(place: Path) -> None:
     store = place / "agents.db"
     (place / "march.csv").write_text("ada,10\n?,0\ngrace,20\n")
     async with cellwright.Runtime(store=store, session="march") as rt:
+        # shown:
         await rt.files.put(place / "march.csv", "sales.csv")
         await rt.execute(CLEAN)
         for change in await rt.diff():
@@ -29,6 +30,7 @@ async def main(place: Path) -> None:
         await rt.execute("import os; os.unlink('sales.csv')")
         print([change.path for change in await rt.undo_files()], [entry.path for entry in await rt.files.list()])
         print((await rt.execute("len(rows), open('sales.csv').read()")).value)
+        # end
 
     shutil.rmtree(place / "agents.db.workspaces")
     async with cellwright.Runtime.resume("march", store=store, progress=print) as rt:

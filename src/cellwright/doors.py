@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from cellwright.errors import UsageError
-from cellwright.messages import Generation, Message, OnPiece, Said, Tool, Traits, Usage
+from cellwright.messages import AssistantMessage, Generation, Message, OnPiece, Tool, Traits, Usage
 from cellwright_guest.wire import Packed
 
 BY_GUEST = "the guest no longer waits"
@@ -46,13 +46,29 @@ class Operation:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Call:
-    """One request of guest code. `target` is a handle; `name` the attribute or operator that `verb` works on.
+class About:
+    """What is known of a call before it is made: its name for people, and the facts of its operation.
 
-    `refused` says that it is not to be made: its answer is that exception. `id` is good while the call is under way,
-    `path` for ever: the cell, the task in it, the count there. It and the `line` of the cell are told only by guests
-    whose session is journaled. `approved` says that a person said yes to it: without that no operation is carried out
-    that is to be asked for.
+    `known_as` names the operation for all calls of it, in every session; "" where it has no such name.
+    """
+
+    title: str
+    operation: Operation
+    known_as: str = ""
+
+
+UNKNOWN = About(title="", operation=Operation())
+"""Of a call that nobody has looked up: the innermost host does."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """One request of guest code. `target` is a handle; `name` is the attribute or operator that `verb` works on.
+
+    `about` is what the host knows of it, looked up once, when the call comes in. `refused`: the call is not to be made,
+    and this exception is its answer. `id` is good while the call is under way, `path` for ever: the cell, the task in
+    it, the count there. Only guests of journaled sessions tell `path` and the `line` of the cell. `approved`: a person
+    said yes to it. An operation that must be asked for is never carried out without that.
     """
 
     id: int
@@ -63,6 +79,7 @@ class Call:
     arguments: Packed
     path: str = ""
     line: int = 0
+    about: About = UNKNOWN
     refused: Exception | None = None
     approved: bool = False
 
@@ -98,7 +115,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Beginning:
-    """What a guest's life begins with: its names; and, where the session is journaled, its clock and its randomness."""
+    """What a guest begins with: its names; and, where the session is journaled, its clock and its randomness."""
 
     names: Packed
     made: tuple[Made, ...] = ()
@@ -108,19 +125,7 @@ class Beginning:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class About:
-    """What is known of a call before it is made: its name for people, and the facts of its operation.
-
-    `known_as` names the operation for all calls of it, in every session; "" where it has no such name.
-    """
-
-    title: str
-    operation: Operation
-    known_as: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Origin:
+class ObjectOrigin:
     """Where a host object came from that did not outlive its process: the call that returned it."""
 
     call: Call
@@ -130,7 +135,7 @@ class Origin:
     kept: Packed | None = None  # of that call's answer
 
 
-class Guest(Protocol):
+class GuestDoor(Protocol):
     """The way back: host code calls a function that the guest lent it. Both methods may be called from any thread.
 
     `invoke` gives the guest's answer in time, or `GuestGone` as its exception. `parent` is the call of the guest during
@@ -155,7 +160,7 @@ class Lineage(Protocol):
     """What the journal knows of host objects that are gone."""
 
     def known(self) -> Sequence[Made]: ...
-    def origin(self, handle: int) -> Origin | None: ...
+    def origin(self, handle: int) -> ObjectOrigin | None: ...
 
 
 class Host(Protocol):
@@ -163,14 +168,14 @@ class Host(Protocol):
 
     `call` never raises for what the object behind it did: an exception there is a failed `Answer`. It may be awaited
     many times at once. Cancelling it cancels the work behind it, as far as that can be cancelled. `about` says what is
-    known of a call. `open` begins a guest's life; with a `lineage` the guest is one that went on living in a journal,
-    and objects that it knows are revived when it uses them. `value` reads what a cell came to. `drop` says that the
-    guest let go of an object. What no honest guest sends raises `WireError`.
+    known of such a call, before there is one. `open` begins with a guest; with a `lineage` the guest lives on in a
+    journal, and objects that it knows are revived when it uses them. `value` reads what a cell came to. `drop` says
+    that the guest let go of an object. What no honest guest sends raises `WireError`.
     """
 
     def call(self, call: Call) -> Coroutine[Any, Any, Answer]: ...
-    def about(self, call: Call) -> About: ...
-    def open(self, guest: Guest, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning: ...
+    def about(self, verb: str, target: int, name: str, path: str = "") -> About: ...
+    def open(self, guest: GuestDoor, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning: ...
     def value(self, packed: Packed) -> object: ...
     def drop(self, handle: int, count: int) -> None: ...
 
@@ -199,10 +204,10 @@ class Wrapper:
     async def call(self, call: Call) -> Answer:
         return await self.inner.call(call)
 
-    def about(self, call: Call) -> About:
-        return self.inner.about(call)
+    def about(self, verb: str, target: int, name: str, path: str = "") -> About:
+        return self.inner.about(verb, target, name, path)
 
-    def open(self, guest: Guest, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
+    def open(self, guest: GuestDoor, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
         return self.inner.open(guest, libraries, lineage)
 
     def value(self, packed: Packed) -> object:
@@ -230,7 +235,7 @@ class Request:
 class Reply:
     """What it said, which model said it, and what that took. `cut`: it stopped because it ran out of room."""
 
-    message: Said
+    message: AssistantMessage
     usage: Usage = field(default_factory=Usage)
     model: str = ""
     cut: bool = False

@@ -14,7 +14,7 @@ from cellwright.messages import Usage
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Happening:
+class EventFields:
     """What every event has."""
 
     at: float = field(default_factory=time.time)
@@ -24,7 +24,7 @@ class Happening:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TurnStarted(Happening):
+class TurnStarted(EventFields):
     """A task was set."""
 
     task: str
@@ -32,7 +32,7 @@ class TurnStarted(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ModeChosen(Happening):
+class ModeChosen(EventFields):
     """Whether the model is to write code, to call functions one by one, or may do both; and why."""
 
     mode: Literal["code", "direct", "both"]
@@ -40,7 +40,7 @@ class ModeChosen(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Planned(Happening):
+class Planned(EventFields):
     """A plan was made, or made anew: each line is a sub-goal and what serves it."""
 
     lines: tuple[str, ...]
@@ -48,7 +48,7 @@ class Planned(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TextPiece(Happening):
+class TextPiece(EventFields):
     """Part of the model's text, as it arrives. `restart`: the reply begins anew, its pieces so far do not count."""
 
     text: str
@@ -56,28 +56,28 @@ class TextPiece(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Replied(Happening):
+class Replied(EventFields):
     """The model's whole reply, without its calls."""
 
     text: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CodePiece(Happening):
+class CodePiece(EventFields):
     """Part of the code that the model writes, as it arrives."""
 
     text: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CodeReady(Happening):
+class CodeReady(EventFields):
     """The model has written a cell; it is checked and run now."""
 
     code: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Printed(Happening):
+class Printed(EventFields):
     """Text that the cell wrote to stdout or stderr, as it arrives."""
 
     cell: int
@@ -85,7 +85,7 @@ class Printed(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CallStarted(Happening):
+class CallStarted(EventFields):
     """The cell asked for something outside; the call is under way."""
 
     cell: int
@@ -94,7 +94,7 @@ class CallStarted(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CallFinished(Happening):
+class CallFinished(EventFields):
     """The answer is on its way to the cell."""
 
     cell: int
@@ -105,7 +105,7 @@ class CallFinished(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ApprovalWanted(Happening):
+class ApprovalWanted(EventFields):
     """A call waits for a person's yes. `arguments` is for that person; the model sees only that it waits.
 
     `question` is its id in the store, "" where the session is kept in none; `expires` when it is too late for a yes.
@@ -120,7 +120,7 @@ class ApprovalWanted(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CellFinished(Happening):
+class CellFinished(EventFields):
     """What came of a cell, in the words that the model reads."""
 
     cell: int
@@ -130,7 +130,7 @@ class CellFinished(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Retried(Happening):
+class Retried(EventFields):
     """The model did not reply; it is asked again."""
 
     why: str
@@ -138,7 +138,7 @@ class Retried(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Compacted(Happening):
+class Compacted(EventFields):
     """Old messages were cut, or told in short, because the window fills. The journal has them whole."""
 
     before_tokens: int
@@ -146,7 +146,7 @@ class Compacted(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MessageTaken(Happening):
+class MessageTaken(EventFields):
     """What a person told the turn while it works was taken up: "add", "ask", "redirect", "cancel" or "stop"."""
 
     kind: str
@@ -155,7 +155,7 @@ class MessageTaken(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answered(Happening):
+class Answered(EventFields):
     """A person's question was answered beside the task; or, with an `error`, could not be. `who` asked it."""
 
     question: str
@@ -165,7 +165,7 @@ class Answered(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ChildStarted(Happening):
+class ChildStarted(EventFields):
     """A child agent began, in a session of its own."""
 
     child: str
@@ -173,7 +173,7 @@ class ChildStarted(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ChildFinished(Happening):
+class ChildFinished(EventFields):
     """A child agent ended."""
 
     child: str
@@ -181,7 +181,7 @@ class ChildFinished(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Used(Happening):
+class Used(EventFields):
     """What the turn has used so far, and in its last request."""
 
     usage: Usage
@@ -189,14 +189,14 @@ class Used(Happening):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Done(Happening):
+class Done(EventFields):
     """The turn has come to its answer."""
 
     value: Any
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Failed(Happening):
+class Failed(EventFields):
     """The turn ended without one."""
 
     error: str

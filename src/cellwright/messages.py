@@ -1,7 +1,8 @@
 """What is said to a language model and by it, as plain values. Knows no provider and no agent.
 
-A conversation is a tuple of messages: the person or the loop speaks (`Asked`), the model replies (`Said`), its calls of
-tools are answered (`Answered`). `to_plain` and `from_plain` turn them into what a journal keeps, and back.
+A conversation is a tuple of messages: the person or the loop speaks (`UserMessage`), the model replies
+(`AssistantMessage`), its tool calls are answered (`ToolMessage`). `to_plain` and `from_plain` turn them into what a
+journal keeps, and back.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ class ToolResult:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class UserMessage:
     """A person's task, or an observation of the loop's."""
 
     text: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class AssistantMessage:
     """A reply. `own` is what its provider wants back untouched (signatures, ids), as plain data."""
 
     text: str
@@ -57,13 +58,13 @@ class Said:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answered:
+class ToolMessage:
     """The results of all the calls of the reply before."""
 
     results: tuple[ToolResult, ...]
 
 
-Message = Asked | Said | Answered
+Message = UserMessage | AssistantMessage | ToolMessage
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,27 +130,27 @@ class Generation:
 
 def to_plain(message: Message) -> dict[str, Any]:
     match message:
-        case Asked(text=text):
+        case UserMessage(text=text):
             return {"kind": "asked", "text": text}
-        case Said(text=text, calls=calls, own=own):
+        case AssistantMessage(text=text, calls=calls, own=own):
             return {"kind": "said", "text": text, "calls": [[c.id, c.name, c.arguments] for c in calls], "own": own}
-        case Answered(results=results):
+        case ToolMessage(results=results):
             return {"kind": "answered", "results": [[r.id, r.name, r.text, r.failed] for r in results]}
 
 
 def from_plain(plain: Mapping[str, Any]) -> Message:
     match plain["kind"]:
         case "asked":
-            return Asked(text=_a_text(plain["text"]))
+            return UserMessage(text=_a_text(plain["text"]))
         case "said":
             calls = (ToolCall(id=_a_text(i), name=_a_text(n), arguments=_a_text(a)) for i, n, a in plain["calls"])
-            return Said(text=_a_text(plain["text"]), calls=tuple(calls), own=plain["own"])
+            return AssistantMessage(text=_a_text(plain["text"]), calls=tuple(calls), own=plain["own"])
         case "answered":
             results = (
                 ToolResult(id=_a_text(i), name=_a_text(n), text=_a_text(t), failed=bool(f))
                 for i, n, t, f in plain["results"]
             )
-            return Answered(results=tuple(results))
+            return ToolMessage(results=tuple(results))
         case other:
             raise ValueError(f"a message of kind {other!r:.100} is not known")
 
@@ -169,7 +170,7 @@ def _a_text(value: Any) -> str:
     return value
 
 
-def pieces_of(said: Said) -> tuple[Piece, ...]:
+def pieces_of(said: AssistantMessage) -> tuple[Piece, ...]:
     """A reply that is there already, as it is told to whoever listens: its text whole, and each call."""
     text = (Piece(text=said.text),) if said.text else ()
     calls = (Piece(text=c.arguments, kind="call", call=n, name=c.name) for n, c in enumerate(said.calls))
@@ -185,11 +186,11 @@ def _text(part: Message | Tool | str) -> str:
     match part:
         case str():
             return part
-        case Asked(text=text):
+        case UserMessage(text=text):
             return text
-        case Said(text=text, calls=calls):  # `own` is the same once more
+        case AssistantMessage(text=text, calls=calls):  # `own` is the same once more
             return text + "".join(call.name + call.arguments for call in calls)
-        case Answered(results=results):
+        case ToolMessage(results=results):
             return "".join(result.name + result.text for result in results)
         case Tool(name=name, description=description, parameters=parameters):
             return name + description + json.dumps(parameters, default=repr)

@@ -1,4 +1,4 @@
-"""A cell: compiled as a notebook would, run in the session's names, its error told by its own lines."""
+"""A cell: compiled as a notebook would, run in the session's names, its error reported with its own lines."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def run(code: str, cell: int, names: dict[str, Any], loop: GuestLoop) -> Any:
     return value
 
 
-def told(error: BaseException) -> dict[str, Any]:
-    """What the host learns of an error: type, message, the text with the cell's lines, the line, the errno."""
+def error_report(error: BaseException) -> dict[str, Any]:
+    """An error for the host: type, message, the text with the cell's lines, the line, the limit behind it."""
     message = _text_of(error)
     line = None
     try:
@@ -99,7 +99,7 @@ def told(error: BaseException) -> dict[str, Any]:
 
 
 def _limit(error: BaseException, message: str) -> str | None:
-    """Which limit stands behind an error of the kernel, if one does."""
+    """The limit behind an error of the kernel, if any."""
     if isinstance(error, MemoryError):
         return "memory"
     if isinstance(error, OSError):

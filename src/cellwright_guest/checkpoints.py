@@ -1,7 +1,7 @@
 """Checkpoints: a session's state as bytes, made and read by the guest alone, so that its cells need not run again.
 
-What cannot be kept is named in words. Making one changes nothing: neither the clock nor the randomness, and what the
-values' own code prints or asks of the host meanwhile is refused. It knows no file and no key: the host keeps the bytes.
+What cannot be kept is named in words. Making a checkpoint changes nothing: neither the clock nor the randomness; code
+of values that runs meanwhile cannot print or call the host. It knows no file and no key: the host keeps the bytes.
 """
 
 from __future__ import annotations
@@ -16,8 +16,19 @@ import warnings
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, TypeVar
 
-from cellwright_guest import cells, chance, clock, known, pickling, proxies, records, surroundings
-from cellwright_guest.pickling import Buffer, Home, Spent, StatePickler
+from cellwright_guest import cells, clock, process_state, proxies, randomness, records
+from cellwright_guest.pickler import (
+    LARGEST,
+    Buffer,
+    Globals,
+    PickleContext,
+    PickleLimit,
+    StatePickler,
+    Trap,
+    described_classes,
+    learn_classes,
+    use_context,
+)
 from cellwright_guest.wire import type_of
 
 T = TypeVar("T")
@@ -28,7 +39,7 @@ _MACHINERY = ("__name__", "__doc__", "__package__", "__loader__", "__spec__", "_
 _ATOMS = (str, int, float, bytes, bool, type(None), tuple)
 
 
-class Checkpoints:
+class GuestCheckpoints:
     """Of one guest. `opening` is what the host bound when the session began, `later` names what it bound after that."""
 
     def __init__(self, names: dict[str, Any], opening: dict[str, Any], later: set[str], world: Any, loop: Any) -> None:
@@ -42,10 +53,10 @@ class Checkpoints:
     # making one
 
     def save(self) -> tuple[bytes | None, list[str]]:
-        """The state, if there is any way to tell it, and what is not in it."""
-        missing = [*self._still_running(), *surroundings.missing(self._names)]
+        """The state, None where it cannot be pickled; and what is not in it, in words."""
+        missing = [*self._still_running(), *process_state.missing(self._names)]
         rest = self._rest()
-        buffer = Buffer(pickling.LARGEST, clock.machine_seconds() + LONGEST_S)
+        buffer = Buffer(LARGEST, clock.machine_seconds() + LONGEST_S)
         with self._aside():
             found, error = _tried(lambda: self._pickled(buffer, rest))
         if error is not None:
@@ -60,37 +71,37 @@ class Checkpoints:
         return [*missing, *_not_alike([one for _, one in pickler.memo.copy().values()])]
 
     def _own(self) -> dict[str, Any]:
-        """The names that came with no message of the host, or are no longer what came."""
+        """The names that guest code bound, or bound to another value than the host did."""
         kept: dict[str, Any] = {}
         for name, value in self._names.items():
             if name in _MACHINERY or (self._opening.get(name, self) is value and _is_host_object(value)):
                 continue
-            kept[name] = pickling.Globals("") if value is self._names else value
+            kept[name] = Globals("") if value is self._names else value
         return kept
 
     def _rest(self) -> dict[str, Any]:
         return {
-            "chance": chance.state(),
+            "chance": randomness.state(),
             "owed": self._world.lent.owed,
             "clock": clock.state(),
             "cell": self._world.door.cell,
             "order": [name for name in self._names if name not in _MACHINERY],
-            "surroundings": surroundings.kept(),
+            "surroundings": process_state.kept(),
         }
 
     def _names_pickled(self, buffer: Buffer, kept: dict[str, Any], lent: Any) -> tuple[StatePickler, list[str]]:
-        """All at once, so that what is shared stays so; without what fails alone, where all at once fails."""
+        """Pickle all names at once, so that they still share objects; if that fails, without those that fail alone."""
         pickler, error = _tried(lambda: self._written(buffer, kept, lent, kept))
         missing: list[str] = []
         if error is not None:
             lent, missing = self._without_unfit(buffer, kept, lent)
             pickler, error = _tried(lambda: self._written(buffer, kept, lent, kept))
-        if error is not None:  # functions that lead from one to the next, too far
+        if error is not None:  # functions that refer to one another too deeply
             pickler = self._written(buffer, kept, lent, {})
         return pickler, missing
 
     def _without_unfit(self, buffer: Buffer, kept: dict[str, Any], lent: Any) -> tuple[Any, list[str]]:
-        """Takes the names out that cannot be pickled; gives the others of what is lent, and all of that in words."""
+        """Removes names that cannot be pickled. Gives the loans that can be, and what is missing in words."""
         missing: list[str] = []
         for name in list(kept):
             reason = self._fails(buffer, kept[name])
@@ -98,24 +109,24 @@ class Checkpoints:
                 missing.append(f"{name}: {reason}")
                 del kept[name]
                 if len(missing) > MOST_NAMES:
-                    raise Spent("too many that cannot be pickled")
-        number, held = lent
-        fine = {one: entry for one, entry in held.items() if not self._fails(buffer, entry[0])}
+                    raise PickleLimit("too many that cannot be pickled")
+        next_number, held = lent
+        fine = {number: loan for number, loan in held.items() if not self._fails(buffer, loan[0])}
         if len(fine) < len(held):
             missing.append("a function that the host holds")
-        return (number, fine), missing
+        return (next_number, fine), missing
 
     def _written(self, buffer: Buffer, kept: dict[str, Any], lent: Any, along: dict[str, Any]) -> StatePickler:
         buffer.clear()
-        pickler = StatePickler(buffer, self._home(), along)
-        pickler.dump(known.told(self._world))
+        pickler = StatePickler(buffer, self._context(), along)
+        pickler.dump(described_classes(self._world))
         pickler.dump((kept, lent))
         return pickler
 
     def _fails(self, buffer: Buffer, value: Any) -> str:
         """Why a value cannot be pickled; "" where it can."""
         buffer.clear()
-        _, error = _tried(lambda: StatePickler(buffer, self._home()).dump(value))
+        _, error = _tried(lambda: StatePickler(buffer, self._context()).dump(value))
         return "" if error is None else _reason(error)
 
     def _still_running(self) -> Iterator[str]:
@@ -134,7 +145,7 @@ class Checkpoints:
     # reading one
 
     def load(self, content: bytes) -> str:
-        """Take up the state, in a guest that has run nothing. Gives in words why it could not; it is broken then."""
+        """Load a state into a guest that has run nothing. Gives the reason if that failed; the guest is broken then."""
         _, error = _tried(lambda: self._load(content))
         return "" if error is None else f"{type(error).__name__}: {_reason(error)}"
 
@@ -142,13 +153,13 @@ class Checkpoints:
         names = self._names
         reader = pickle.Unpickler(io.BytesIO(content))
         with self._aside():
-            pickling.at_home(self._home())
+            use_context(self._context())
             try:
-                known.tell_again(self._world, reader.load())
+                learn_classes(self._world, reader.load())
                 kept, lent = reader.load()
                 rest = reader.load()
             finally:
-                pickling.at_home(None)
+                use_context(None)
         names.update(kept)
         held = {name: names.pop(name) for name in list(names) if name not in _MACHINERY}
         order = dict.fromkeys([*rest["order"], *(name for name in held if name in self._later)])
@@ -157,23 +168,23 @@ class Checkpoints:
         self._world.lent.owed = rest["owed"]
         self._world.door.cell = rest["cell"]
         linecache.cache.update(rest["files"])
-        surroundings.restore(rest["surroundings"])
+        process_state.restore(rest["surroundings"])
         clock.restore(rest["clock"])
-        chance.restore(rest["chance"])
+        randomness.restore(rest["chance"])
 
-    def _home(self) -> Home:
-        return Home(self._names, self._world, self._loop, self._streams)
+    def _context(self) -> PickleContext:
+        return PickleContext(self._names, self._world, self._loop, self._streams)
 
     @contextlib.contextmanager
     def _aside(self) -> Generator[None]:
-        """What runs inside leaves no trace: it prints to nowhere, asks nobody, and time and chance stand still."""
-        main, time, luck = sys.modules["__main__"], clock.state(), chance.state()
+        """What runs inside leaves no trace: it cannot print or call the host, and time and randomness stand still."""
+        main, time, random_state = sys.modules["__main__"], clock.state(), randomness.state()
         streams = sys.stdout, sys.stderr
         door = self._world.door.__dict__
         door["start"] = _refuse
         sys.stdout = sys.stderr = io.StringIO()
         sys.modules["__main__"] = type(sys)("__main__")  # nothing is found there: what is of a cell goes by value
-        self._names[TRAP] = pickling.Trap()
+        self._names[TRAP] = Trap()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -184,7 +195,7 @@ class Checkpoints:
             sys.stdout, sys.stderr = streams
             del door["start"]
             clock.restore(time)
-            chance.restore(luck)
+            randomness.restore(random_state)
 
 
 def _refuse(*_: Any) -> Any:
@@ -196,7 +207,7 @@ def _is_host_object(value: Any) -> bool:
 
 
 def _tried(work: Callable[[], T]) -> tuple[Any, Exception | None]:
-    """What came of it, or why nothing did."""
+    """The result of the work, or its error."""
     try:
         return work(), None
     except Exception as error:  # the code of values runs here, and raises what it likes
@@ -204,12 +215,12 @@ def _tried(work: Callable[[], T]) -> tuple[Any, Exception | None]:
 
 
 def _reason(error: Exception) -> str:
-    text = cells.told(error)["message"].removeprefix("Can't pickle ")
+    text = cells.error_report(error)["message"].removeprefix("Can't pickle ")
     return " ".join((text or type(error).__name__).split())[:REASON]
 
 
 def _not_alike(pickled: list[Any]) -> Iterator[str]:
-    """What comes back, and would behave otherwise."""
+    """What would come back, but behave differently."""
     if not all(_comes_back(one) for one in pickled if type(one) in (set, frozenset)):
         yield "the order of a set"
     if "numpy" in sys.modules and _share_memory(pickled):
@@ -217,7 +228,7 @@ def _not_alike(pickled: list[Any]) -> Iterator[str]:
 
 
 def _comes_back(found: Any) -> bool:
-    """Whether a set that is made of its members again has their order, and room for as many."""
+    """Whether a set that is made again from its members has the same order and the same size in memory."""
     if len(found) < 2 or not all(type_of(one) in _ATOMS for one in found):
         return True  # ordered by address, or by code of its own
     again = type(found)(tuple(found))
@@ -225,7 +236,7 @@ def _comes_back(found: Any) -> bool:
 
 
 def _share_memory(pickled: list[Any]) -> bool:
-    """Whether a change of one array would have been seen in another. What pandas holds it copies before it writes."""
+    """Whether two arrays share memory. Those inside pandas objects do not count: pandas copies before it writes."""
     ndarray = sys.modules["numpy"].ndarray
     arrays = {id(one): one for one in pickled if isinstance(one, ndarray)}
     for one in pickled:

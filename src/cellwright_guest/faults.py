@@ -7,8 +7,8 @@ import importlib
 import sys
 from typing import Any
 
-from cellwright_guest.packing import Packer
-from cellwright_guest.unpacking import Unpacker
+from cellwright_guest.packer import Packer
+from cellwright_guest.unpacker import Unpacker
 
 
 def make_class(about: dict[str, Any], bases: tuple[Any, ...]) -> Any:
@@ -29,10 +29,10 @@ def _standard(module: str, name: str) -> Any:
     if module.partition(".")[0] not in sys.stdlib_module_names or module.partition(".")[0] == "__main__":
         return None
     try:
-        found = getattr(importlib.import_module(module), name, None)
+        cls = getattr(importlib.import_module(module), name, None)
     except ImportError:
         return None
-    return found if isinstance(found, type) and issubclass(found, BaseException) else None
+    return cls if isinstance(cls, type) and issubclass(cls, BaseException) else None
 
 
 def build(world: Any, body: Any, unpacker: Unpacker) -> BaseException:
@@ -60,7 +60,7 @@ def build(world: Any, body: Any, unpacker: Unpacker) -> BaseException:
 
 
 def _new(kind: Any) -> Any:
-    """An exception that nothing was said to. Of several builtin bases one can make it: OSError, where it is one."""
+    """An exception made without arguments. Of several builtin bases one can make it: OSError, if it is among them."""
     if issubclass(kind, OSError):
         return OSError.__new__(kind)
     return kind.__new__(kind)

@@ -1,4 +1,4 @@
-"""Children of the zygote, forked ahead: one always waits for the next request, with all done that needs no request.
+"""Children of the zygote, forked ahead: one always waits for the next request, prepared as far as possible without it.
 
 Each is the first process of a pid namespace of its own and a direct child of the zygote. Knows nothing of the host's
 socket: `zygote` brings requests and takes the pids.
@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 from cellwright_guest import forkhooks, interpreter, kernel
-from cellwright_guest.confine import Confinement
+from cellwright_guest.confinement import Confinement
 
 SETUP_FAILED = 97
 REQUEST = 1 << 16
@@ -22,13 +22,13 @@ _SIGCHLD = 17
 _SIG_DFL = 0
 
 
-class Fork:
+class ForkedChild:
     """A child that waits for its request."""
 
     def __init__(self, pid: int, line: socket.socket, host_pid: int, mounts: int) -> None:
         self.pid = pid
         self.host_pid = host_pid
-        self.mounts = mounts  # its mount namespace, open: for whoever takes it to keep or to close; -1 for none
+        self.mounts = mounts  # its mount namespace, open; the taker keeps or closes it; -1 for none
         self._line = line
 
     def start(self, request: bytes, fds: list[int]) -> None:
@@ -38,10 +38,10 @@ class Fork:
 
 
 class Forks:
-    """Makes children. `spare` is the one that waits."""
+    """Makes children. `spare` is the child that waits."""
 
     def __init__(self, confinement: Confinement, control: socket.socket, host: str, apart: bool) -> None:
-        self.spare: Fork | None = None
+        self.spare: ForkedChild | None = None
         self._confinement = confinement
         self._control = control
         self._host = host
@@ -51,7 +51,7 @@ class Forks:
         self._set_handler = importlib.import_module("_signal").signal
         self._set_wakeup_fd = importlib.import_module("_signal").set_wakeup_fd
 
-    def take(self) -> Fork:
+    def take(self) -> ForkedChild:
         """The spare, or a new child. Raises OSError when the machine gives no more processes."""
         fork, self.spare = self.spare or self._fork(), None
         return fork
@@ -65,7 +65,7 @@ class Forks:
         if self.spare is None:
             self.spare = self._fork()
 
-    def _fork(self) -> Fork:
+    def _fork(self) -> ForkedChild:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         mounts = -1
         with theirs:
@@ -86,7 +86,7 @@ class Forks:
                 self._confinement.back()
                 if self._apart:  # so that the next unshare starts from here
                     kernel.setns(self._own, kernel.CLONE_NEWPID)
-        return Fork(pid, ours, self._host_pid(pid), mounts)
+        return ForkedChild(pid, ours, self._host_pid(pid), mounts)
 
     def _host_pid(self, pid: int) -> int:
         """The child's number where the host lives; in this pid namespace it has another."""

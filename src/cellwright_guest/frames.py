@@ -7,8 +7,8 @@ import io
 import sys
 from typing import Any
 
-from cellwright_guest.packing import Packer
-from cellwright_guest.unpacking import Unpacker
+from cellwright_guest.packer import Packer
+from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import type_of
 
 KINDS = "biufcmM?"  # numpy kinds whose buffer says everything

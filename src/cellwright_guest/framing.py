@@ -1,4 +1,4 @@
-"""Frames: a message, which is JSON, and its blobs as one run of bytes; and such bytes as messages again.
+"""Frames: a message (JSON) and its blobs as one run of bytes, and the way back.
 
 What a message's trees stand for is `wire`'s business. Reading is bounded; what breaks a bound raises `WireError`.
 """
@@ -27,7 +27,7 @@ _scan: Any = getattr(json.JSONDecoder(), "scan_once")  # noqa: B009  no public n
 def frame(message: list[Any], blobs: list[Any], bounds: Bounds | None = None) -> list[Any]:
     """The buffers of one frame, to be sent in a row. `message` ends with the packed trees it carries.
 
-    With the reader's `bounds` a frame that it would refuse is refused here, where it costs nobody a session.
+    With the reader's `bounds`, a frame that the reader would refuse is refused here, where it does not end the session.
     """
     sizes = [len(b) for b in blobs]
     whole = [message, sizes]
@@ -45,7 +45,7 @@ def _check_sizes(header: int, blobs: int, bounds: Bounds) -> None:
 
 
 class FrameReader:
-    """Bytes in, whole frames out. Keeps what is not yet whole; copies a blob once."""
+    """Bytes in, complete frames out. Keeps incomplete ones; copies a blob once."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
@@ -54,7 +54,7 @@ class FrameReader:
         self._need = _head.size
 
     def feed(self, piece: bytes) -> list[tuple[bytes, bytes]]:
-        """The raw frames that are whole now: (header, blob bytes). `parse` makes sense of one."""
+        """The raw frames that are complete now: (header, blob bytes). `parse` reads one."""
         # A buffer costs its size to make: it grows while there is more to read than it holds.
         self.piece = min(self.piece << 2, LARGE_PIECE) if len(piece) == self.piece else PIECE
         buffer = self._buffer

@@ -17,8 +17,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from cellwright_guest.packing import INT_HIGH, INT_LOW, Packer
-from cellwright_guest.unpacking import Unpacker
+from cellwright_guest.packer import INT_HIGH, INT_LOW, Packer
+from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import WireError, type_of
 
 DEPTH, PARTS, LITERAL = 12, 200, 200  # levels, parts of one expression, characters of a literal's text
@@ -174,11 +174,11 @@ class _Reader:
         parts = tuple(self._part(tree, depth, name) for tree in trees)
         if name == "Union":
             made = _combined(typing.Union, parts) if parts else None
-            if typing.get_origin(made) is not typing.Union:  # of one and the same type that type alone would come
-                raise WireError("a union that is none")
+            if typing.get_origin(made) is not typing.Union:  # equal parts collapse to one type
+                raise WireError("an invalid union")
             return made
         if name not in ORIGINS or not _counts(name, parts):
-            raise WireError("a type that is none")
+            raise WireError("an invalid type")
         return self._alias(ORIGINS[name], parts)
 
     def _part(self, tree: Any, depth: int, within: str) -> Any:
@@ -198,7 +198,7 @@ class _Reader:
                 return ...
             case _:
                 pass
-        raise WireError("a part of a type that is none")
+        raise WireError("an invalid part of a type")
 
     def _literal(self, tree: Any) -> Any:
         kind = type_of(tree)
@@ -210,7 +210,7 @@ class _Reader:
         value = self._unpacker.other(tag, body, self._unpacker) if tag == "e" else None
         if isinstance(value, enum.Enum):
             return value
-        raise WireError("a literal that is none")
+        raise WireError("an invalid literal")
 
 
 def _any_parts(origin: Any) -> tuple[Any, ...]:
@@ -222,7 +222,7 @@ def _combined(form: Any, parts: tuple[Any, ...]) -> Any:
     try:
         return form[parts]
     except TypeError:
-        raise WireError("a type that is none") from None
+        raise WireError("an invalid type") from None
 
 
 def _counts(name: str, parts: tuple[Any, ...]) -> bool:
@@ -240,5 +240,5 @@ def _pair(body: Any) -> tuple[str, list[Any]]:
 
 def _tag(tree: Any) -> tuple[str, Any]:
     if type_of(tree) is not dict or len(tree) != 1:
-        raise WireError("a part of a type that is none")
+        raise WireError("an invalid part of a type")
     return next(iter(tree.items()))

@@ -1,26 +1,25 @@
-"""The guest's main: reads cells from the host, runs them in one set of names, reports what came of each."""
+"""The guest's main: reads cells from the host, runs them in one set of names, reports the outcome of each."""
 
 from __future__ import annotations
 
 import builtins
 import faulthandler
 import mmap
+import re
 import socket
 import sys
 from _sitebuiltins import _Helper  # pyright: ignore[reportPrivateUsage]  what `site` puts at `help`
 from typing import Any, NoReturn, TextIO
 
 from cellwright_guest import (
-    aliases,
     cells,
-    chance,
     clock,
+    json_records,
     loop,
-    objects,
     paths,
+    process_state,
+    randomness,
     refusals,
-    surroundings,
-    tasks,
     transactions,
 )
 from cellwright_guest.door import Door
@@ -34,23 +33,24 @@ MOST_MISSING = 500
 REHEARSALS = 16
 CONFINED = frame(["r"], [])[0]  # the first word of a guest: from here on its exit code is guest code's own
 
-_ready: Guest | None = None
+_ready: GuestInterpreter | None = None
+_MCP_ALIAS = re.compile(r"\bmcp__([A-Za-z]\w*?)__([A-Za-z]\w*)")
 
 
 def watch_inputs() -> None:
     """In the zygote, before packages are imported: from here on clock and chance can be the session's own."""
     clock.install()
-    chance.install()
+    randomness.install()
 
 
 def prepare() -> None:
-    """In the zygote, once: all that needs no session, so that a guest's life begins with its first cell."""
+    """In the zygote, once: everything that needs no session, so that a guest begins with its first cell."""
     global _ready
     _open_output()
     refusals.install()
-    objects.readable_by_json()
-    _ready = Guest()
-    surroundings.note()
+    json_records.readable_by_json()
+    _ready = GuestInterpreter()
+    process_state.note()
     for _ in range(REHEARSALS):
         rehearse()
 
@@ -59,7 +59,7 @@ def main(conn: socket.socket, request: dict[str, Any]) -> NoReturn:
     """Serve until the host closes the connection."""
     if request["limits"]["processes"] <= 0:
         refusals.refuse_processes()
-    guest = _ready or Guest()
+    guest = _ready or GuestInterpreter()
     guest.begin(conn)
     conn.sendall(CONFINED)
     while True:
@@ -67,7 +67,7 @@ def main(conn: socket.socket, request: dict[str, Any]) -> NoReturn:
 
 
 def rehearse() -> None:
-    """Run a cell that does nothing, so that a guest's first one finds its code warm and its memory its own."""
+    """Run a cell that does nothing, so that the guest's first cell finds its code warm and its pages already copied."""
     if _ready is None:
         return
     ours, theirs = socket.socketpair()
@@ -96,7 +96,7 @@ def _leave(code: object = None) -> NoReturn:
     raise SystemExit(code)
 
 
-class Guest:
+class GuestInterpreter:
     """One session's interpreter."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class Guest:
         self._names = cells.fresh_names()
         transactions.install(self._world)
         self._names["transaction"] = transactions.transaction  # a name of the scope takes its place
-        self._coming: list[tuple[int, dict[str, Any]]] = []  # names, and the cell after which they came
+        self._coming: list[tuple[int, dict[str, Any]]] = []  # names bound later, with the cell that they follow
 
     def begin(self, conn: socket.socket) -> None:
         self._door.conn = conn
@@ -114,7 +114,7 @@ class Guest:
         faulthandler.enable(file=2, all_threads=False)
 
     def step(self) -> None:
-        """Take one message of the host and do what it says."""
+        """Take one message of the host and carry it out."""
         try:
             message, blobs = self._door.receive(self._door.main)
         except MemoryError:  # the last cell filled its memory and holds it: this one may be `del x`
@@ -147,18 +147,18 @@ class Guest:
             self._opening, self._later = names, set[str]()
 
     def _come(self, cell: int) -> None:
-        """Bind what came before this cell and after the others: code that was run again did not find it then either."""
+        """Bind the names that the host added before this cell: code that is run again does not find them earlier."""
         for after, names in self._coming:
             if after < cell:
                 self._names.update({name: value for name, value in names.items() if name not in self._names})
-        self._coming = [one for one in self._coming if one[0] >= cell]
+        self._coming = [coming for coming in self._coming if coming[0] >= cell]
 
     def _journal(self, seed: str, at: float) -> None:
         self._door.journaled = True
         clock.begin(at, lambda seconds: self._world.call("sleep", 0, "", seconds))
-        chance.begin(bytes.fromhex(seed))
+        randomness.begin(bytes.fromhex(seed))
         paths.begin()
-        tasks.install()
+        loop.install_tasks()
         self._loop.journal()
 
     def _run(self, cell: int, code: str, at: float = 0.0, seed: str = "") -> None:
@@ -167,18 +167,18 @@ class Guest:
         if self._door.journaled:
             clock.move(at)
             if seed:
-                chance.vary(bytes.fromhex(seed), cell)
+                randomness.vary(bytes.fromhex(seed), cell)
             paths.enter(cell)
         value: Any = None
-        aliases.bind(code, self._names, self._world.bound)
+        _bind_mcp_aliases(code, self._names, self._world.bound)
         try:
             value = cells.run(code, cell, self._names, self._loop)
             report: list[Any] = ["d", cell, "value"]
             packed = self._packed(value)
         except BaseException as error:  # whatever the cell raised, KeyboardInterrupt and SystemExit too, is its outcome
-            self._reserve.close()  # out of memory is told with what was kept back for it
+            self._reserve.close()  # the report of an out-of-memory error needs memory
             report = ["d", cell, "error"]
-            packed = Packed(cells.told(error), [])
+            packed = Packed(cells.error_report(error), [])
         _flush()
         self._loop.settle()
         drops = self._door.take_drops()
@@ -192,10 +192,10 @@ class Guest:
     def _checkpoints(self) -> Any:
         from cellwright_guest import checkpoints  # when it is needed: it needs what the zygote brings along
 
-        return checkpoints.Checkpoints(self._names, self._opening, self._later, self._world, self._loop)
+        return checkpoints.GuestCheckpoints(self._names, self._opening, self._later, self._world, self._loop)
 
     def _save(self) -> None:
-        """Between two cells: the state as bytes, if there are any, and what is not in it."""
+        """Between two cells: send the state as bytes, if it can be pickled, and what is missing."""
         content, missing = self._checkpoints().save()
         self._door.send(["p", missing[:MOST_MISSING]], [] if content is None else [content])
 
@@ -217,6 +217,16 @@ class Guest:
             return self._world.pack(value, lending=False)
         except (TypeError, ValueError, RecursionError, ImportError):
             return Packed({"stays": [type(value).__name__, _repr(value)]}, [])
+
+
+def _bind_mcp_aliases(code: str, names: dict[str, Any], bound: dict[str, Any]) -> None:
+    """Bind each `mcp__server__tool` that a cell mentions, the name that MCP clients give `server.tool`."""
+    if "mcp__" not in code:
+        return
+    for match in _MCP_ALIAS.finditer(code):
+        server, tool = bound.get(match[1]), match[2]
+        if match[0] not in names and server is not None and tool in type(server).__dict__:
+            names[match[0]] = getattr(server, tool)
 
 
 def _repr(value: Any) -> str:

@@ -1,7 +1,7 @@
 """The system calls that Python's standard library lacks. Each raises an OSError that names the call.
 
-It knows no policy: who calls what, and in which order, stands in `namespaces`, `mounts` and `confine`. Numbers are only
-used for calls that are the same on every architecture; the rest goes by libc's own name.
+It knows no policy: who calls what, and in which order, stands in `namespaces`, `mounts` and `confinement`. Numbers are
+used only for calls that are the same on every architecture; the rest goes by libc's own name.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def prctl(option: int, value: int = 0, third: int = 0) -> int:
 
 
 def drop_bounding_set() -> None:
-    """All that this kernel knows; a no-op for who may not."""
+    """Drop every capability that this kernel knows; a no-op without the right to."""
     for capability in range(64):
         if _prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
             return

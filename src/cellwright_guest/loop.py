@@ -18,19 +18,84 @@ from typing import Any
 
 from cellwright_guest import clock, paths
 from cellwright_guest.door import Door, Mailbox
-from cellwright_guest.tasks import Task
-from cellwright_guest.waits import Waits
 
 # Code that spins on `sleep(0)` until an answer comes must still get it.
 SPINS = 64
 # In a journaled session looking for it is a call to the host: the longer nothing comes, the more turns go before it.
 MOST_SPINS = 4096
 
+MOST_TIMERS = 8  # under way at once; then the longest is given up
+
 # takes a message, and the loop that it came to
 Deliver = Callable[[Any, "GuestLoop | None"], None]
 
 _asyncio_run = asyncio.run
+_as_completed: Any = asyncio.as_completed
 _threads: dict[int, Any] = vars(threading)["_active"]  # `threading.active_count` would take a lock each time
+
+
+class HostTimers:
+    """The waits of one event loop, as calls to the host: in a journaled session no timer looks at the machine's clock.
+
+    The answer to a wait only moves the clock. A wait that is no longer needed is left to end: the loop looks around and
+    waits again. Answers come to `mailbox`.
+    """
+
+    def __init__(self, door: Door, mailbox: Mailbox) -> None:
+        self._door = door
+        self._mailbox = mailbox
+        self._due: dict[int, int] = {}  # number of the call → the moment, on the guest's clock
+
+    def ask(self, seconds: float) -> None:
+        """See to it that a message comes within `seconds`."""
+        due = clock.after(seconds)
+        if not any(earlier <= due for earlier in self._due.values()):
+            self._start(clock.until(due), due)
+
+    def look(self) -> None:
+        """See to it that a message comes at once."""
+        self._start(0, clock.after(0))
+
+    def _start(self, seconds: float, due: int) -> None:
+        if len(self._due) >= MOST_TIMERS:
+            self._cancel(max(self._due, key=lambda number: self._due[number]))
+        length = {"t": [seconds]}
+        number = self._door.start(self._mailbox, "sleep", 0, "", length, [], paths.current().wait())
+        self._due[number] = due
+
+    def over(self, number: int) -> bool:
+        """Whether that call was one of these waits. If so, the clock moves to the end of the wait."""
+        due = self._due.pop(number, None)
+        if due is not None:
+            clock.reach(due)
+        return due is not None
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._due
+
+    def give_up(self) -> None:
+        """Nothing needs them any more."""
+        for number in list(self._due):
+            self._cancel(number)
+
+    def _cancel(self, number: int) -> None:
+        del self._due[number]
+        self._door.cancel(number)
+
+
+class Task(asyncio.Task[Any]):
+    """asyncio's task, with the hash of its path.
+
+    `asyncio.wait`, task groups and `asyncio.run` keep tasks in sets: with this hash the sets have the same order on
+    every run, which addresses would not give.
+    """
+
+    def __init__(self, coro: Any, *, path: paths.Path, **options: Any) -> None:
+        self._path_hash = hash(path.prefix)
+        super().__init__(coro, **options)
+
+    def __hash__(self) -> int:
+        return self._path_hash
 
 
 class DoorSelector(selectors.PollSelector):
@@ -49,7 +114,7 @@ class DoorSelector(selectors.PollSelector):
         self._spins, self._patience = 0, SPINS
         self.mailbox = Mailbox()
         self.ready: Any = ()  # what its loop is about to run
-        self.waits = Waits(door, self.mailbox)
+        self.timers = HostTimers(door, self.mailbox)
 
     @property
     def busy(self) -> bool:
@@ -77,33 +142,33 @@ class DoorSelector(selectors.PollSelector):
             self.woken()
         elif timeout > 0:
             self.woken()
-            self.waits.ask(timeout)
+            self.timers.ask(timeout)
         else:
             self._spins += 1
             if self._spins < self._patience:
                 return []
             self._spins, self._patience = 0, min(self._patience * 2, MOST_SPINS)
-            self.waits.look()
+            self.timers.look()
         self._found = []
         if len(_threads) > 1 or not self._door.asking:
             self._before_waiting()
         waits = timeout is None or timeout > 0
         message = self._door.receive(self.mailbox, self._poll, ready=self.ready if waits else ())
         if message is not None:
-            if message[0][0] != "a" or message[0][1] not in self.waits:
+            if message[0][0] != "a" or message[0][1] not in self.timers:
                 self.woken()
             self._deliver(message)
         return self._found
 
     def woken(self) -> None:
-        """It does not spin: a message came, or it waits for one."""
+        """The loop does not spin: a message came, or it waits for one."""
         self._spins, self._patience = 0, SPINS
 
     def settle(self, waiting: bool) -> None:
         """A cell is over; `waiting`: timers are left. Else the next begins as it would in a guest that was restored."""
         self.woken()
         if not waiting:
-            self.waits.give_up()
+            self.timers.give_up()
 
     def _poll(self, timeout: float | None) -> bool:
         if timeout is None and not self._fd_to_key and len(_threads) == 1:
@@ -200,7 +265,7 @@ class GuestLoop(asyncio.SelectorEventLoop):
 
     def close(self) -> None:
         if not self.is_running():
-            self.selector.waits.give_up()
+            self.selector.timers.give_up()
         super().close()
 
     # Other threads wake a loop through a pair of sockets. Most guests have no other threads, and a loop that is made in
@@ -237,7 +302,7 @@ class GuestLoop(asyncio.SelectorEventLoop):
 
     def has_nothing_else(self) -> bool:
         """Whether only a message of the host can make anything run here."""
-        if self.get_task_factory() is not None:  # it may start tasks eagerly: then the one that made this one waits too
+        if self.get_task_factory() is not None:  # it may start tasks eagerly: then the creating task waits too
             return False
         return not (self._ready or self._scheduled or self.selector.busy or len(_threads) > 1)
 
@@ -281,9 +346,20 @@ def run(main: Any, **options: Any) -> Any:
 
 
 def install(door: Door, deliver: Deliver) -> GuestLoop:
-    """Make ours the loop of this process; gives the one that runs the cells."""
+    """Make ours the loop of this process; gives the loop that runs the cells."""
     asyncio.set_event_loop_policy(GuestPolicy(door, deliver))  # pyright: ignore[reportDeprecated]  there is no other way
     asyncio.run = run
     loop = GuestLoop(door, deliver)
     asyncio.set_event_loop(loop)
     return loop
+
+
+def install_tasks() -> None:
+    asyncio.__dict__["as_completed"] = asyncio.tasks.__dict__["as_completed"] = as_completed
+
+
+def as_completed(fs: Any, *, timeout: float | None = None) -> Any:
+    """`asyncio.as_completed`, which makes its tasks in the order of a set."""
+    if not asyncio.isfuture(fs) and not asyncio.iscoroutine(fs):
+        fs = [asyncio.ensure_future(future) for future in dict.fromkeys(fs)]
+    return _as_completed(fs, timeout=timeout)

@@ -9,7 +9,7 @@ from cellwright_guest import records
 
 
 class Method:
-    """A method that is made on its first use: a class of two hundred methods costs what is used of it."""
+    """A method that is made on its first use: of a class with two hundred methods only the used ones cost."""
 
     def __init__(self, world: Any, name: str, flags: str, signature: Any, doc: str) -> None:
         self._parts = (world, name, flags, signature, doc)

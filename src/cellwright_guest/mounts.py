@@ -79,7 +79,7 @@ def begin(tmp_options: bytes) -> None:
 
 
 def place(workspace: str) -> None:
-    """Then its workspace, on top of what is in that place already."""
+    """Then its workspace, over what is mounted there already."""
     source = os.fsencode(workspace)
     kept = os.statvfs(source).f_flag & _KEPT
     kernel.mount(source, b"/workspace", None, MS_BIND)
@@ -93,5 +93,5 @@ def enter() -> None:
 
 
 def uncover() -> None:
-    """By the zygote, in the mount namespace of a child: what was placed last is gone, and what it covered is seen."""
+    """By the zygote, in a child's mount namespace: unmount what was placed last, so that what it covered is seen."""
     kernel.umount(b"/workspace", kernel.MNT_DETACH | kernel.UMOUNT_NOFOLLOW)

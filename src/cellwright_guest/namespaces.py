@@ -49,7 +49,7 @@ class Layers:
         self.got = {name for name in (*self.got, *names) if self.wants(name)}
 
 
-class Origin:
+class ZygoteOwner:
     """Who started the zygote, seen before it changed anything."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ def _become_root_of_own() -> None:
     os.close(proc_self)
 
 
-def enter(layers: Layers, origin: Origin) -> None:
+def enter(layers: Layers, origin: ZygoteOwner) -> None:
     """Moves into new namespaces. It returns in another process: the first of the new pid namespace."""
     if not origin.privileged:
         layers.attempt("user", _become_root_of_own)

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-LONGEST = 200  # characters of a prefix; what is deeper than its last block is told by a hash
+LONGEST = 200  # characters of a prefix; what follows its last block is then a hash
 
 _threads: dict[int, Any] = vars(threading)["_active"]
 _start = threading.Thread.start
@@ -29,7 +29,7 @@ _worker: Any = vars(executors)["_worker"]
 
 
 class Path:
-    """A place that calls come from, and what is counted there. Counting is safe in any thread."""
+    """Where calls come from, with its counters. Counting is safe in any thread."""
 
     __slots__ = ("_blocks", "_calls", "_tasks", "_threads", "_waits", "line", "prefix")
 
@@ -79,7 +79,7 @@ def enter(cell: int) -> None:
 
 
 def current() -> Path:
-    """The path of the code that runs now. There always is one."""
+    """The path of the code that runs now; there is always a path."""
     path = _path.get(None)
     if path is not None:
         return path
@@ -95,7 +95,7 @@ def assign(path: Path) -> None:
 
 
 def collected() -> Path:
-    """Of what the garbage collector wakes: it comes when it comes, and must not move the numbers of others."""
+    """The path of code that the garbage collector runs, at any moment: it must not change other calls' numbers."""
     return _collected
 
 
@@ -115,7 +115,7 @@ def _within(path: Path) -> Generator[None]:
         _path.reset(token)
 
 
-class Block:
+class PathBlock:
     """Calls, tasks and threads that begin until it is closed have its prefix."""
 
     def __init__(self) -> None:
@@ -131,9 +131,9 @@ class Block:
             _path.set(self._outer)
 
 
-def block() -> Block:
+def block() -> PathBlock:
     """Open a block in the current path."""
-    return Block()
+    return PathBlock()
 
 
 def line() -> int:
@@ -164,7 +164,7 @@ def _work(path: Path, fn: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _shortened(prefix: str) -> str:
-    """The innermost block that it lies in stays readable: that is how one knows what belongs to a block."""
+    """The innermost block stays readable: calls of a block are known by its prefix."""
     block = prefix.rfind("+")
     end = block + 1
     while 0 <= block and end < len(prefix) and prefix[end].isdigit():

@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cellwright_guest.packing import Packer
-from cellwright_guest.unpacking import Unpacker
+from cellwright_guest.packer import Packer
+from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import type_of
 
 
@@ -44,7 +44,7 @@ class RecordClass(type):
         return cls._cellwright_world.call("new", class_id(cls), "", *args, **kwargs)
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        # one that holds an object of the host is no copy but a proxy
+        # a record that holds a host object is a proxy, not a copy
         return type.__instancecheck__(cls, instance) or cls.__subclasscheck__(type_of(instance))
 
     def __subclasscheck__(cls, subclass: type) -> bool:
@@ -130,8 +130,8 @@ def _dump(
     if mode == "json":
         return json.loads(_dump_json(self, include=include, exclude=exclude, exclude_none=exclude_none))
     names = (n for n in type_of(self).__match_args__ if n not in exclude and (include is None or n in include))
-    found = {name: _dumped(getattr(self, name), exclude_none) for name in names}
-    return {k: v for k, v in found.items() if v is not None} if exclude_none else found
+    dumped = {name: _dumped(getattr(self, name), exclude_none) for name in names}
+    return {k: v for k, v in dumped.items() if v is not None} if exclude_none else dumped
 
 
 _SEQUENCES: tuple[type[Any], ...] = (list, tuple, set, frozenset)

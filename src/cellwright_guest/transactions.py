@@ -33,7 +33,7 @@ RollbackFailed.__module__ = "cellwright"
 
 
 def install(world: Any) -> None:
-    """Make `world` the one that transactions speak to."""
+    """Set the world that transactions call."""
     global _world
     _world = world
 
@@ -55,7 +55,7 @@ class Transaction:
 
     def __init__(self, anyway: bool) -> None:
         self._anyway = anyway
-        self._block: paths.Block | None = None
+        self._block: paths.PathBlock | None = None
 
     def __enter__(self) -> Transaction:
         prefix = self._open()
@@ -115,7 +115,7 @@ class Transaction:
 
 
 async def _to_its_end(verb: str, prefix: str) -> Any:
-    """The host's answer. Who is cancelled meanwhile waits all the same: half an ending is none."""
+    """The host's answer. A task that is cancelled meanwhile still waits: a commit or undo must not stop half way."""
     asked = asyncio.ensure_future(_world.call_async(verb, 0, prefix))
     cancelled: asyncio.CancelledError | None = None
     while not asked.done():

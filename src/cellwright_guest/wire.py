@@ -52,14 +52,14 @@ def is_large(packed: Packed) -> bool:
     if sum(map(len, packed.blobs)) > LARGE_BYTES:
         return True
     pending: list[Any] = [packed.tree]
-    found = 0
-    while pending and found <= LARGE:
+    size = 0
+    while pending and size <= LARGE:
         part: Any = pending.pop()
         kind = type_of(part)
         if kind is str:
-            found += len(part) >> 5
+            size += len(part) >> 5
         elif kind in (list, dict):
-            found += len(part)
-            if found <= LARGE:
+            size += len(part)
+            if size <= LARGE:
                 pending.extend(part.values() if kind is dict else part)
-    return found > LARGE
+    return size > LARGE

@@ -1,4 +1,4 @@
-"""What the guest knows of the host: the handles it holds, the classes it was told of, the functions it lent out.
+"""What the guest knows of the host: the handles it holds, the classes it has descriptions of, the functions it lent.
 
 Turns values into trees and back on the guest's side, and makes the calls. Proxies are its children.
 """
@@ -15,11 +15,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from cellwright_guest import classes, clock, faults, frames, hints, methods, objects, paths, proxies, records
+from cellwright_guest import clock, faults, frames, hints, json_records, methods, operators, paths, proxies, records
 from cellwright_guest.door import FROM_HOST, TO_HOST, Door, Mailbox
-from cellwright_guest.lent import Lent
-from cellwright_guest.packing import Packer, simple
-from cellwright_guest.unpacking import Unpacker
+from cellwright_guest.loans import Loans
+from cellwright_guest.methods import Method, attribute
+from cellwright_guest.packer import Packer, simple
+from cellwright_guest.proxies import Proxy, ProxyClass
+from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import Packed, type_of
 
 
@@ -51,7 +53,7 @@ class World:
         self.abouts: dict[int, Any] = {}  # their descriptions as they came, where the session is journaled
         self._proxies: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._futures: dict[int, asyncio.Future[Any]] = {}
-        self.lent = Lent()
+        self.lent = Loans()
 
     # values
 
@@ -87,7 +89,7 @@ class World:
             return named
         number = records.class_id(type(value))
         if number is not None and not isinstance(value, BaseException):
-            how = objects.pack if isinstance(value, objects.Record) else records.pack
+            how = json_records.pack if isinstance(value, json_records.Record) else records.pack
             return how(number, value, packer)
         framed = frames.pack(value, packer)
         if framed is not None:
@@ -120,7 +122,11 @@ class World:
             case "o":
                 number, about, fields = body
                 cls, values = self._class(number, about, unpacker), unpacker.values(fields)
-                return objects.build(cls, *values) if issubclass(cls, objects.Record) else records.build(cls, values)
+                return (
+                    json_records.build(cls, *values)
+                    if issubclass(cls, json_records.Record)
+                    else records.build(cls, values)
+                )
             case "e":
                 number, about, name = body
                 return records.member(self._class(number, about, unpacker), name)
@@ -139,7 +145,7 @@ class World:
         proxy = self._proxies.get(handle)
         if proxy is None:
             grip = Grip(handle, self.door.drops)
-            grip.count = 1  # counted before the proxy is made: if that fails, what is let go of was held
+            grip.count = 1  # counted before the proxy is made: if that fails, the dropped grip was counted
             proxy = self._proxies[handle] = make(grip)
         else:
             proxies.grip_of(proxy).count += 1
@@ -150,7 +156,7 @@ class World:
         if known is None:
             if about is None:  # its description travels with an answer that is not here yet
                 about = self.call("about", number)
-            known = self.classes[number] = classes.make_class(self, number, about, unpacker)
+            known = self.classes[number] = _make_class(self, number, about, unpacker)
         elif about is not None and hasattr(known, "_cellwright_bound"):
             proxies.tell_again(known, about)
         if about is not None and self.door.journaled:
@@ -226,7 +232,7 @@ class World:
         body, blobs = message
         if body[0] == "a":
             self._take_up(body[4:])
-            if loop is not None and loop.selector.waits.over(body[1]):
+            if loop is not None and loop.selector.timers.over(body[1]):
                 self._answer(body, blobs)  # a host that refuses to wait ends the loop, which could not go on
                 return
             future = self._futures.pop(body[1], None)
@@ -318,7 +324,7 @@ def _as_plain(value: Any) -> Any:
     for plain in _PLAIN:
         if isinstance(value, plain):
             return plain(value)
-    if isinstance(value, dt.datetime):  # pandas has its own; what is no moment, such as its NaT, does not go
+    if isinstance(value, dt.datetime):  # pandas has its own; its NaT is no moment, and does not cross
         parts = (value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond)
         return dt.datetime(*parts, value.tzinfo, fold=value.fold) if value == value else value
     if isinstance(value, dt.timedelta) and value == value:
@@ -340,3 +346,44 @@ def _advance(iterator: Any) -> Any:
 
 async def _awaited(value: Any) -> Any:
     return await value
+
+
+def _make_class(world: Any, number: int, about: dict[str, Any], unpacker: Unpacker) -> Any:
+    """The guest's class for a class of the host, by the kind that its description names."""
+    match about["kind"]:
+        case "record" | "model":
+            return records.make_record(world, number, about)
+        case "object":
+            return json_records.make_class(world, number, about)
+        case "namedtuple":
+            return records.make_namedtuple(world, number, about)
+        case "enum":
+            return records.make_enum(number, about, unpacker)
+        case "error":
+            bases = tuple(world._class(*base, unpacker) for base in about["bases"])
+            cls = faults.make_class(about, bases)
+            if cls.__dict__.get("__init__") is faults.rebuilt:  # else it is the standard library's own
+                cls._cellwright_class = number
+            return cls
+        case _:
+            return _make_proxy_class(world, number, about)
+
+
+def _make_proxy_class(world: Any, number: int, about: dict[str, Any]) -> Any:
+    namespace: dict[str, Any] = {
+        "__slots__": (),
+        "__doc__": about["doc"],
+        "__module__": about["module"],
+        "_cellwright_class": number,
+        "_cellwright_bases": frozenset((number, *about["ancestors"])),
+        "_cellwright_asked": set[int](),
+        "_cellwright_world": world,
+        "_cellwright_bound": about["bound"],
+        "_cellwright_signature": about["signature"],
+    }
+    for name, flags, signature, doc in about["methods"]:
+        namespace[name] = Method(world, name, flags, signature, doc)
+    for name, doc in about["properties"]:
+        namespace[name] = attribute(world, name, doc)
+    namespace |= operators.of_type(world, about["operators"])
+    return ProxyClass(about["name"], (Proxy,), namespace)

@@ -31,11 +31,12 @@ sys.path.insert(0, os.path.dirname(_HOME))
 from cellwright_guest import forkhooks  # noqa: E402
 
 forkhooks.watch()
-from cellwright_guest import borrowed, confine, forks, interpreter, kernel, mounts, namespaces  # noqa: E402
+from cellwright_guest import cloudpickle_copy, forks, interpreter, kernel, mounts, namespaces  # noqa: E402
+from cellwright_guest.confinement import Confinement  # noqa: E402
 from cellwright_guest.forks import Forks  # noqa: E402
 
 if __name__ == "__main__":
-    borrowed.load(sys.argv[2])
+    cloudpickle_copy.load(sys.argv[2])
 for _name in sorted(os.listdir(_HOME)):
     if _name.endswith(".py") and _name not in ("__init__.py", "zygote.py"):
         importlib.import_module(f"cellwright_guest.{_name[:-3]}")
@@ -43,12 +44,12 @@ del sys.path[0]
 
 
 def _preload(names: list[str]) -> list[str]:
-    """Imports, and never uses: a library's threads and locks would not survive the fork. What failed is told."""
+    """Imports, and never uses: a library's threads and locks would not survive the fork. Gives what failed."""
     warnings: list[str] = []
     for name in names:
         try:
             importlib.import_module(name)
-        except Exception as error:  # whatever a package raises while it is imported is told, not fatal
+        except Exception as error:  # whatever a package raises while it is imported is reported, not fatal
             warnings.append(f"cannot import {name}: {type(error).__name__}: {error}")
     return warnings
 
@@ -61,7 +62,7 @@ def _note(number: int, frame: object) -> None:
     """A handler must be there for the wake-up descriptor to be written to."""
 
 
-class Zygote:
+class ZygoteServer:
     """One loop over the socket and the deaths of children. It never waits for a child."""
 
     def __init__(self, control: socket.socket, forks: Forks, reveal: Callable[[int], None]) -> None:
@@ -146,7 +147,7 @@ class Zygote:
         return True
 
     def _uncover(self, number: int) -> None:
-        """Take the scratch of a child away, once. It is entered by what was opened at its fork, never by its pid."""
+        """Take the scratch of a child away, once. Its mount namespace was opened at its fork, never by its pid."""
         mounts, refused = self._mounts.pop(number, None), ""
         if mounts is None:
             refused = "it has no scratch workspace"
@@ -162,15 +163,15 @@ class Zygote:
         self._control.send(json.dumps(message).encode())
 
 
-def _prepare(plan: dict[str, Any], control: socket.socket) -> Zygote:
+def _prepare(plan: dict[str, Any], control: socket.socket) -> ZygoteServer:
     """Namespaces, root, rehearsal, packages; then tells the host what came of it."""
-    layers, origin = namespaces.Layers(plan["layers"]), namespaces.Origin()
+    layers, origin = namespaces.Layers(plan["layers"]), namespaces.ZygoteOwner()
     namespaces.enter(layers, origin)
     layers.attempt("mount", lambda: mounts.build(plan["root"], _HOME))
     host = mounts.HOST if "mount" in layers.got else ""
     os.environ.clear()
     os.environ.update(plan["environ"])
-    confinement = confine.Confinement(plan, layers, origin, host + "/proc")
+    confinement = Confinement(plan, layers, origin, host + "/proc")
     confinement.rehearse(plan["limits"])
     kernel.default_thread_stack(_THREAD_STACK)
     with open(f"{host}/proc/self/oom_score_adj", "w") as score:
@@ -193,7 +194,7 @@ def _prepare(plan: dict[str, Any], control: socket.socket) -> Zygote:
     gc.collect()
     gc.freeze()
     confinement.measure()
-    return Zygote(control, Forks(confinement, control, host, "pid" in layers.got), confinement.reveal)
+    return ZygoteServer(control, Forks(confinement, control, host, "pid" in layers.got), confinement.reveal)
 
 
 def _main() -> None:

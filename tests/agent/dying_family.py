@@ -16,7 +16,7 @@ from typing import Any
 from cellwright.agent import Agent
 from cellwright.doors import Request
 from cellwright.events import ChildFinished, Event
-from cellwright.messages import Asked, Said
+from cellwright.messages import AssistantMessage, UserMessage
 from cellwright.testing import ScriptedModel, code
 
 CHILD = ("ledger.add('first')", "ledger.add('second')", "done(f'{len(ledger.lines())} lines')")
@@ -48,9 +48,9 @@ def die_at_end(event: Event) -> None:
 async def main(place: Path, when: str) -> None:
     paid = Ledger(place / "paid")
 
-    def reply(request: Request) -> Said:
-        task = next(m.text for m in request.messages if isinstance(m, Asked))
-        step = sum(isinstance(m, Said) for m in request.messages)
+    def reply(request: Request) -> AssistantMessage:
+        task = next(m.text for m in request.messages if isinstance(m, UserMessage))
+        step = sum(isinstance(m, AssistantMessage) for m in request.messages)
         if "child's task" not in task:
             paid.add(f"parent {step}")
             return code("answer = await spawn(\"the child's task\", scope={'ledger': ledger})\ndone(answer)")

@@ -13,7 +13,7 @@ from cellwright import Scope, operation
 from cellwright.agent import Agent
 from cellwright.doors import Request
 from cellwright.events import ApprovalWanted
-from cellwright.messages import Answered, Asked, Said
+from cellwright.messages import AssistantMessage, ToolMessage, UserMessage
 from cellwright.testing import ScriptedModel, call, code
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -23,7 +23,7 @@ SECRET = "for the person alone"
 
 def observation(model: ScriptedModel) -> str:
     last = model.requests[-1].messages[-1]
-    assert isinstance(last, Answered)
+    assert isinstance(last, ToolMessage)
     return "\n".join(result.text for result in last.results)
 
 
@@ -89,8 +89,8 @@ async def test_children_ask_the_same_person_whatever_the_object_is_called_there(
     name = "m" if "m'" in scope else "mail"
 
     def reply(request: Request) -> Any:
-        first, steps = request.messages[0], sum(isinstance(m, Said) for m in request.messages)
-        assert isinstance(first, Asked)
+        first, steps = request.messages[0], sum(isinstance(m, AssistantMessage) for m in request.messages)
+        assert isinstance(first, UserMessage)
         if "child" in first.text:
             return code(f"done([{name}.post('ann'), {name}.post('bob')])") if steps == 0 else "denied"
         return code(f"done(await spawn('the child', scope={scope}))")

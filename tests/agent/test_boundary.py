@@ -22,11 +22,11 @@ from typing_extensions import TypeAliasType
 
 from cellwright import Limits, Scope, operation
 from cellwright.agent import Agent
-from cellwright.agent.talk import Talk
+from cellwright.agent.context_window import ContextWindow
 from cellwright.doors import Reply
 from cellwright.errors import BudgetSpent, Fenced, JournalFailed, ReturnTypeError, UsageError
 from cellwright.events import ApprovalWanted, ChildFinished, Event
-from cellwright.messages import Answered, Said, ToolCall, Traits, Usage, estimated_tokens
+from cellwright.messages import AssistantMessage, ToolCall, ToolMessage, Traits, Usage, estimated_tokens
 from cellwright.models import Budget, open_model
 from cellwright.scope import shown
 from cellwright.store import MemoryStore
@@ -210,14 +210,16 @@ async def test_a_thread_that_calls_done_later_ends_no_turn_with_a_value_of_anoth
 
 @pytest.mark.parametrize("arguments", ['{"code":' + "[" * 100_000 + "}", '{"code":' + "9" * 5_000 + "}", '{"code"'])
 async def test_arguments_that_cannot_be_read_go_back_to_the_model(arguments: str) -> None:
-    agent, model = agent_with(Said(text="", calls=(ToolCall(id="1", name="execute", arguments=arguments),)), "seen")
+    agent, model = agent_with(
+        AssistantMessage(text="", calls=(ToolCall(id="1", name="execute", arguments=arguments),)), "seen"
+    )
     assert (await agent.run("…")).value == "seen"
     assert "the arguments are not JSON" in last_observation(model)
 
 
 async def test_the_calls_of_one_reply_do_not_fill_the_window_together() -> None:
     calls = tuple(call("execute", code=f"print('{n}' * 200_000)") for n in range(30))
-    agent, model = agent_with(Said(text="", calls=calls), "seen", check="off", traits=Traits(window=8192))
+    agent, model = agent_with(AssistantMessage(text="", calls=calls), "seen", check="off", traits=Traits(window=8192))
     assert (await agent.run("…")).value == "seen"
     assert estimated_tokens(model.requests[-1].messages[-1]) < 8192 / 2
     assert "show('output:30')" in last_observation(model)
@@ -252,7 +254,7 @@ async def test_the_name_of_an_argument_is_data_whatever_it_is(name: str) -> None
     model = ScriptedModel([call("echo", text="a", **{name: 1}), call("echo", text="b")], "seen")
     await Agent(model, scope={"echo": echo}, mode="direct").run("Echo.")
     results = model.requests[-1].messages[-1]
-    assert isinstance(results, Answered)
+    assert isinstance(results, ToolMessage)
     assert [r.text for r in results.results] == ["a 1", "b 0"]
 
 
@@ -399,9 +401,9 @@ def test_a_login_in_a_models_name_is_refused_without_being_repeated(name: str) -
 
 
 def test_room_is_made_also_where_nobody_counts_tokens() -> None:
-    talk = Talk(1_000)
+    talk = ContextWindow(1_000)
     talk.begin("x" * 4_000)
-    talk.say(Said(text="y"), Usage(requests=1))
+    talk.say(AssistantMessage(text="y"), Usage(requests=1))
     assert talk.full
 
 

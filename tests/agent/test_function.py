@@ -6,7 +6,7 @@ import pytest
 from tests.agent.worlds import Contact, Crm, agent_with
 
 from cellwright.errors import ReturnTypeError, UsageError
-from cellwright.messages import Asked
+from cellwright.messages import UserMessage
 from cellwright.testing import code
 
 
@@ -21,7 +21,7 @@ async def test_a_stub_is_carried_out_with_its_arguments_in_scope() -> None:
     assert await idle("Oslo") == [Contact("Bo", "Oslo", 0)]
     assert idle.__name__ == "idle"
     task = model.requests[0].messages[0]
-    assert isinstance(task, Asked)
+    assert isinstance(task, UserMessage)
     assert "async def idle(city: str, most: int = 0) -> list[Contact]" in task.text
     assert "at most so many deals" in task.text
 

@@ -15,7 +15,7 @@ from cellwright.agent import Agent
 from cellwright.doors import Request
 from cellwright.errors import Fenced, NoSession, RollbackRefused, UsageError
 from cellwright.events import TurnStarted
-from cellwright.messages import Answered, Asked
+from cellwright.messages import ToolMessage, UserMessage
 from cellwright.store import MemoryStore
 from cellwright.testing import call, code
 
@@ -117,8 +117,8 @@ async def test_a_resumed_session_goes_on_with_its_names_and_its_words(tmp_path: 
     async with again.resume("s1") as session:
         assert (await session.run("How many?", returns=int)).value == 3
     messages = model.requests[0].messages
-    assert messages[0] == Asked(text="Load them.")
-    assert isinstance(messages[2], Answered)
+    assert messages[0] == UserMessage(text="Load them.")
+    assert isinstance(messages[2], ToolMessage)
 
 
 async def test_a_fork_goes_its_own_way() -> None:
@@ -160,7 +160,7 @@ async def test_undo_takes_the_last_turn_back() -> None:
         await session.undo()
         assert box.things == ["a"]
         assert (await session.run("three")).value == 1
-    texts = [m.text for m in model.requests[-1].messages if isinstance(m, Asked)]
+    texts = [m.text for m in model.requests[-1].messages if isinstance(m, UserMessage)]
     assert texts == ["one", "three"]
 
 

@@ -14,12 +14,12 @@ from tests.cells import PATIENCE_S
 
 from cellwright import operation
 from cellwright.agent import Agent, Session
-from cellwright.agent.talk import ADDED, REDIRECTED
+from cellwright.agent.context_window import ADDED, REDIRECTED
 from cellwright.doors import Request
 from cellwright.errors import BudgetSpent, JournalFailed, ModelRefused, TurnCancelled, UsageError
 from cellwright.events import Answered, ChildStarted, Event, MessageTaken, Planned
-from cellwright.messages import Answered as Results
-from cellwright.messages import Asked, Said
+from cellwright.messages import AssistantMessage, UserMessage
+from cellwright.messages import ToolMessage as Results
 from cellwright.models import Budget
 from cellwright.store import MemoryStore, Message, SqliteStore
 from cellwright.testing import ScriptedModel, code, fenced
@@ -60,7 +60,7 @@ async def turn(person: Person, agent: Agent, task: str = "Count them.", **option
 def told(model: ScriptedModel, number: int = -1) -> str:
     """All that a request says, but for the replies."""
     messages = model.requests[number].messages
-    return "\n".join(m.text for m in messages if isinstance(m, Asked))
+    return "\n".join(m.text for m in messages if isinstance(m, UserMessage))
 
 
 # more for the task
@@ -74,8 +74,8 @@ async def test_what_is_added_is_in_the_next_request_after_what_came_of_the_step(
     )
     result = await turn(person, agent)
     kinds = [type(message) for message in model.requests[1].messages]
-    assert kinds == [Asked, Said, Results, Asked]
-    assert model.requests[1].messages[-1] == Asked(text=f"{ADDED}Only in Oslo.")
+    assert kinds == [UserMessage, AssistantMessage, Results, UserMessage]
+    assert model.requests[1].messages[-1] == UserMessage(text=f"{ADDED}Only in Oslo.")
     assert result.value == 2
     assert [(e.kind, e.text) for e in result.trace if isinstance(e, MessageTaken)] == [("add", "Only in Oslo.")]
 
@@ -88,7 +88,7 @@ async def test_a_model_without_calls_reads_it_below_what_came_of_the_step(person
         check="off",
     )
     await turn(person, agent)
-    assert [type(message) for message in model.requests[1].messages] == [Asked, Said, Asked]
+    assert [type(message) for message in model.requests[1].messages] == [UserMessage, AssistantMessage, UserMessage]
     assert last_observation(model, 1).endswith(f"2\n\n{ADDED}Only in Oslo.")
 
 
@@ -103,7 +103,7 @@ async def test_several_messages_are_taken_up_in_their_order(person: Person, stor
 
 
 async def test_a_message_of_another_thread_is_seen(person: Person, store: MemoryStore | None) -> None:
-    async def reply(_: Request) -> Said:
+    async def reply(_: Request) -> AssistantMessage:
         await asyncio.to_thread(person.session.tell, "from a thread")
         return code("x = 2")
 
@@ -168,7 +168,7 @@ async def test_a_redirected_turn_works_on_the_new_task(person: Person, store: Me
     result = await turn(person, agent, returns=str)
     assert result.value == "hi Bo"
     last = model.requests[1].messages[-1]
-    assert isinstance(last, Asked)
+    assert isinstance(last, UserMessage)
     assert last.text.startswith(f"{REDIRECTED}Greet Bo.")
     assert "str" in last.text.partition("Greet Bo.")[2]  # how to answer is said again
     if store is not None:
@@ -341,9 +341,9 @@ async def test_a_cancel_that_came_too_late_spoils_neither_the_answer_nor_another
 
 
 def of_family(person: Person, *, child: Say, store: MemoryStore) -> tuple[Agent, ScriptedModel]:
-    def reply(request: Request) -> Said:
-        first, step = request.messages[0], sum(isinstance(m, Said) for m in request.messages)
-        assert isinstance(first, Asked)
+    def reply(request: Request) -> AssistantMessage:
+        first, step = request.messages[0], sum(isinstance(m, AssistantMessage) for m in request.messages)
+        assert isinstance(first, UserMessage)
         if first.text.startswith("parent"):
             return code("r = await spawn('child')") if step == 0 else code("done(r)")
         if step == 0:
@@ -366,7 +366,9 @@ async def test_a_message_goes_to_the_session_that_it_is_posted_to_and_to_nobody_
     agent, model = of_family(person, child=say, store=store)
     assert (await turn(person, agent, "parent", on_event=events.append)).value == 1
     last = {
-        m.messages[0].text.splitlines()[0]: i for i, m in enumerate(model.requests) if isinstance(m.messages[0], Asked)
+        m.messages[0].text.splitlines()[0]: i
+        for i, m in enumerate(model.requests)
+        if isinstance(m.messages[0], UserMessage)
     }
     for who, other in (("parent", "child"), ("child", "parent")):
         assert f"for the {who}" in told(model, last[who])
@@ -414,7 +416,7 @@ class Story:
         self.requests.append(request)
         if request.aside:
             return "Half way."
-        step = sum(isinstance(m, Said) for m in request.messages)
+        step = sum(isinstance(m, AssistantMessage) for m in request.messages)
         said = {0: ("add", "first"), 1: ("ask", "second"), 2: ("redirect", "third"), 3: ("add", "fourth")}.get(step)
         if said is not None and step not in self._said:
             self._said.add(step)
@@ -441,6 +443,7 @@ class Story:
         return value, mortal.writes
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_process_that_dies_at_any_write_neither_loses_a_message_nor_doubles_it(
     when: str, tmp_path: Path
@@ -466,7 +469,7 @@ async def test_a_process_that_dies_at_any_write_neither_loses_a_message_nor_doub
 
 
 def seen_once(request: Request) -> bool:
-    text = "\n".join(m.text for m in request.messages if isinstance(m, Asked))
+    text = "\n".join(m.text for m in request.messages if isinstance(m, UserMessage))
     return all(text.count(word) == 1 for word in ("first", "third", "fourth")) and "second" not in text
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from cellwright import Scope, operation
-from cellwright.agent.mode import MEASURED, Constants, Costs, Measured, Shape, costs, decide, shape_of
+from cellwright.agent.mode import (
+    MEASURED,
+    CallStatistics,
+    ModeCosts,
+    TaskShape,
+    TokenConstants,
+    costs,
+    decide,
+    shape_of,
+)
 from cellwright.messages import Traits
 
 CALLS = Traits()
@@ -95,7 +104,7 @@ def test_a_task_that_speaks_of_many_is_for_code(task: str, sign: str) -> None:
 
 
 def test_big_results_seen_before_are_for_code() -> None:
-    seen = Measured().with_result("calendar.find", 40_000).with_result("calendar.find", 20_000)
+    seen = CallStatistics().with_result("calendar.find", 40_000).with_result("calendar.find", 20_000)
     choice = decide("Find the event called Standup.", scope(), CALLS, seen)
     assert choice.mode == "code"
     assert choice.why.startswith("code: calendar.find gives about 30,000 characters (about ")
@@ -106,9 +115,9 @@ def test_big_results_seen_before_are_for_code() -> None:
 
 
 def test_turns_that_took_many_calls_so_far_are_for_code() -> None:
-    busy = Measured().with_turn(30).with_turn(20)
+    busy = CallStatistics().with_turn(30).with_turn(20)
     assert decide("The usual, please.", scope(), CALLS, busy).why.startswith("code: turns took 25 calls so far")
-    assert decide("The usual, please.", scope(), CALLS, Measured().with_turn(1)).mode == "direct"
+    assert decide("The usual, please.", scope(), CALLS, CallStatistics().with_turn(1)).mode == "direct"
 
 
 def test_many_operations_are_for_code() -> None:
@@ -128,7 +137,7 @@ def test_direct_pays_for_definitions_results_and_rounds() -> None:
     assert costs(definitions=300, outline=300, task=20, calls=1).direct == base.direct + 2 * 100
     assert costs(definitions=200, outline=300, task=20, calls=2, steps=2).direct > base.direct + 220
     assert costs(definitions=200, outline=300, task=20, calls=1, result=1060).direct == base.direct + 1000
-    assert costs(definitions=200, outline=400, task=20, calls=1) == Costs(direct=base.direct, code=base.code + 200)
+    assert costs(definitions=200, outline=400, task=20, calls=1) == ModeCosts(direct=base.direct, code=base.code + 200)
 
 
 def test_code_pays_nothing_for_more_calls() -> None:
@@ -138,7 +147,7 @@ def test_code_pays_nothing_for_more_calls() -> None:
 
 
 def test_a_dependent_step_resends_all_before_it() -> None:
-    made = Constants(direct_prompt=0, call=10, answered=0, answer=0)
+    made = TokenConstants(direct_prompt=0, call=10, answered=0, answer=0)
     assert (
         costs(definitions=100, outline=0, task=0, calls=1, steps=1, result=90, constants=made).direct
         == 2 * 100 + 100 + 10
@@ -150,15 +159,15 @@ def test_a_dependent_step_resends_all_before_it() -> None:
 @pytest.mark.parametrize(
     ("task", "shape"),
     [
-        ("Find Ada.", Shape(calls=1, steps=1)),
-        ("Find Ada, then write to her.", Shape(calls=2, steps=2)),
-        ("Find Ada. Write to her. Log it.", Shape(calls=3, steps=3)),
-        ("Find Ada; call her; then write; then log.", Shape(calls=4, steps=4, sign="4 steps")),
-        ("", Shape(calls=1, steps=1)),
-        ("Finn Ada og skriv til henne", Shape(calls=1, steps=1)),
+        ("Find Ada.", TaskShape(calls=1, steps=1)),
+        ("Find Ada, then write to her.", TaskShape(calls=2, steps=2)),
+        ("Find Ada. Write to her. Log it.", TaskShape(calls=3, steps=3)),
+        ("Find Ada; call her; then write; then log.", TaskShape(calls=4, steps=4, sign="4 steps")),
+        ("", TaskShape(calls=1, steps=1)),
+        ("Finn Ada og skriv til henne", TaskShape(calls=1, steps=1)),
     ],
 )
-def test_steps_are_read_from_the_words_between_them(task: str, shape: Shape) -> None:
+def test_steps_are_read_from_the_words_between_them(task: str, shape: TaskShape) -> None:
     assert shape_of(task) == shape
 
 
@@ -169,7 +178,7 @@ def test_a_number_of_things_is_the_number_of_calls() -> None:
 
 
 def test_measuring_adds_and_changes_nothing_that_was_handed_out() -> None:
-    first = Measured()
+    first = CallStatistics()
     second = first.with_result("a.b", 10).with_result("a.b", 30).with_turn(2)
     assert (first.results, first.turns) == ({}, 0)
     assert (second.results["a.b"].calls, second.results["a.b"].chars, second.turns, second.calls) == (2, 40, 1, 2)

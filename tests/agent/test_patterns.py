@@ -17,7 +17,7 @@ from cellwright.agent.patterns import Improved, Tried, Verdict
 from cellwright.doors import Request
 from cellwright.errors import BudgetSpent, ChildFailed, ReturnTypeError, TurnFailed, UsageError
 from cellwright.events import CellFinished, Event
-from cellwright.messages import Asked
+from cellwright.messages import UserMessage
 from cellwright.models import Budget, Spending
 from cellwright.store import MemoryStore
 from cellwright.testing import ScriptedModel, code
@@ -38,7 +38,7 @@ def by_task(reply: Callable[[str], Script], **options: Any) -> Agent:
 
 def task_of(request: Request) -> str:
     first = request.messages[0]
-    assert isinstance(first, Asked)
+    assert isinstance(first, UserMessage)
     return first.text
 
 

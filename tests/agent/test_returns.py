@@ -12,7 +12,7 @@ from tests.agent.worlds import FENCED, Contact, Crm, agent_with, last_observatio
 
 from cellwright.agent.finish import type_name
 from cellwright.errors import ReturnTypeError, UsageError
-from cellwright.messages import Asked
+from cellwright.messages import UserMessage
 from cellwright.testing import code, fenced
 
 
@@ -42,7 +42,7 @@ async def test_a_model_of_models_is_built_in_the_code() -> None:
     value = (await agent.run("…", returns=Order)).value
     assert value == Order(lines=[Line(item="tea", amount=2)], priority=Priority.HIGH)
     task = model.requests[0].messages[0]
-    assert isinstance(task, Asked)
+    assert isinstance(task, UserMessage)
     assert "class Line" in task.text
     assert "amount: int" in task.text
     assert "class Line" not in model.requests[0].instructions  # which is the same for every task
@@ -150,7 +150,7 @@ async def test_a_turn_of_a_session_has_its_own_type() -> None:
         assert (await session.run("b", returns=int)).value == 3
         assert (await session.run("c", returns=Order)).value == Order(lines=[Line(item="tea", amount=1)])
     told = model.requests[-1].messages[-1]
-    assert isinstance(told, Asked)
+    assert isinstance(told, UserMessage)
     assert "Write a dict with these keys in the place of Order, Line, Priority" in told.text
 
 

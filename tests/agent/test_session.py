@@ -10,7 +10,7 @@ from tests.agent.worlds import agent_with, kinds
 from cellwright.doors import Request
 from cellwright.errors import ModelBusy, ModelRefused, Stuck, UsageError
 from cellwright.events import Event, Retried
-from cellwright.messages import Answered, Asked, Said
+from cellwright.messages import AssistantMessage, ToolMessage, UserMessage
 from cellwright.testing import ScriptedModel, code
 
 
@@ -21,8 +21,8 @@ async def test_names_and_messages_stay_for_the_next_turn() -> None:
         second = await session.run("Who is first?", returns=str)
     assert second.value == "Ada"
     assert {e.turn for e in second.trace} == {2}
-    assert isinstance(model.requests[1].messages[2], Answered)  # the call that ended the first turn has its answer
-    assert isinstance(model.requests[1].messages[-1], Asked)
+    assert isinstance(model.requests[1].messages[2], ToolMessage)  # the call that ended the first turn has its answer
+    assert isinstance(model.requests[1].messages[-1], UserMessage)
 
 
 async def test_a_turn_is_streamed_to_its_end() -> None:
@@ -49,7 +49,7 @@ async def test_a_failure_is_streamed_and_then_raised() -> None:
 async def test_leaving_the_stream_cancels_the_turn_and_the_session_goes_on() -> None:
     asked = asyncio.Event()
 
-    async def never(_: Request) -> Said:
+    async def never(_: Request) -> AssistantMessage:
         asked.set()
         await asyncio.Event().wait()
         raise AssertionError
@@ -81,7 +81,7 @@ async def test_a_cell_under_way_is_cancelled_with_its_turn() -> None:
             await turn
         assert (await session.run("again")).value == 1
     answered = model.requests[-1].messages[-2]
-    assert isinstance(answered, Answered)
+    assert isinstance(answered, ToolMessage)
     assert answered.results[0].text.startswith("the turn was cancelled here; the interpreter was ended")
 
 

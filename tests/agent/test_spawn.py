@@ -21,7 +21,7 @@ from cellwright.agent.spawn import child_id
 from cellwright.doors import Request
 from cellwright.errors import BudgetSpent, UsageError
 from cellwright.events import CellFinished, ChildFinished, ChildStarted, Event
-from cellwright.messages import Answered, Asked, Said
+from cellwright.messages import AssistantMessage, ToolMessage, UserMessage
 from cellwright.models import Budget
 from cellwright.store import MemoryStore
 from cellwright.testing import ScriptedModel, code
@@ -33,18 +33,18 @@ Play = Callable[[str, int], Line]
 def task_of(request: Request) -> str:
     """The first line of the task that the asking agent works on."""
     first = request.messages[0]
-    assert isinstance(first, Asked)
+    assert isinstance(first, UserMessage)
     return first.text.splitlines()[0]
 
 
 def step_of(request: Request) -> int:
-    return sum(isinstance(message, Said) for message in request.messages)
+    return sum(isinstance(message, AssistantMessage) for message in request.messages)
 
 
 def seen(request: Request) -> str:
     """What the model was told last."""
     last = request.messages[-1]
-    return "\n".join(r.text for r in last.results) if isinstance(last, Answered) else getattr(last, "text", "")
+    return "\n".join(r.text for r in last.results) if isinstance(last, ToolMessage) else getattr(last, "text", "")
 
 
 def always(line: Line) -> Play:
@@ -488,6 +488,7 @@ def test_after_a_death_in_the_childs_turn_the_child_goes_on_and_no_reply_is_paid
 # many
 
 
+@pytest.mark.slow
 async def test_two_hundred_children_at_once_of_which_some_fail() -> None:
     def child(task: str, step: int) -> Line:
         return code("raise ValueError") if task.endswith("7") else code(f"done({task[1:]})")

@@ -11,7 +11,7 @@ from cellwright import Limits
 from cellwright.doors import Reply, Request
 from cellwright.errors import BudgetSpent, Stuck, UsageError
 from cellwright.events import CallFinished, CellFinished, CodePiece, Event, TextPiece
-from cellwright.messages import Answered, Said, ToolCall, Traits
+from cellwright.messages import AssistantMessage, ToolCall, ToolMessage, Traits
 from cellwright.models import Budget
 from cellwright.testing import ScriptedModel, call, code, fenced
 
@@ -155,14 +155,14 @@ async def test_every_call_of_a_reply_is_answered_in_its_order() -> None:
     )
     await agent.run("…")
     answered = model.requests[-1].messages[-1]
-    assert isinstance(answered, Answered)
+    assert isinstance(answered, ToolMessage)
     assert [r.text for r in answered.results][::2] == ["1", "2"]
     assert crm.letters == ["Ada: 1", "Bo: 2"]
 
 
 async def test_a_reply_that_was_cut_off_is_not_run() -> None:
     crm = Crm()
-    cut = Reply(message=Said(text="```python\ncrm.write('Ada', 'x')\ncrm.wri"), cut=True)
+    cut = Reply(message=AssistantMessage(text="```python\ncrm.write('Ada', 'x')\ncrm.wri"), cut=True)
     agent, model = agent_with(cut, fenced("done(1)"), traits=FENCED, scope={"crm": crm})
     await agent.run("…")
     assert crm.letters == []
@@ -214,7 +214,7 @@ async def test_the_same_cell_with_the_same_result_counts_as_a_failure() -> None:
 async def test_the_budget_of_steps_ends_a_turn_with_what_there_was() -> None:
     n = iter(range(100))
 
-    def another(_: Request) -> Said:
+    def another(_: Request) -> AssistantMessage:
         return code(f"{next(n)}")
 
     agent, _ = agent_with(otherwise=another, budget=Budget(steps=3))
@@ -305,7 +305,7 @@ async def test_when_the_way_changes_earlier_attempts_that_failed_alike_are_not_s
         code("x = 1\nx"), *[code(f"crm.fail({n})") for n in range(4)], code("done(x)"), traits=Traits(window=100_000)
     )
     assert (await agent.run("…")).value == 1
-    said = [m for m in model.requests[-1].messages if isinstance(m, Said)]
+    said = [m for m in model.requests[-1].messages if isinstance(m, AssistantMessage)]
     assert ["fail" in m.calls[0].arguments for m in said] == [False, True]
-    answered = [m for m in model.requests[-1].messages if isinstance(m, Answered)]
+    answered = [m for m in model.requests[-1].messages if isinstance(m, ToolMessage)]
     assert [r.id for m in answered for r in m.results] == [m.calls[0].id for m in said]

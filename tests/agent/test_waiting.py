@@ -16,7 +16,7 @@ from cellwright.agent import Agent, Session
 from cellwright.doors import Request
 from cellwright.errors import TurnCancelled, TurnWaiting, UsageError
 from cellwright.guard import decide
-from cellwright.messages import Asked
+from cellwright.messages import UserMessage
 from cellwright.store import Message
 from cellwright.testing import ScriptedModel, code
 
@@ -89,7 +89,7 @@ async def test_no_other_task_is_begun_while_a_turn_waits_and_the_model_is_not_as
 def family(parent: str, child: str) -> ScriptedModel:
     def reply(request: Request) -> Any:
         first = request.messages[0]
-        assert isinstance(first, Asked)
+        assert isinstance(first, UserMessage)
         return code(parent if first.text.startswith("parent") else child)
 
     return ScriptedModel(otherwise=reply)

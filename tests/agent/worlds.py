@@ -8,7 +8,7 @@ from typing import Any
 
 from cellwright.agent import Agent
 from cellwright.events import Event
-from cellwright.messages import Answered, Asked, Traits
+from cellwright.messages import ToolMessage, Traits, UserMessage
 from cellwright.testing import ScriptedModel
 
 FENCED = Traits(calls=False, window=8192)
@@ -51,8 +51,8 @@ def agent_with(*replies: Any, scope: dict[str, Any] | None = None, **options: An
 def last_observation(model: ScriptedModel, number: int = -1) -> str:
     """What the model was told last, in its request `number`."""
     message = model.requests[number].messages[-1]
-    assert isinstance(message, Asked | Answered)
-    return message.text if isinstance(message, Asked) else "\n".join(r.text for r in message.results)
+    assert isinstance(message, UserMessage | ToolMessage)
+    return message.text if isinstance(message, UserMessage) else "\n".join(r.text for r in message.results)
 
 
 def kinds(events: Sequence[Event]) -> list[str]:

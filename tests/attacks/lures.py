@@ -121,7 +121,7 @@ class Vault:
             yield i if secret else -1
 
     def fail(self) -> None:
-        """Raises `Refused` with all that an exception can carry."""
+        """Raises `NotPicklable` with all that an exception can carry."""
         secret = self._canaries.fault
         try:
             raise OSError(5, "inner", f"/var/lib/acme-{secret}/vault.db")

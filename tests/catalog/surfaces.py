@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tests.signatures import read_signature
+
 from cellwright.connectors import ListedSurface, make_root
-from cellwright.scope import Line, Offered, Scope, Shape
+from cellwright.scope import Declaration, Scope, Shape, UpstreamOperation
 
 
 class Listed(ListedSurface):
     """Of what it is given, under a key of its own. `read` counts how often all of it was asked for."""
 
     def __init__(
-        self, offered: Iterable[Offered], shapes: Iterable[Shape] = (), *, key: str, about: dict[str, str] | None = None
+        self,
+        offered: Iterable[UpstreamOperation],
+        shapes: Iterable[Shape] = (),
+        *,
+        key: str,
+        about: dict[str, str] | None = None,
     ) -> None:
         super().__init__(offered, {one.name: one for one in shapes}, about)
         self._key = key
         self.read = 0
 
-    def listed(self) -> Iterator[Offered]:
+    def listed(self) -> Iterator[UpstreamOperation]:
         self.read += 1
         return super().listed()
 
@@ -36,24 +43,19 @@ class Called(Listed):
         return path if path != name and self.find(path) is not None else None
 
 
-def offered(path: str, head: str, doc: str, *, reads: bool = False, words: str = "") -> Offered:
+def offered(path: str, head: str, doc: str, *, reads: bool = False, words: str = "") -> UpstreamOperation:
     """An operation by its stub text: `(self, owner: str) -> Issue`."""
-    name = path.rpartition(".")[2]
-    inside = head[head.index("(") + 1 : head.rindex(") -> ")]
-    names = [part.partition(":")[0].strip() for part in inside.split(", ") if ":" in part]
-    line = Line(
-        name=name,
-        heads=(f"def {name}{head}",),
-        callable=True,
-        gives=head.rpartition(") -> ")[2],
-        parameters=tuple(names),
-        doc=doc,
-    )
-    return Offered(path=path, line=line, reads=reads, words=words)
+    line = method(path.rpartition(".")[2], head, doc)
+    return UpstreamOperation(path=path, line=line, reads=reads, words=words)
 
 
-def field(name: str, kind: str) -> Line:
-    return Line(name=name, heads=(f"{name}: {kind}",), callable=False, gives=kind)
+def method(name: str, head: str, doc: str = "") -> Declaration:
+    """A method by its stub text: `(self, owner: str) -> Issue`."""
+    return Declaration(name=name, signatures=(read_signature(head),), first="self", doc=doc)
+
+
+def field(name: str, kind: str) -> Declaration:
+    return Declaration(name=name, type=kind)
 
 
 REPO = "self, owner: str, repo: str"
@@ -108,12 +110,10 @@ SHAPES = (
             field("title", "str"),
             field("user", "User | None"),
             field("labels", "list[Label]"),
-            Line(
-                name="list_comments",
-                heads=("def list_comments(self) -> Iterator[Comment]",),
-                callable=True,
-                gives="Iterator[Comment]",
-                doc="List issue comments.\n\nGET /repos/{owner}/{repo}/issues/{issue_number}/comments",
+            method(
+                "list_comments",
+                "(self) -> Iterator[Comment]",
+                "List issue comments.\n\nGET /repos/{owner}/{repo}/issues/{issue_number}/comments",
             ),
         ),
     ),

@@ -12,14 +12,13 @@ from typing import Any, Literal, NamedTuple, TypedDict
 
 import pydantic
 import pytest
-from tests.catalog import office, world
-from tests.scope import test_stubs
+from tests.catalog import office, test_stub_text, world
 
 from cellwright import Runtime, Scope
 from cellwright.catalog import Catalog, outline
 from cellwright.errors import NotInScope
 
-SCOPES = {"office": office.scope, "world": world.scope, "stubs": lambda: Scope(test_stubs.SCOPE)}
+SCOPES = {"office": office.scope, "world": world.scope, "stubs": lambda: Scope(test_stub_text.SCOPE)}
 
 
 @pytest.fixture(scope="module")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
+from importlib.resources import files
+
 import pytest
 from tests.catalog.surfaces import Listed, offered, scope_of
 
 from cellwright.catalog import Catalog
-from cellwright.catalog.fulltext import Index
+from cellwright.catalog.fulltext import FullTextIndex
+from cellwright.catalog.index_rows import rows_of
 from cellwright.catalog.intents import Kind, aside, intent_of
-from cellwright.catalog.phrases import plain
-from cellwright.catalog.queries import LOOKED_FOR, read_query
-from cellwright.catalog.ranking import Source
-from cellwright.catalog.rows import rows_of
-from cellwright.catalog.vocabulary import MEANS
-from cellwright.catalog.weights import WEIGHTS
-from cellwright.catalog.words import asked, meanings, root, split, stem
+from cellwright.catalog.ranking_weights import WEIGHTS
+from cellwright.catalog.search_query import SEARCH_TOKENS, SearchSource, read_query
+from cellwright.catalog.stemmer import root, split, stem
+from cellwright.catalog.vocabulary import meanings, plain, query_stems
 
 SHOP = (
     offered("refunds.create", "(self, *, charge: str) -> Refund", "Create a refund.\n\nPOST /v1/refunds"),
@@ -130,18 +131,19 @@ def test_kin_are_found_and_words_that_only_look_alike_are_not() -> None:
 
 
 def test_every_line_of_the_vocabulary_says_something_else_than_itself() -> None:
-    told = [one.partition(":") for text in MEANS.values() for one in text.split(";")]
-    assert len(told) > 800
-    for said, colon, meant in told:
-        assert colon, said
-        assert len(said.split()) == 1, said
-        assert meant.split(), said
-        assert stem(said.strip()) not in {stem(word) for word in meant.split()}, said
+    sections = tomllib.loads((files("cellwright.catalog") / "vocabulary.toml").read_text("utf-8"))["meanings"].values()
+    lines = [line.partition(":") for section in sections for line in section.splitlines()]
+    assert len(lines) > 800
+    for word, colon, meant in lines:
+        assert colon, word
+        assert len(word.split()) == 1, word
+        assert meant.split(), word
+        assert stem(word) not in {stem(other) for other in meant.split()}, word
     assert "refund" in meanings(stem("reimburse"))
 
 
 def test_a_long_query_is_looked_for_by_no_more_tokens_than_a_search_may_have() -> None:
-    source = Source(index=Index.of(rows_of(Listed(SHOP, key="shop-2"))), name="shop")
+    source = SearchSource(index=FullTextIndex.of(rows_of(Listed(SHOP, key="shop-2"))), name="shop")
     query = "send every customer who paid an invoice or opened a dispute a refund and pause their subscription today"
-    made = read_query([source], query, asked(query), WEIGHTS)
-    assert 0 < len(made.search) <= LOOKED_FOR
+    made = read_query([source], query, query_stems(query), WEIGHTS)
+    assert 0 < len(made.search) <= SEARCH_TOKENS

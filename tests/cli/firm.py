@@ -50,7 +50,7 @@ MODELS = '''
 import asyncio
 from cellwright.doors import Reply
 from cellwright.errors import ModelBusy, ModelRefused
-from cellwright.messages import Piece, Said, Traits, Usage
+from cellwright.messages import AssistantMessage, Piece, Traits, Usage
 from cellwright.testing import ScriptedModel, broken, call, code, fenced
 
 async def never(_):
@@ -96,7 +96,8 @@ half_text = Half(Piece(text="The first words are here "))
 half_code = Half(Piece(text=\'{"code": "x = 1\\\\nfor i\', kind="call", name="execute"))
 pays = ScriptedModel(otherwise=code("done(pay(70))"))
 loops = ScriptedModel(otherwise=code("for n in range(31):\\n    crm.write(str(n))\\ndone(n)"))
-two_cells = ScriptedModel(Said(text="", calls=(call("execute", code="x = 1"), call("execute", code="done(x)"))))
+two_calls = (call("execute", code="x = 1"), call("execute", code="done(x)"))
+two_cells = ScriptedModel(AssistantMessage(text="", calls=two_calls))
 not_a_model = 7
 '''
 

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 from tests.cli.terminal import Terminal
-from tests.cli.test_asking import OFFICE, PATIENCE_S, sent
+from tests.cli.test_approval_prompt import OFFICE, PATIENCE_S, sent
 
 from cellwright.guard import open_questions
 from cellwright.store import SqliteStore
+
+pytestmark = pytest.mark.slow  # each starts several commands; `test_run` and `test_exec` are in `make test`
 
 STORE = "sqlite:///agents.db"
 LOOP = "for to in ('ann', 'bob'):\n    mail.send(to, body='\\x1b[2Jhello')\n    print('sent', to)"

@@ -11,6 +11,8 @@ import pytest
 from tests.cli.firm import cellwright, fill, one_after_another, started
 from tests.cli.terminal import Terminal, screen
 
+pytestmark = pytest.mark.slow  # each starts several commands; `test_run` and `test_exec` are in `make test`
+
 SCOPE = ("--scope", "shop:crm", "--scope", "shop:forever")
 PROMPT = "\n> "
 

@@ -13,7 +13,7 @@ from tests.sessions.made import facts
 
 from cellwright.cli import main
 from cellwright.journal import Trees, workspace_of
-from cellwright.store import CellRow, Holder, SqliteStore
+from cellwright.store import CellRow, LeaseHolder, SqliteStore
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_bad_input_is_one_line(words: list[str], said: str, files: Files) -> Non
 
 def test_a_session_that_somebody_has_open_is_not_touched(files: Files, here: Path) -> None:
     store = SqliteStore(here / "agents.db")
-    store.claim("s-one", Holder(machine="elsewhere", process=1, started="1", name="laptop"))
+    store.claim("s-one", LeaseHolder(machine="elsewhere", process=1, started="1", name="laptop"))
     for act in ("undo", "restore"):
         code, _, err = files(act, "s-one")
         assert code == 2

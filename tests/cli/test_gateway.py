@@ -16,6 +16,8 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.cells import PATIENCE_S
 from tests.cli.firm import cellwright, environment, fill, one_after_another, started
 
+pytestmark = pytest.mark.slow  # each starts a gateway; `tests/gateway` has its parts
+
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.models.conftest import pulled
 
 from cellwright.models import QWEN
@@ -74,6 +75,7 @@ def test_a_file_of_the_right_size_is_pulled_and_another_is_damaged(tmp_path: Pat
     assert "→ cellwright models pull" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_model_that_is_here_is_checked_and_its_path_printed() -> None:
     weights = pulled()
     cache = weights.parent.parent

@@ -13,14 +13,16 @@ from tests.cli.terminal import Terminal
 
 from cellwright.store import SqliteStore
 
+pytestmark = pytest.mark.slow  # each starts several commands; `test_run` and `test_exec` are in `make test`
+
 MODELS = '''
 """A model that waits where it is told to, by a file in its directory."""
 import asyncio, pathlib
-from cellwright.messages import Said
+from cellwright.messages import AssistantMessage
 from cellwright.testing import ScriptedModel, code
 
 async def reply(request):
-    number = sum(isinstance(m, Said) for m in request.messages)
+    number = sum(isinstance(m, AssistantMessage) for m in request.messages)
     if number == 1 and not pathlib.Path("go").exists():
         print("stands", flush=True)
         await asyncio.Event().wait()

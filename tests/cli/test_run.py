@@ -26,6 +26,7 @@ def run(task: str, model: str, *more: str, cwd: Path, **environ: str) -> subproc
 # the answer
 
 
+@pytest.mark.slow
 def test_a_call_that_waits_for_a_yes_gets_it_by_an_option_and_not_from_a_pipe(here: Path) -> None:
     yes = run("Pay", "pays", "--scope", "shop:pay", "--yes", cwd=here)
     assert (yes.returncode, yes.stdout) == (0, "paid 70\n")
@@ -51,6 +52,7 @@ def test_a_value_is_json_and_what_happened_is_on_stderr(here: Path) -> None:
     assert "\x1b" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_value_that_is_no_data_is_its_repr_and_none_is_nothing(here: Path) -> None:
     assert "Crm object" in run("x", "live", "-q", cwd=here).stdout
     assert run("x", "nothing", "-q", cwd=here).stdout == ""
@@ -74,6 +76,7 @@ def test_what_is_piped_in_stands_below_the_task(here: Path) -> None:
     assert json.loads(done.stdout)["trace"][0]["task"] == "Count\n\na\nb"
 
 
+@pytest.mark.slow
 def test_returns_is_the_type_of_the_answer(here: Path) -> None:
     done = run("Who?", "oslo", "-q", "--returns", "list[shop:Contact]", cwd=here)
     assert [one["name"] for one in json.loads(done.stdout)] == ["Ada", "Bo"]
@@ -227,6 +230,7 @@ def test_a_plan_is_told_before_the_work(here: Path) -> None:
     assert done.stderr.splitlines()[:3] == ["plan", "  1. look -- crm.contacts", "  2. count -- python"]
 
 
+@pytest.mark.slow
 def test_functions_are_called_directly(here: Path) -> None:
     done = run("Count", "direct", "--mode", "direct", cwd=here)
     assert (done.returncode, done.stdout) == (0, "1\n")
@@ -236,6 +240,7 @@ def test_functions_are_called_directly(here: Path) -> None:
 # sessions
 
 
+@pytest.mark.slow
 def test_a_session_is_gone_on_with_by_its_name(here: Path) -> None:
     kept = ("--store", "kept.db", "--session", "s1")
     first = run("Write to Oslo", "oslo", *kept, cwd=here)
@@ -245,6 +250,7 @@ def test_a_session_is_gone_on_with_by_its_name(here: Path) -> None:
     assert "cellwright: going on in session s1" in second.stderr
 
 
+@pytest.mark.slow
 def test_a_turn_whose_process_was_killed_is_carried_on(here: Path) -> None:
     args = ("--model", "models:waits", "--session", "s1")
     with started("run", "Set it", *args, cwd=here) as running:
@@ -260,6 +266,7 @@ def test_a_turn_whose_process_was_killed_is_carried_on(here: Path) -> None:
 # a terminal
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_colours_unless_no_color_is_set(here: Path) -> None:
     shown: list[str] = []
     for environ in ({}, {"NO_COLOR": "1"}):
@@ -273,6 +280,7 @@ def test_a_terminal_gets_colours_unless_no_color_is_set(here: Path) -> None:
     assert "\x1b[3" not in shown[1]
 
 
+@pytest.mark.slow
 def test_what_guest_code_prints_moves_no_cursor(here: Path) -> None:
     with Terminal("run", "x", "--model", "models:escapes", cwd=here) as terminal:
         assert terminal.end() == 0

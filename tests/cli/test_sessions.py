@@ -17,8 +17,8 @@ from tests.sessions.made import cell, facts, session, turn
 
 from cellwright.cli import main
 from cellwright.sessions import Sessions
-from cellwright.store import Holder, Note, SqliteStore
-from cellwright.store import here as this_process
+from cellwright.store import LeaseHolder, Note, SqliteStore
+from cellwright.store import this_process as this_process
 
 
 @pytest.fixture
@@ -45,11 +45,11 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _dead() -> Holder:
+def _dead() -> LeaseHolder:
     """A process of this machine that is not there any more."""
     done = subprocess.Popen([sys.executable, "-c", ""])
     done.wait()
-    return Holder(machine=this_process().machine, process=done.pid, started="1", name="x")
+    return LeaseHolder(machine=this_process().machine, process=done.pid, started="1", name="x")
 
 
 class Ran(NamedTuple):

@@ -14,15 +14,17 @@ from tests.cli.terminal import Terminal
 
 from cellwright.store import SqliteStore
 
+pytestmark = pytest.mark.slow  # each starts several commands; `test_run` and `test_exec` are in `make test`
+
 MODELS = '''
 """Models that reply when somebody has said something to their session, until they were told enough."""
 import asyncio, sys
-from cellwright.messages import Asked
+from cellwright.messages import UserMessage
 from cellwright.store import SqliteStore
 from cellwright.testing import ScriptedModel, code
 
 async def reply(request):
-    said = "\\n".join(m.text for m in request.messages if isinstance(m, Asked))
+    said = "\\n".join(m.text for m in request.messages if isinstance(m, UserMessage))
     if request.aside:
         return "Half way."
     if "enough" in said and "again" not in said:

@@ -5,20 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tests.signatures import read_signature
+
 from cellwright.connectors import make_root
-from cellwright.scope import Line, Offered, Record, RecordMethod, Shape, find_records_with, record_class
+from cellwright.scope import (
+    Declaration,
+    Record,
+    RecordMethod,
+    Shape,
+    UpstreamOperation,
+    find_records_with,
+    record_class,
+)
 
 
-def offered(path: str, head: str, doc: str = "", **facts: Any) -> Offered:
+def offered(path: str, head: str, doc: str = "", **facts: Any) -> UpstreamOperation:
+    """An operation by its stub text: `(self, owner: str) -> Issue`."""
     name = path.rpartition(".")[2]
-    gives = head.rpartition(" -> ")[2]
-    return Offered(path=path, line=Line(name=name, heads=(head,), callable=True, gives=gives, doc=doc), **facts)
+    line = Declaration(name=name, signatures=(read_signature(head),), first="self", doc=doc)
+    return UpstreamOperation(path=path, line=line, **facts)
 
 
 class Listing:
     """A surface of given operations."""
 
-    def __init__(self, *operations: Offered, shapes: tuple[Shape, ...] = ()) -> None:
+    def __init__(self, *operations: UpstreamOperation, shapes: tuple[Shape, ...] = ()) -> None:
         self.operations = {one.path: one for one in operations}
         self._shapes = {shape.name: shape for shape in shapes}
 
@@ -26,10 +37,10 @@ class Listing:
     def key(self) -> str:
         return ",".join(self.operations)
 
-    def listed(self) -> Iterator[Offered]:
+    def listed(self) -> Iterator[UpstreamOperation]:
         yield from self.operations.values()
 
-    def find(self, path: str) -> Offered | None:
+    def find(self, path: str) -> UpstreamOperation | None:
         return self.operations.get(path)
 
     def below(self, path: str) -> tuple[str, ...]:
@@ -51,20 +62,18 @@ class Tracker:
 
     def __init__(self, name: str = "tracker") -> None:
         self.surface = Listing(
-            offered("issues.get", "def get(self, owner: str, number: int) -> Issue", reads=True),
-            offered(
-                "issues.list", "def list(self, owner: str, *, state: str | None = None) -> list[Issue]", reads=True
-            ),
-            offered("issues.create", "def create(self, owner: str, *, title: str, body: str | None = None) -> Issue"),
-            offered("issues.comment", "def comment(self, owner: str, number: int, *, text: str) -> str"),
-            offered("ping", "def ping(self) -> str", "Answers.", reads=True),
+            offered("issues.get", "(self, owner: str, number: int) -> Issue", reads=True),
+            offered("issues.list", "(self, owner: str, *, state: str | None = None) -> list[Issue]", reads=True),
+            offered("issues.create", "(self, owner: str, *, title: str, body: str | None = None) -> Issue"),
+            offered("issues.comment", "(self, owner: str, number: int, *, text: str) -> str"),
+            offered("ping", "(self) -> str", "Answers.", reads=True),
         )
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.root = make_root(name, self.surface, self.call)
         comment = RecordMethod(
             path="issues.comment",
             fill={"owner": ("via", "owner"), "number": ("field", "number")},
-            head="def comment(self, *, text: str) -> str",
+            signature=read_signature("(self, *, text: str) -> str"),
         )
         self.issue = record_class(
             name,

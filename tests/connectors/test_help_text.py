@@ -45,7 +45,7 @@ RICH = """
 
 
 def parameters(text: str) -> list[str]:
-    return [option.parameter for option in read_help(text).options]
+    return [option.parameter.text for option in read_help(text).options]
 
 
 def test_gnu_options_are_read_with_what_they_take() -> None:

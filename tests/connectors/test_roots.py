@@ -139,7 +139,7 @@ async def test_an_operation_that_came_later_can_be_called() -> None:
     tracker = Tracker()
     async with Runtime({"tracker": tracker}) as rt:
         assert (await rt.execute("tracker.ping()")).value == "pong"
-        tracker.surface.operations["issues.reopen"] = offered("issues.reopen", "def reopen(self, owner: str) -> Issue")
+        tracker.surface.operations["issues.reopen"] = offered("issues.reopen", "(self, owner: str) -> Issue")
         assert (await rt.execute("tracker.issues.reopen('o').number")).value == 7
 
 
@@ -147,7 +147,7 @@ async def test_an_operation_that_takes_something_else_now_is_called_as_it_is_now
     tracker = Tracker()
     async with Runtime({"tracker": tracker}) as rt:
         assert (await rt.execute("tracker.ping()")).value == "pong"
-        tracker.surface.operations["ping"] = offered("ping", "def ping(self, *, loud: bool = False) -> str")
+        tracker.surface.operations["ping"] = offered("ping", "(self, *, loud: bool = False) -> str")
         assert (await rt.execute("tracker.ping(loud=True)")).value == "pong"
         del tracker.surface.operations["ping"]
         assert "is not offered any more" in str((await rt.execute("tracker.ping()")).error)

@@ -1,6 +1,6 @@
 """The documents as tests read them: fenced blocks with the marks that say what each is, and links.
 
-    <!-- snippet: docs/snippets/first.py -->    the next block is this file
+    <!-- snippet: docs/snippets/first.py -->    the next block is this file, or its part from `# shown:` to `# end`
     <!-- output: docs/snippets/first.py -->     the next block is what the file prints
     <!-- console -->                            the next block is a terminal in docs/snippets: `$ ` lines, then output
 
@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -64,13 +65,19 @@ def truth(block: Block) -> str:
     """What a marked block should hold."""
     match block.kind:
         case "snippet":
-            return (ROOT / block.file).read_text(encoding="utf-8")
+            return shown_part((ROOT / block.file).read_text(encoding="utf-8"))
         case "output":
             return printed(block.file)
         case "console":
             return session(block.text)
         case _:
             raise ValueError(f"{block.title}: a mark {block.kind!r} that is none")
+
+
+def shown_part(text: str) -> str:
+    """What stands between `# shown:` and `# end`, dedented, with a blank line between two parts; else the whole."""
+    parts = re.findall(r"^ *# shown:\n(.*?)^ *# end\n", text, re.M | re.S)
+    return "\n\n".join(textwrap.dedent(part).strip("\n") + "\n" for part in parts) or text
 
 
 @lru_cache

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from tests.docs.pages import ROOT, SNIPPETS, Block, anchors, blocks, links, pages, truth
 from tests.models.conftest import pulled
 
@@ -16,9 +17,17 @@ WITH_A_MODEL = "examples/readme.py"
 BLOCKS = [block for page in pages() for block in blocks(page)]
 MARKED = [block for block in BLOCKS if block.kind in ("snippet", "output", "console")]
 INDEX = ROOT / "docs" / "index.md"
+# What other snippets import or start.
+BEHIND = {f"docs/snippets/{name}.py" for name in ("live", "notes_server", "replies", "shop_api")}
 
 
-@pytest.mark.parametrize("block", MARKED, ids=lambda block: block.title)
+def block_of(block: Block) -> ParameterSet:
+    """A block's output is a program that is run: those of the tutorial in `make test`, the others in `make slow`."""
+    slow = block.kind != "snippet" and block.page.name != "tutorial.md"
+    return pytest.param(block, id=block.title, marks=pytest.mark.slow if slow else ())
+
+
+@pytest.mark.parametrize("block", [block_of(block) for block in MARKED])
 def test_a_marked_block_is_what_the_file_is_and_prints(block: Block) -> None:
     if block.file == WITH_A_MODEL:
         pulled()
@@ -30,7 +39,7 @@ def test_every_python_block_is_a_file() -> None:
 
 
 def test_every_snippet_is_shown_somewhere() -> None:
-    shown = {block.file for block in MARKED} | {"docs/snippets/live.py"}
+    shown = {block.file for block in MARKED} | BEHIND
     assert {f"docs/snippets/{file.name}" for file in SNIPPETS.glob("*.py")} - shown == set()
 
 
@@ -59,6 +68,7 @@ def test_every_page_is_reachable_from_the_index() -> None:
     assert set((ROOT / "docs").rglob("*.md")) - seen == set()
 
 
+@pytest.mark.slow
 def test_the_demo_runs_on_a_real_model_in_a_pipe_without_colour() -> None:
     pulled()
     done = subprocess.run(
@@ -76,6 +86,7 @@ def test_the_demo_runs_on_a_real_model_in_a_pipe_without_colour() -> None:
     assert (done.returncode == 0) == ("wrong" not in right)
 
 
+@pytest.mark.slow
 def test_the_cells_run_in_a_pipe_without_colour_and_nothing_escapes() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "examples" / "cells.py"], capture_output=True, text=True, timeout=120, check=False

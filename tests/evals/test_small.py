@@ -43,11 +43,13 @@ async def verdict(task: Task, code: str) -> str:
     return trial.check(value)
 
 
+@pytest.mark.slow
 @by_id
 async def test_the_solution_of_a_task_passes_its_check(task: Task) -> None:
     assert await verdict(task, task.solution) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("task", "number"), WRONG, ids=lambda each: each.id if isinstance(each, Task) else str(each))
 async def test_a_wrong_solution_comes_to_an_end_and_fails_the_check(task: Task, number: int) -> None:
     assert await verdict(task, task.wrong[number]) != ""

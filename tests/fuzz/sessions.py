@@ -13,12 +13,13 @@ from typing import Any
 from cellwright import Limits, Outcome, Scope
 from cellwright.doors import Call, Host, Made
 from cellwright.errors import CellwrightError, Crashed
-from cellwright.journal import SessionJournal, Story, Trees
+from cellwright.journal import History, SessionJournal, Trees
+from cellwright.journal.live_guest import GuestDoors, guest_doors
 from cellwright.journal.snapshots import Snapshots
 from cellwright.sandboxes.base import Opening
-from cellwright.sandboxes.child import Child
 from cellwright.sandboxes.interpreter import ProcessInterpreter
 from cellwright.sandboxes.workspace import Workspace
+from cellwright.sandboxes.zygotes import Child
 from cellwright.scope import ScopeHost
 from cellwright.store import MemoryStore
 from cellwright_guest.framing import FrameReader, frame, parse
@@ -199,27 +200,29 @@ class JournaledSession(Session):
         self.journal = MemoryStore()
         self.repeated = self._fresh = 0
         self._frames: list[tuple[bytes, int]] = []
-        self._again: Story | None = None
-        self._again_of: Story | None = None  # what the interpreter that is open now repeats
+        self._again: History | None = None
+        self._again_of: History | None = None  # what the interpreter that is open now repeats
         self._kept: SessionJournal | None = None
         super().__init__(workspace)
 
     def _doors(self) -> Host:
         if self._again is not None and self._kept is not None:
-            story, self._again = self._again, None
-            doors = self._kept.next_life(self.host, story, story.cells)
+            history, self._again = self._again, None
+            doors = guest_doors(self._kept, self.host, self._snapshots, history=history, cells=history.cells)
         else:
             self._kept = SessionJournal(self.journal, f"s{self.ended}", pins={})
-            self._kept.snapshots = Snapshots(Trees(self.journal, self._kept.id), self._workspace)
-            doors = self._kept.first_life(self.host)
-        return doors
+            self._snapshots = Snapshots(Trees(self.journal, self._kept.id), self._workspace)
+            doors = guest_doors(self._kept, self.host, self._snapshots)
+        self._guest: GuestDoors = doors
+        return doors.host
 
     def _open(self) -> None:
         again = self._again
         super()._open()
         assert self._kept is not None
-        assert self._kept.life is not None
-        self._kept.life.begin(self._kept.begin("a cell that nobody runs") if again is None else again.cells[-1])
+        replay = self._guest.replay
+        new = again is None
+        replay.begin(self._kept.begin("a cell that nobody runs", replay.delivered) if new else again.cells[-1])
         self._frames = []
 
     async def feed(self, data: bytes, piece: int) -> None:
@@ -229,12 +232,12 @@ class JournaledSession(Session):
     async def reopen(self) -> None:
         assert self._kept is not None
         kept, frames = self._kept, self._frames
-        story = kept.story()  # what was written can be read
+        history = kept.history()  # what was written can be read
         self._fresh += self._again_of is None
         repeats = self._again_of is None and self._fresh % self.AGAIN == 0
-        assert all(row.cell <= 1 for row in story.rows), [row for row in story.rows if row.cell > 1]
-        assert len(story.names()) == 1
-        self._again = self._again_of = story if repeats else None
+        assert all(row.cell <= 1 for row in history.rows), [row for row in history.rows if row.cell > 1]
+        assert history.later_names() == []
+        self._again = self._again_of = history if repeats else None
         await super().reopen()
         if not repeats:
             self.journal.forget(kept.id)

@@ -13,9 +13,9 @@ from tests.cells import PATIENCE_S, PATIENT
 
 from cellwright import operation
 from cellwright.connectors import ListedSurface, make_root
-from cellwright.gateway import Gateway, Opened, Options, Served
+from cellwright.gateway import Gateway, GatewayServer, GatewaySettings, OpenedSource
 from cellwright.gateway.sources import SourceKind
-from cellwright.scope import Line, Offered, Shape
+from cellwright.scope import Declaration, Shape, Signature, UpstreamOperation
 
 ERAS = ("legacy", "auto")  # the handshake, and 2026-07-28
 
@@ -78,10 +78,10 @@ class Changing:
     def key(self) -> str:
         return self.now.key
 
-    def listed(self) -> Iterator[Offered]:
+    def listed(self) -> Iterator[UpstreamOperation]:
         return self.now.listed()
 
-    def find(self, path: str) -> Offered | None:
+    def find(self, path: str) -> UpstreamOperation | None:
         return self.now.find(path)
 
     def below(self, path: str) -> tuple[str, ...]:
@@ -118,16 +118,16 @@ class Upstream:
         pass
 
 
-def _offered(path: str) -> Offered:
+def _offered(path: str) -> UpstreamOperation:
     name = path.rpartition(".")[2]
-    line = Line(name=name, heads=(f"def {name}(self) -> str",), callable=True, gives="str", doc=f"Does {name}.")
-    return Offered(path=path, line=line, reads=name.startswith(("get", "list")))
+    line = Declaration(name=name, signatures=(Signature(returns="str"),), first="self", doc=f"Does {name}.")
+    return UpstreamOperation(path=path, line=line, reads=name.startswith(("get", "list")))
 
 
-def opened(kind: SourceKind = "python", **values: Any) -> list[Opened]:
+def opened(kind: SourceKind = "python", **values: Any) -> list[OpenedSource]:
     """Sources by name: connectors, and plain objects."""
     return [
-        Opened(name=name, kind=kind, value=value, connector=value if isinstance(value, Upstream) else None)
+        OpenedSource(name=name, kind=kind, value=value, connector=value if isinstance(value, Upstream) else None)
         for name, value in values.items()
     ]
 
@@ -145,7 +145,7 @@ def no(message: str) -> types.ElicitResult:
 
 @asynccontextmanager
 async def connected(
-    sources: list[Opened],
+    sources: list[OpenedSource],
     *,
     era: str = "legacy",
     answer: Answer | None = None,
@@ -159,14 +159,14 @@ async def connected(
         return answer(params.message)
 
     wanted: dict[str, Any] = {"limits": PATIENT, "check": "off", **options}
-    async with Gateway(sources, Options(**wanted)) as gateway:
+    async with Gateway(sources, GatewaySettings(**wanted)) as gateway:
         if made is not None:
             made.append(gateway)
 
         async def ready() -> Gateway:
             return gateway
 
-        served = Served(ready)
+        served = GatewayServer(ready)
         asks = elicit if answer is not None else None
         try:
             async with Client(served.server(), mode=era, elicitation_callback=asks) as client:

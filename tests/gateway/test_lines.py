@@ -12,7 +12,7 @@ from tests.cells import PATIENCE_S
 from tests.gateway.shops import Shop, connected, opened, run, text_of, yes
 
 from cellwright.gateway import policy_from
-from cellwright.gateway.stdio import Lines, Out
+from cellwright.gateway.stdio_streams import StdinLines, StdoutWriter
 
 pytestmark = pytest.mark.usefixtures("warm")
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
@@ -27,7 +27,7 @@ async def answered(sent: bytes) -> tuple[list[str], list[dict[str, Any]]]:
     reader = asyncio.StreamReader(limit=LONGEST)
     reader.feed_data(sent)
     reader.feed_eof()
-    messages = [line async for line in Lines(reader, Out(writer))]
+    messages = [line async for line in StdinLines(reader, StdoutWriter(writer))]
     writer.write_eof()
     async with asyncio.timeout(PATIENCE_S):
         errors = [json.loads(line) for line in (await heard.read()).splitlines()]

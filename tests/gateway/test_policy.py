@@ -13,8 +13,8 @@ from cellwright import operation
 from cellwright.connectors import ListedSurface
 from cellwright.errors import UsageError
 from cellwright.gateway import Gateway, policy_from, read_policy
-from cellwright.gateway.applying import MANY, apply_policy, compressed
-from cellwright.gateway.policy import Asked, is_destructive
+from cellwright.gateway.policy import PolicySubject, is_destructive
+from cellwright.gateway.policy_rules import MANY, apply_policy, compressed
 from cellwright.scope import Place, Scope
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -29,23 +29,23 @@ def rules(*found: dict[str, str], default: str = "allow") -> Any:
 
 def test_the_first_rule_that_covers_an_operation_decides() -> None:
     policy = rules({"pattern": "api.users.get", "action": "allow"}, {"pattern": "api.users.*", "action": "deny"})
-    assert policy.decide(Asked(name="api.users.get")) == "allow"
-    assert policy.decide(Asked(name="api.users.list")) == "deny"
-    assert policy.decide(Asked(name="api.posts.list")) == "allow"
+    assert policy.decide(PolicySubject(name="api.users.get")) == "allow"
+    assert policy.decide(PolicySubject(name="api.users.list")) == "deny"
+    assert policy.decide(PolicySubject(name="api.posts.list")) == "allow"
 
 
 @pytest.mark.parametrize(
     ("kind", "asked", "covered"),
     [
-        ("reads", Asked(name="a.b", reads=True), True),
-        ("reads", Asked(name="a.b"), False),
-        ("writes", Asked(name="a.b"), True),
-        ("writes", Asked(name="a.b", reads=True, destructive=True), False),
-        ("destructive", Asked(name="a.b", destructive=True), True),
-        ("destructive", Asked(name="a.b"), False),
+        ("reads", PolicySubject(name="a.b", reads=True), True),
+        ("reads", PolicySubject(name="a.b"), False),
+        ("writes", PolicySubject(name="a.b"), True),
+        ("writes", PolicySubject(name="a.b", reads=True, destructive=True), False),
+        ("destructive", PolicySubject(name="a.b", destructive=True), True),
+        ("destructive", PolicySubject(name="a.b"), False),
     ],
 )
-def test_a_rule_may_be_about_a_kind(kind: str, asked: Asked, covered: bool) -> None:
+def test_a_rule_may_be_about_a_kind(kind: str, asked: PolicySubject, covered: bool) -> None:
     assert (rules({"kind": kind, "action": "deny"}).decide(asked) == "deny") is covered
 
 
@@ -210,7 +210,9 @@ def test_the_rules_of_the_scope_say_what_the_policy_says(policy: Any, fixed: tup
     for one in api.surface.listed():
         space, _, name = f"api.{one.path}".rpartition(".")
         place = Place(space, Upstream)
-        asked = Asked(name=f"api.{one.path}", reads=one.reads, destructive=is_destructive(one.path, one.line.doc))
+        asked = PolicySubject(
+            name=f"api.{one.path}", reads=one.reads, destructive=is_destructive(one.path, one.line.doc)
+        )
         verdict = scope.rules.verdict(place, name)
         refused = not verdict.visible or (verdict.read_only and not one.reads)
         found = "deny" if refused else "ask" if verdict.facts.get("ask") else "allow"

@@ -10,24 +10,24 @@ from tests.cells import PATIENCE_S, PATIENT
 from tests.gateway.shops import Shop, opened
 
 from cellwright.errors import PlatformError, UsageError
-from cellwright.gateway import Gateway, Options
-from cellwright.gateway.cells import Cell
-from cellwright.gateway.sessions import WAITING
+from cellwright.gateway import Gateway, GatewaySettings
+from cellwright.gateway.client_cells import ClientCell
+from cellwright.gateway.client_sessions import WAITING
 
 pytestmark = pytest.mark.usefixtures("warm")
 
 
 def gateway(shop: Any, **options: Any) -> Gateway:
-    return Gateway(opened(shop=shop), Options(limits=PATIENT, check="off", **options))
+    return Gateway(opened(shop=shop), GatewaySettings(limits=PATIENT, check="off", **options))
 
 
-def begun(made: Gateway, key: object, code: str, owner: Any = None) -> Cell:
-    cell = Cell()
+def begun(made: Gateway, key: object, code: str, owner: Any = None) -> ClientCell:
+    cell = ClientCell()
     cell.begin(made.sessions.run(key, code, cell, owner))
     return cell
 
 
-async def outcome(cell: Cell) -> Any:
+async def outcome(cell: ClientCell) -> Any:
     assert cell.task is not None
     await asyncio.wait([cell.task], timeout=PATIENCE_S)
     assert not cell.task.cancelled()

@@ -10,8 +10,8 @@ from tests.gateway.shops import Shop, Upstream
 
 from cellwright.errors import UsageError
 from cellwright.gateway import (
+    GatewaySettings,
     NothingOpen,
-    Options,
     close_gateway,
     open_gateway,
     open_sources,
@@ -161,12 +161,12 @@ async def test_of_two_with_one_name_the_second_is_told_to_take_another() -> None
 
 async def test_with_nothing_left_there_is_no_gateway() -> None:
     with pytest.raises(NothingOpen):
-        await open_gateway([source_of("python", "m:none")], Options(), find=find, say=lambda line: None)
+        await open_gateway([source_of("python", "m:none")], GatewaySettings(), find=find, say=lambda line: None)
 
 
 async def test_an_mcp_server_that_does_not_start_costs_only_itself() -> None:
     sources = [source_of("mcp", "gone=/no/such/program"), source_of("python", "m:shop")]
-    gateway, failed = await open_gateway(sources, Options(check="off"), find=find, say=lambda line: None)
+    gateway, failed = await open_gateway(sources, GatewaySettings(check="off"), find=find, say=lambda line: None)
     try:
         assert list(gateway.sources) == ["shop"]
         assert failed[0].title == "gone"

@@ -27,8 +27,17 @@ from tests.cells import PATIENCE_S, PATIENT, eventually
 from tests.gateway.shops import ERAS, Shop, opened, run
 
 from cellwright.errors import PlatformError, UsageError
-from cellwright.gateway import Gateway, Options, Served, Web, place_of, read_rate, read_tokens, web_app
-from cellwright.gateway.access import Rate
+from cellwright.gateway import (
+    Gateway,
+    GatewayServer,
+    GatewaySettings,
+    WebOptions,
+    place_of,
+    read_rate,
+    read_tokens,
+    web_app,
+)
+from cellwright.gateway.access import RateLimit
 from cellwright.gateway.web import bound_socket
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -64,14 +73,14 @@ async def serving(app: Any, listening: Any) -> AsyncGenerator[None]:
 async def served(shop: Any = None, **settings: Any) -> AsyncGenerator[tuple[str, Gateway]]:
     """A gateway's address, and the gateway."""
     wanted: dict[str, Any] = {"port": 0, **settings}
-    listening = bound_socket(Web(**wanted))
-    web = Web(**{**wanted, "port": listening.getsockname()[1]})
-    async with Gateway(opened(shop=shop or Shop()), Options(limits=PATIENT, check="off")) as gateway:
+    listening = bound_socket(WebOptions(**wanted))
+    web = WebOptions(**{**wanted, "port": listening.getsockname()[1]})
+    async with Gateway(opened(shop=shop or Shop()), GatewaySettings(limits=PATIENT, check="off")) as gateway:
 
         async def ready() -> Gateway:
             return gateway
 
-        tools = Served(ready, sessions=True)
+        tools = GatewayServer(ready, sessions=True)
         async with serving(web_app(tools.server(), web, gateway.sessions.drop), listening):
             yield f"http://127.0.0.1:{web.port}/mcp", gateway
         await tools.close()
@@ -196,7 +205,7 @@ async def test_too_many_requests_are_told_to_wait_and_others_are_not() -> None:
 
 def test_a_rate_gives_back_what_time_brings() -> None:
     now = [0.0]
-    rate = Rate(2, 10.0, clock=lambda: now[0])
+    rate = RateLimit(2, 10.0, clock=lambda: now[0])
     assert [rate.wait_s("a") for _ in range(3)] == [0.0, 0.0, 5.0]
     now[0] = 5.0
     assert rate.wait_s("a") == 0.0
@@ -211,7 +220,7 @@ async def issuing() -> AsyncGenerator[tuple[str, Any]]:
     """An issuer on loopback, and what signs its tokens."""
     key = ec.generate_private_key(ec.SECP256R1())
     public = json.loads(ECAlgorithm.to_jwk(key.public_key()))
-    listening = bound_socket(Web(port=0))
+    listening = bound_socket(WebOptions(port=0))
     issuer = f"http://127.0.0.1:{listening.getsockname()[1]}"
 
     async def described(request: Any) -> JSONResponse:
@@ -267,21 +276,21 @@ async def test_a_client_without_a_token_is_told_where_to_get_one() -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "gateway.example"])
 def test_other_machines_are_let_in_only_with_auth_or_with_a_word(host: str) -> None:
     with pytest.raises(UsageError, match="--no-auth"):
-        Web(host=host)
-    assert Web(host=host, no_auth=True).host == host
-    assert Web(host=host, tokens=TOKENS).host == host
+        WebOptions(host=host)
+    assert WebOptions(host=host, no_auth=True).host == host
+    assert WebOptions(host=host, tokens=TOKENS).host == host
 
 
 def test_an_issuer_needs_an_audience() -> None:
     with pytest.raises(UsageError, match="--oauth-audience"):
-        Web(issuer="https://issuer.example")
+        WebOptions(issuer="https://issuer.example")
 
 
 def test_a_port_that_is_taken_is_one_clear_line() -> None:
-    taken = bound_socket(Web(port=0))
+    taken = bound_socket(WebOptions(port=0))
     port = taken.getsockname()[1]
     with pytest.raises(PlatformError, match=f"--http 127.0.0.1:{port}: Address already in use; choose another port"):
-        bound_socket(Web(port=port))
+        bound_socket(WebOptions(port=port))
     taken.close()
 
 
@@ -406,7 +415,7 @@ async def test_an_issuer_that_is_away_is_not_asked_at_every_request() -> None:
         asked.append(request.url.path)
         return JSONResponse({}, 500)
 
-    listening = bound_socket(Web(port=0))
+    listening = bound_socket(WebOptions(port=0))
     issuer = f"http://127.0.0.1:{listening.getsockname()[1]}"
     app = Starlette(routes=[Route("/{rest:path}", away)])
     token = jwt.encode({"iss": issuer}, "0123456789abcdef0123456789abcdef", headers={"kid": "k"})
@@ -418,4 +427,4 @@ async def test_an_issuer_that_is_away_is_not_asked_at_every_request() -> None:
 
 def test_an_issuer_without_tls_is_refused() -> None:
     with pytest.raises(UsageError, match="give an https address"):
-        Web(issuer="http://issuer.example", audience="gateway")
+        WebOptions(issuer="http://issuer.example", audience="gateway")

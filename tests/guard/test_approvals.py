@@ -157,7 +157,7 @@ async def test_an_approver_that_raises_gives_no_yes_and_is_told_to_the_loop(erro
         said = (await run(CAUGHT, {"mail": mail}, approve)).unwrap()
     finally:
         asyncio.get_running_loop().set_exception_handler(None)
-    assert said == "Denied: mail.send was denied: the one who is to say yes could not be asked"
+    assert said == "Denied: mail.send was denied: the approver could not be asked"
     assert (told, mail.sent) == ([error], [])
 
 

@@ -112,15 +112,15 @@ async def test_a_guest_cannot_say_that_it_was_approved() -> None:
     assert mail.sent == []
 
 
+class NoGuest:
+    def invoke(self, *args: Any, **kwargs: Any) -> Any:
+        raise AssertionError
+
+    def give_back(self, lent: int, count: int) -> None: ...
+
+
 async def test_a_host_without_anybody_to_ask_round_it_carries_out_nothing() -> None:
     mail = Mail()
-
-    class NoGuest:
-        def invoke(self, *args: Any, **kwargs: Any) -> Any:
-            raise AssertionError
-
-        def give_back(self, lent: int, count: int) -> None: ...
-
     host = ScopeHost(Scope({"mail": mail}))
     host.open(NoGuest(), frozenset())
     call = Call(id=1, cell=1, verb="call", target=1, name="send", arguments=Packed({"t": ["eve"]}, []))
@@ -154,3 +154,26 @@ async def test_a_callback_that_calls_what_is_asked_for_waits_while_host_code_wai
     async with Runtime(scope, limits=PATIENT, approve=person.approve) as rt:
         assert (await rt.execute("twice(lambda: mail.post('x'))")).unwrap() == (1, 2)
     assert person.calls == ["mail.post('x')", "mail.post('x')"]
+
+
+async def test_a_call_is_looked_up_anew_before_its_effect() -> None:
+    """Its object, or a rule, may have come while it waited at the door: then nobody was asked for it."""
+
+    class Shelf:
+        label = "old"
+
+    shelf = Shelf()
+    scope = Scope({"shelf": shelf})
+    host = ScopeHost(scope)
+    host.open(NoGuest(), frozenset())
+    about = host.about("set", 1, "label")
+    assert not about.operation.ask
+    scope.declare("shelf.label", ask=True)
+    tree = {"t": ["new"]}
+    answer = await host.call(
+        Call(id=1, cell=1, verb="set", target=1, name="label", arguments=Packed(tree, []), about=about)
+    )
+    assert answer.failed
+    assert "waits for a person's yes" in str(answer.value.tree)
+    assert shelf.label == "old"
+    host.close()

@@ -261,6 +261,7 @@ async def test_the_state_comes_back_without_running_a_cell(what: str, tmp_path: 
     assert found == [expected]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", PYTHONS)
 async def test_the_state_comes_back_on_other_interpreters(python: str, tmp_path: Path) -> None:
     sandbox = ProcessSandbox(Environment(python=Path(python)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, cast
 
-from cellwright.openapi.plans import Plan
+from cellwright.openapi.operation_plan import OperationPlan
 from cellwright.schemas import Resolve
 
 DEPTH = 4
@@ -177,7 +177,7 @@ class Maker:
         return made[: int(known["maxLength"])] if "maxLength" in known else made
 
 
-def arguments(plan: Plan, resolve: Resolve, random: Random) -> dict[str, Any]:
+def arguments(plan: OperationPlan, resolve: Resolve, random: Random) -> dict[str, Any]:
     """What to call an operation with: names as code gives them."""
     for _ in range(10):
         try:
@@ -187,7 +187,7 @@ def arguments(plan: Plan, resolve: Resolve, random: Random) -> dict[str, Any]:
     raise Impossible(f"{plan.path}: ten tries, no arguments")
 
 
-def _made(plan: Plan, resolve: Resolve, random: Random) -> dict[str, Any]:
+def _made(plan: OperationPlan, resolve: Resolve, random: Random) -> dict[str, Any]:
     maker = Maker(random=random, resolve=resolve)
     names = Maker(random=random, resolve=resolve, words=NAMES)
     given: dict[str, Any] = {}

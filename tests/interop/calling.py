@@ -13,8 +13,8 @@ from tests.interop.arguments import arguments
 
 from cellwright.errors import UpstreamError
 from cellwright.openapi import OpenAPI
-from cellwright.openapi.compiled import Compiled
-from cellwright.openapi.plans import Plan
+from cellwright.openapi.compiled_api import CompiledApi
+from cellwright.openapi.operation_plan import OperationPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class Watching(httpx2.AsyncBaseTransport):
 class Tried:
     """One call: what was given, what went over the wire, and what it raised."""
 
-    plan: Plan
+    plan: OperationPlan
     given: dict[str, Any]
     seen: tuple[Seen, ...]
     error: str = ""
@@ -66,7 +66,7 @@ class Calls:
     """`sample` chooses operations, the same for the same seed; `tried` calls them one after the other."""
 
     api: OpenAPI
-    plans: Compiled
+    plans: CompiledApi
     wire: Watching
     seed: int = 5
     done: list[Tried] = field(default_factory=list[Tried])
@@ -75,7 +75,7 @@ class Calls:
         every = sorted(offered.path for offered in self.api.surface.listed())
         return Random(self.seed).sample(every, min(count, len(every)))
 
-    def given(self, path: str) -> tuple[Plan, dict[str, Any]]:
+    def given(self, path: str) -> tuple[OperationPlan, dict[str, Any]]:
         plan = self.plans.plan(path)
         assert plan is not None
         return plan, arguments(plan, self.plans.resolve, Random(f"{self.seed} {path}"))

@@ -23,7 +23,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from cellwright.connectors import Redactor
 from cellwright.errors import CellwrightError
 from cellwright.mcp import MCP, OAuth
-from cellwright.mcp.oauth import Tokens
+from cellwright.mcp.mcp_oauth import OAuthTokenStorage
 from cellwright.testing import ScriptedModel
 
 VERSION = os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION")
@@ -49,7 +49,7 @@ async def called(server: MCP, tool: str, arguments: Mapping[str, Any] | None = N
 
 def _argument(server: MCP, path: str, key: str) -> str:
     """The name that an argument has in code, by its key."""
-    keys = server._live.book.plans[path].keys  # pyright: ignore[reportPrivateUsage]  the suite gives keys
+    keys = server._live.current.plans[path].keys  # pyright: ignore[reportPrivateUsage]  the suite gives keys
     return next((name for name, one in keys.items() if one == key), key)
 
 
@@ -153,7 +153,7 @@ async def with_a_signed_key(url: str) -> None:
         signing_key=given["private_key_pem"],
     )
     provider = PrivateKeyJWTOAuthProvider(
-        url, Tokens(None, Redactor()), given["client_id"], signed.create_assertion_provider()
+        url, OAuthTokenStorage(None, Redactor()), given["client_id"], signed.create_assertion_provider()
     )
     await authorized(url, provider)
 
@@ -180,7 +180,7 @@ async def through_an_enterprise(url: str) -> None:
 
     provider = IdentityAssertionOAuthProvider(
         server_url=url,
-        storage=Tokens(None, Redactor()),
+        storage=OAuthTokenStorage(None, Redactor()),
         client_id=given["client_id"],
         client_secret=given["client_secret"],
         issuer=issuer,

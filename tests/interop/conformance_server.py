@@ -20,7 +20,7 @@ from tests.interop import conformance_tools as tools
 from tests.interop.conformance_content import IMAGE, embedded, image, text
 from tests.interop.conformance_inputs import answered, asking_for
 
-from cellwright.gateway.web import Web, bound_socket, web_app
+from cellwright.gateway.web import WebOptions, bound_socket, web_app
 
 NAME = "cellwright-conformance"
 Context = ServerRequestContext[Any, Any]
@@ -158,7 +158,7 @@ def everything() -> Server[Any]:
 def main() -> None:
     async def nobody(key: object) -> None: ...
 
-    web = Web(port=0)
+    web = WebOptions(port=0)
     socket = bound_socket(web)
     print(f"listening on http://127.0.0.1:{socket.getsockname()[1]}/mcp", flush=True)
     config = uvicorn.Config(web_app(everything(), web, nobody), log_level="warning")

@@ -20,7 +20,7 @@ from tests.interop.software import description
 from cellwright import Limits, Runtime
 from cellwright.connectors import Secret
 from cellwright.openapi import OpenAPI
-from cellwright.openapi.compiling import compile_openapi
+from cellwright.openapi.compiler import compile_openapi
 from cellwright.settings import Settings
 
 pytestmark = pytest.mark.interop

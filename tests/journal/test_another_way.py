@@ -15,7 +15,7 @@ from tests.journal.lasting import PATIENT, SESSION, failure, run, value
 
 from cellwright import Limits, Runtime, replay
 from cellwright.journal import Restored
-from cellwright.store import Dropped, open_store
+from cellwright.store import DroppedCheckpoint, open_store
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -67,7 +67,7 @@ class Sessions:
     def drop_checkpoints(self) -> None:
         """Else the session goes on from the last, and nothing is run again."""
         with closing(open_store(str(self.store))) as journal:
-            dropped = [Dropped(cell=one.cell) for one in journal.checkpoints(SESSION)]
+            dropped = [DroppedCheckpoint(cell=one.cell) for one in journal.checkpoints(SESSION)]
             journal.write(journal.claim(SESSION), *dropped)
 
     def life(self, said: list[str], limits: Limits = PATIENT) -> Runtime:

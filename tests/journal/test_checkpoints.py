@@ -19,12 +19,12 @@ from tests.journal.shops import PATIENT, value
 
 from cellwright import Limits, Runtime, operation
 from cellwright.errors import Fenced, JournalFailed, PlatformError
-from cellwright.journal import Restored, read_key, saving
+from cellwright.journal import Restored, checkpoint_schedule, read_key
 from cellwright.runtime import replay
 from cellwright.sandboxes import Environment, ProcessSandbox
 from cellwright.sandboxes.packages import host_python
 from cellwright.settings import Settings
-from cellwright.store import Checkpoint, Dropped, MemoryStore, SqliteStore, Store
+from cellwright.store import Checkpoint, DroppedCheckpoint, MemoryStore, SqliteStore, Store
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -64,12 +64,12 @@ class Drawer:
 def every_eight_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """One is made, and when it closes: whatever it takes on this machine."""
     for name in ("CHEAP_S", "WORTH", "FIRST_S"):
-        monkeypatch.setattr(saving, name, math.inf)
+        monkeypatch.setattr(checkpoint_schedule, name, math.inf)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "j.db")
+@pytest.fixture
+def journal(tmp_path: Path) -> Store:
+    return SqliteStore(tmp_path / "j.db")
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def how(rt: Runtime) -> Restored:
 
 
 def drop_all(journal: Store) -> None:
-    journal.write(journal.claim("s1"), *(Dropped(cell=one.cell) for one in journal.checkpoints("s1")))
+    journal.write(journal.claim("s1"), *(DroppedCheckpoint(cell=one.cell) for one in journal.checkpoints("s1")))
 
 
 async def cells(rt: Runtime, *codes: str) -> list[Any]:
@@ -223,7 +223,7 @@ async def test_what_host_code_called_between_two_cells_is_called_again_after_a_c
         assert await desk.poke(5) == 5
         assert await desk.poke(6) == 6
     assert how_many(journal) == 2  # the second when it closed
-    journal.write(journal.claim("s1"), Dropped(cell=9))
+    journal.write(journal.claim("s1"), DroppedCheckpoint(cell=9))
     async with resume(journal, desk) as rt:
         assert (how(rt).checkpoint, how(rt).cells) == (8, (9,))
         assert await value(rt, "seen") == [(5, 1), (6, 2)]
@@ -335,11 +335,18 @@ async def test_one_of_another_session_is_not_used(journal: Store) -> None:
 
 
 async def test_one_whose_content_is_gone_is_not_used(tmp_path: Path) -> None:
-    journal = MemoryStore()
+    class Losing(MemoryStore):
+        lost = ""
+
+        def blob(self, digest: str) -> bytes:
+            if digest == self.lost:
+                raise KeyError(digest)
+            return super().blob(digest)
+
+    journal = Losing()
 
     def lose(one: Checkpoint) -> Checkpoint:
-        blobs: dict[str, bytes] = vars(journal)["_blobs"]
-        del blobs[one.digest]
+        journal.lost = one.digest
         return one
 
     not_used(await spoiled(journal, lose), "its content is gone")
@@ -396,7 +403,7 @@ import sys, pickle
 class Bomb:
     def __reduce__(self): return {function}, {arguments}
 content = pickle.dumps(Bomb()) if {function!r} != 'desk.next' else b'not a pickle'
-sys.modules['cellwright_guest.checkpoints'].Checkpoints.save = lambda self: (content, [])
+sys.modules['cellwright_guest.checkpoints'].GuestCheckpoints.save = lambda self: (content, [])
 n = desk.next()
 """
     limits = Limits(wall_s=1.0, cpu_s=20.0)
@@ -426,7 +433,8 @@ async def test_a_guest_that_answers_what_no_guest_answers_is_ended_and_brought_b
     journal = MemoryStore()
     async with begin(journal) as rt:
         await value(
-            rt, f"import sys\ndef lie(self): {lie}\nsys.modules['cellwright_guest.interpreter'].Guest._save = lie"
+            rt,
+            f"import sys\ndef lie(self): {lie}\nsys.modules['cellwright_guest.interpreter'].GuestInterpreter._save = lie",
         )
         for number in range(12):
             await rt.execute(f"v{number} = desk.next()")  # the one that it is ended in fails
@@ -458,7 +466,7 @@ async def test_without_a_later_checkpoint_the_session_goes_on_before_the_cell(jo
     desk = Desk()
     async with begin(journal, desk) as rt:
         await cells(rt, *(f"v{n} = {n}" for n in range(9)), "b = desk.next()", "c = b")
-    journal.write(journal.claim("s1"), Dropped(cell=11))
+    journal.write(journal.claim("s1"), DroppedCheckpoint(cell=11))
     _make_diverge(journal, 10)
     async with resume(journal, desk) as rt:
         assert how(rt).diverged is not None

@@ -128,8 +128,8 @@ async def test_a_guest_that_dies_between_cells_is_brought_back_with_its_names(se
     post = Post()
     async with sessions.life(scope={"post": post}) as rt:
         await value(rt, "x = post.send('once')")
-        course: Any = rt._course  # pyright: ignore[reportPrivateUsage]  no public way to kill a guest between cells
-        await course._interpreter.close()
+        opened: Any = rt._open  # pyright: ignore[reportPrivateUsage]  no public way to kill a guest between cells
+        await opened.session.guest.interpreter.close()
         assert await value(rt, "x + 1") == 2
     assert post.sent == ["once"]
 

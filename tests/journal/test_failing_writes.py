@@ -13,7 +13,7 @@ from tests.journal.lasting import PATIENT, SESSION
 from cellwright import Runtime, operation
 from cellwright.errors import JournalFailed
 from cellwright.runtime import replay
-from cellwright.store import Change, Claim, Facts, Holder, MemoryStore, Row
+from cellwright.store import Change, Claim, Facts, LeaseHolder, MemoryStore, Row
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -49,7 +49,7 @@ class Failing(MemoryStore):
             raise JournalFailed(FULL)
         self.made += 1
 
-    def create(self, facts: Facts, holder: Holder | None = None) -> Claim:
+    def create(self, facts: Facts, holder: LeaseHolder | None = None) -> Claim:
         self._take()
         return super().create(facts, holder)
 
@@ -165,8 +165,8 @@ async def test_the_guest_is_ended_and_room_on_the_disk_does_not_bring_it_back(tm
         journal.writes = journal.made
         with pytest.raises(JournalFailed, match=FULL):
             await rt.execute("post.send('never')")
-        course: Any = rt._course  # pyright: ignore[reportPrivateUsage]  no public way to ask for the guest itself
-        assert course._interpreter is None
+        parts: Any = rt._open  # pyright: ignore[reportPrivateUsage]  no public way to ask for the guest itself
+        assert not parts.session.guest.alive
         journal.writes = None
         with pytest.raises(JournalFailed, match=FULL):
             await rt.execute("post.send('never')")

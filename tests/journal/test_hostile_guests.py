@@ -14,7 +14,7 @@ import pytest
 from cellwright import Limits, Outcome, Runtime, current_call, operation
 from cellwright.errors import CallLimit, CodeError, ProtocolError, RollbackRefused
 from cellwright.events import CallStarted, Event
-from cellwright.journal import Story, life, snapshots
+from cellwright.journal import History, replay, snapshots
 from cellwright.store import MemoryStore, Row
 
 RAW = (Path(__file__).parent.parent / "attacks" / "raw.py").read_text(encoding="utf-8")
@@ -70,7 +70,7 @@ class Session:
 
     def interpreter(self) -> Any:
         runtime: Any = self.runtime
-        return runtime._course._interpreter
+        return runtime._open.session.guest.interpreter
 
     def hear(self, event: Event) -> None:
         if isinstance(event, CallStarted) and event.name == "transaction.begin":
@@ -161,7 +161,7 @@ async def test_a_verb_that_is_the_journals_own_binds_no_names() -> None:
             "for i in range(20): send(journaled('names', VAULT, 'vault,door', {'t': [7]}, f'2#{i + 100}'))\n"
             "try: vault.echo(1)\nexcept Exception: pass"
         )
-        assert len(Story(session.journal, "s1").names()) == 1
+        assert History(session.journal, "s1").later_names() == []
     assert await session.resumed() == 2
 
 
@@ -178,7 +178,7 @@ async def test_a_sleep_brings_no_luggage() -> None:
 
 
 async def test_the_calls_of_a_cell_fill_only_so_much_of_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(life, "CELL_BYTES", 1 << 20)
+    monkeypatch.setattr(replay, "CELL_BYTES", 1 << 20)
     async with Session() as session:
         told = await session.run("import os\nfor i in range(50): vault.size(os.urandom(100_000))")
         assert isinstance(told.error, CodeError | CallLimit)

@@ -21,7 +21,7 @@ from cellwright.cli import app
 from cellwright.errors import CellwrightError, JournalFailed, PlatformError
 from cellwright.journal import Trees, remove_workspace
 from cellwright.journal.outcomes import error_of
-from cellwright.journal.places import place_of
+from cellwright.journal.session_workspaces import place_of
 from cellwright.sandboxes import Workspace
 from cellwright.store import Facts, MemoryStore, SqliteStore, open_store
 from cellwright_guest.wire import NOTHING, type_of
@@ -233,7 +233,7 @@ def test_one_content_under_many_names_fills_no_disk(tmp_path: Path) -> None:
 def test_a_size_that_is_not_the_contents_is_told(tmp_path: Path) -> None:
     entries = [[f"f{i}", "file", 0o644, 0, 1, "content"] for i in range(100)]
     trees, workspace = planted(entries, tmp_path, bytes(1 << 20))
-    with pytest.raises(PlatformError, match="not the size"):
+    with pytest.raises(PlatformError, match="not its recorded size"):
         trees.restore(NAME[0], workspace)
     assert not os.listdir(tmp_path / "place")
     workspace.close()

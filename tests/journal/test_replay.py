@@ -136,23 +136,27 @@ async def test_a_session_that_is_not_there_is_told() -> None:
 # from the command line
 
 
+@pytest.mark.slow
 async def test_the_command_says_same(store: Path, tmp_path: Path) -> None:
     done = await asyncio.to_thread(cellwright, "replay", SESSION, "--store", f"sqlite:///{store}", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("same: 4 cells, ")
 
 
+@pytest.mark.slow
 async def test_the_command_finds_the_store_of_this_directory(store: Path) -> None:
     done = await asyncio.to_thread(cellwright, "replay", SESSION, cwd=store.parent)
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 async def test_the_command_shows_the_first_difference(store: Path) -> None:
     done = await asyncio.to_thread(cellwright, "replay", "differs", cwd=store.parent)
     assert done.returncode == 1
     assert done.stdout.startswith("different: cell 2, line 3: recorded crm.size(")
 
 
+@pytest.mark.slow
 async def test_the_command_tells_it_as_json(store: Path) -> None:
     same = await asyncio.to_thread(cellwright, "replay", SESSION, "--json", cwd=store.parent)
     told = json.loads(same.stdout)
@@ -187,6 +191,7 @@ def test_the_command_tells_of_a_store_that_is_not_there_and_makes_none(tmp_path:
 # as a test
 
 
+@pytest.mark.slow
 async def test_a_recorded_session_is_a_test_in_three_lines(store: Path, tmp_path: Path) -> None:
     test = tmp_path / "test_sessions.py"
     test.write_text(

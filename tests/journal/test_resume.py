@@ -187,8 +187,8 @@ async def test_a_cut_off_cell_whose_guest_died_again_does_nothing_twice(sessions
     await die_in(sessions, post, "n = post.send('first')\ngot = await post.wait()")
     post.gate.set()
     async with sessions.life(scope={"post": post}) as rt:
-        course: Any = rt._course  # pyright: ignore[reportPrivateUsage]  no public way to end a guest between cells
-        await course._end_guest()
+        opened: Any = rt._open  # pyright: ignore[reportPrivateUsage]  no public way to end a guest between cells
+        await opened.session.guest.end()
         assert (await rt.outcome()).value == "open"
     assert post.sent == ["first"]
 
@@ -295,3 +295,36 @@ async def test_a_resume_that_fails_leaves_the_session_as_it_was(sessions: Sessio
     async with sessions.life(scope={"post": post}) as rt:
         assert (await rt.outcome()).value == "open"
     assert post.sent == ["first"]
+
+
+class Office:
+    """An operation that uses the runtime whose guest calls it, as `spawn` does."""
+
+    def __init__(self) -> None:
+        self.rt: Runtime | None = None
+        self.away = False
+
+    @operation(idempotent=True)
+    async def look(self) -> list[Any]:
+        if self.away:
+            await asyncio.Event().wait()
+        assert self.rt is not None
+        await self.rt.decided([])
+        return [self.rt.journal is not None, self.rt.turns is not None, self.rt.cells, len(await self.rt.files.list())]
+
+
+async def test_a_call_that_is_made_again_while_a_session_is_resumed_finds_its_runtime_open(sessions: Sessions) -> None:
+    office = Office()
+    office.away = True
+    async with sessions.life(scope={"office": office}) as rt:
+        await value(rt, "import asyncio\ntask = asyncio.ensure_future(office.look())\nawait asyncio.sleep(0.1)")
+        await value(rt, "open('note', 'w').write('x')")
+    office.away = False
+    office.rt = Runtime.resume(
+        SESSION, store=sessions.journal, scope={"office": office}, workspace=sessions.workspace, take_over=True
+    )
+    sessions.journal.live_until(None)
+    async with office.rt as rt:
+        assert rt.restored is not None
+        assert rt.restored.cells == (1, 2)
+        assert await value(rt, "await task") == [True, True, 2, 1]

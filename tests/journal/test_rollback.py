@@ -22,9 +22,9 @@ pytestmark = pytest.mark.usefixtures("warm")
 BOUND_S = 60.0
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "j.db")
+@pytest.fixture
+def journal(tmp_path: Path) -> Store:
+    return SqliteStore(tmp_path / "j.db")
 
 
 async def test_cells_are_undone_last_first_and_the_session_goes_on_as_before_them(journal: Store) -> None:
@@ -396,6 +396,7 @@ async def _lives(journal: Mortal, book: Book, point: int | None, workspace: Path
             return None  # it died before there was a cell
 
 
+@pytest.mark.crash
 async def test_a_death_at_any_moment_of_a_transaction_undoes_all_of_it_once(tmp_path: Path) -> None:
     journal, book = Mortal(MemoryStore()), Book()
     unbroken = await _lives(journal, book, None, tmp_path / "w")

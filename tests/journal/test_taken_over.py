@@ -72,8 +72,8 @@ def take_over(store: Path) -> None:
 
 
 def guest_is_alive(rt: Runtime) -> bool:
-    course: Any = rt._course  # pyright: ignore[reportPrivateUsage]  no public way to ask for the guest itself
-    return course._interpreter is not None and course._interpreter.alive
+    opened: Any = rt._open  # pyright: ignore[reportPrivateUsage]  no public way to ask for the guest itself
+    return opened.session.guest.alive
 
 
 async def test_its_guest_is_ended_and_that_of_the_other_is_not(store: Path) -> None:

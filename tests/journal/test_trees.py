@@ -16,7 +16,7 @@ from cellwright import Limits
 from cellwright.errors import JournalFailed, PlatformError, UsageError
 from cellwright.journal import manifests
 from cellwright.journal.trees import EMPTY, FileChange, Trees
-from cellwright.sandboxes import GUEST_UID, Workspace, entries
+from cellwright.sandboxes import GUEST_UID, Workspace, workspace_reader
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another uid")
 
@@ -229,7 +229,7 @@ def test_the_difference_is_told_by_path(trees: Trees, workspace: Workspace) -> N
 @pytest.fixture
 def old(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if every file had been left alone for a while: right after a change its times say too little."""
-    monkeypatch.setattr(entries, "RECENT_NS", -(10**18))
+    monkeypatch.setattr(workspace_reader, "RECENT_NS", -(10**18))
 
 
 @pytest.mark.usefixtures("old")
@@ -441,7 +441,7 @@ def test_a_deep_tree_is_taken_down_to_its_bound_and_the_rest_left_alone(trees: T
     os.close(here)
     name = trees.take(workspace)
     (left,) = trees.left_out(name)
-    assert left.count("/") == entries.DEEPEST
+    assert left.count("/") == workspace_reader.DEEPEST
     size = workspace.size().files
     trees.restore(name, workspace)
     assert workspace.size().files == size == 300
@@ -450,7 +450,7 @@ def test_a_deep_tree_is_taken_down_to_its_bound_and_the_rest_left_alone(trees: T
 def test_many_entries_are_taken_up_to_their_bound_and_the_rest_left_alone(
     trees: Trees, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(entries, "FILES", 50)
+    monkeypatch.setattr(workspace_reader, "FILES", 50)
     for i in range(60):
         (workspace.path / str(i)).write_text(str(i))
     name = trees.take(workspace)
@@ -461,7 +461,7 @@ def test_many_entries_are_taken_up_to_their_bound_and_the_rest_left_alone(
 
 
 def test_paths_are_bounded_all_together(trees: Trees, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entries, "PATHS", 2000)
+    monkeypatch.setattr(workspace_reader, "PATHS", 2000)
     for i in range(60):
         (workspace.path / f"{i:0100}").touch()
     name = trees.take(workspace)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cellwright.errors import UsageError
-from cellwright.mcp import Failed, open_all, server_of, servers_from
-from cellwright.mcp.names import identifier, identifiers
-from cellwright.mcp.opening import default_name
+from cellwright.mcp import FailedServer, open_all, server_of, servers_from
+from cellwright.mcp.servers import default_name
+from cellwright.mcp.tool_names import identifier, identifiers
 
 TINY = str(Path(__file__).with_name("tiny.py"))
 
@@ -94,7 +94,7 @@ async def test_all_are_opened_at_once_and_those_that_fail_cost_no_other() -> Non
     try:
         assert list(opened.servers) == ["tiny_one", "tiny_two"]
         assert {failed.name for failed in opened.failed} == {"gone", "bad"}
-        assert all(isinstance(failed, Failed) and "\n" not in failed.reason for failed in opened.failed)
+        assert all(isinstance(failed, FailedServer) and "\n" not in failed.reason for failed in opened.failed)
         pids = [await server.call("pid", {}) for server in opened.servers.values()]
         assert len(set(pids)) == 2
     finally:

@@ -6,11 +6,11 @@ import pytest
 
 from cellwright.doors import Model, Request
 from cellwright.errors import ModelBusy, ModelError, ModelMissing, ModelRefused, UsageError
-from cellwright.messages import Asked, Piece, Traits
+from cellwright.messages import Piece, Traits, UserMessage
 from cellwright.models.fallback import Fallback
 from cellwright.testing import ScriptedModel, broken
 
-ASK = Request(messages=(Asked(text="hello"),))
+ASK = Request(messages=(UserMessage(text="hello"),))
 
 
 async def test_the_first_that_replies_is_the_one() -> None:

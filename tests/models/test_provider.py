@@ -34,15 +34,15 @@ from pydantic_ai.usage import RequestUsage
 from cellwright.doors import Request
 from cellwright.errors import ModelBusy, ModelRefused
 from cellwright.messages import (
-    Answered,
-    Asked,
+    AssistantMessage,
     Generation,
     Message,
     Piece,
-    Said,
     Tool,
     ToolCall,
+    ToolMessage,
     ToolResult,
+    UserMessage,
     from_plain,
     to_plain,
 )
@@ -81,7 +81,7 @@ def model(listener: Listener) -> ProviderModel:
 
 async def reply_to(listener: Listener, *messages: Message, generation: Generation | None = None) -> Any:
     request = Request(
-        messages=messages or (Asked(text="hi"),),
+        messages=messages or (UserMessage(text="hi"),),
         instructions="Be brief.",
         tools=(EXECUTE,),
         generation=generation or Generation(),
@@ -94,9 +94,9 @@ async def test_the_conversation_is_told_in_order() -> None:
     call = ToolCall(id="c1", name="execute", arguments='{"code": "1"}')
     await reply_to(
         listener,
-        Asked(text="hi"),
-        Said(text="I look.", calls=(call,)),
-        Answered(results=(ToolResult(id="c1", name="execute", text="1", failed=True),)),
+        UserMessage(text="hi"),
+        AssistantMessage(text="I look.", calls=(call,)),
+        ToolMessage(results=(ToolResult(id="c1", name="execute", text="1", failed=True),)),
     )
     first, second, third = listener.messages
     assert isinstance(first, ModelRequest)
@@ -167,7 +167,7 @@ async def test_what_only_a_provider_understands_can_be_kept_in_a_journal() -> No
     assert said.text == "fine"
     kept = from_plain(json.loads(json.dumps(to_plain(said))))
     assert kept == said
-    await reply_to(listener, Asked(text="hi"), kept, Asked(text="and?"))
+    await reply_to(listener, UserMessage(text="hi"), kept, UserMessage(text="and?"))
     assert listener.messages[1].parts == [thought, TextPart(content="fine")]
 
 
@@ -176,7 +176,7 @@ async def test_what_only_a_provider_understands_can_be_kept_in_a_journal() -> No
 )
 async def test_what_is_not_its_own_is_told_by_text_and_calls(own: object) -> None:
     listener = heard(TextPart(content="fine"))
-    await reply_to(listener, Asked(text="hi"), Said(text="before", own=own), Asked(text="and?"))
+    await reply_to(listener, UserMessage(text="hi"), AssistantMessage(text="before", own=own), UserMessage(text="and?"))
     assert [part.content for part in listener.messages[1].parts if isinstance(part, TextPart)] == ["before"]
 
 
@@ -250,7 +250,7 @@ async def test_pieces_are_told_as_they_arrive() -> None:
 
     pieces = list[Piece]()
     streaming = ProviderModel("some:model", model=FunctionModel(stream_function=stream))
-    reply = await streaming.request(Request(messages=(Asked(text="hi"),)), pieces.append)
+    reply = await streaming.request(Request(messages=(UserMessage(text="hi"),)), pieces.append)
     assert [(piece.kind, piece.call, piece.name, piece.text) for piece in pieces] == [
         ("text", 0, "", "I "),
         ("text", 0, "", "look."),

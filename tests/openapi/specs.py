@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from cellwright.openapi.compiled import Compiled
-from cellwright.openapi.compiling import compile_openapi
+from tests.signatures import head_of as text_of
+
+from cellwright.openapi.compiled_api import CompiledApi
+from cellwright.openapi.compiler import compile_openapi
 
 TEXT = {"type": "string"}
 NUMBER = {"type": "integer"}
@@ -38,17 +40,19 @@ def thing(*required: str, **properties: Any) -> dict[str, Any]:
     return {**made, "required": list(required)} if required else made
 
 
-def compiled(description: Any) -> Compiled:
+def compiled(description: Any) -> CompiledApi:
     return compile_openapi(description, name="test")
 
 
-def compiled_operation(operation: dict[str, Any], url: str = "/things", method: str = "get", **more: Any) -> Compiled:
+def compiled_operation(
+    operation: dict[str, Any], url: str = "/things", method: str = "get", **more: Any
+) -> CompiledApi:
     """A description of one operation, which is called `do`."""
     described = {"operationId": "things/do", "responses": {"204": {"description": ""}}, **operation}
     return compiled(spec({url: {method: described}}, **more))
 
 
-def head_of(found: Compiled, path: str = "things.do") -> str:
-    offered = found.surface.find(path)
-    assert offered is not None, [one.path for one in found.surface.listed()]
-    return offered.line.heads[0]
+def head_of(found: CompiledApi, path: str = "things.do") -> str:
+    offered = found.find(path)
+    assert offered is not None, [one.path for one in found.listed()]
+    return text_of(offered.line)

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from tests.openapi.shop import SHOP, secured
 from tests.openapi.upstream import Asked, Upstream, reply, upstream
+from tests.signatures import head_of
 
 from cellwright import Runtime, Scope
 from cellwright.connectors import Secret
 from cellwright.errors import CodeError, UpstreamError, UpstreamGone, UsageError, WrongArguments
 from cellwright.openapi import OpenAPI
 from cellwright.openapi.connector import tidy_name
-from cellwright.openapi.iterating import Listing
+from cellwright.openapi.paged_items import PagedItems
 from cellwright.scope import Record
 
 KEY = "k3y-of-the-host-0123456789"
@@ -119,7 +120,7 @@ async def test_a_host_iterates_with_async_for(api: Upstream) -> None:
     api.on("/shops/a/items", paged)
     async with await shop(api) as connector:
         listing = await connector.call("items.list", {"shop": "a"})
-        assert isinstance(listing, Listing)
+        assert isinstance(listing, PagedItems)
         assert len([item async for item in listing]) == 300
 
 
@@ -227,7 +228,7 @@ async def test_types_that_nobody_described_are_learned_and_shown_the_next_time(a
     async with await shop(api) as connector:
         offered = connector.surface.find("items.status")
         assert offered is not None
-        assert offered.line.heads[0].endswith(f"-> {offered.line.gives}")
+        assert head_of(offered.line).endswith(f"-> {offered.line.gives}")
         assert "learned from 1 response" in offered.line.doc
         shape = connector.surface.shape(offered.line.gives)
         assert shape is not None

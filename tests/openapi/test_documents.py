@@ -12,14 +12,14 @@ from tests.openapi.specs import TEXT, compiled, gives, head_of, spec, thing
 from tests.openapi.upstream import Upstream, reply, upstream
 
 from cellwright.errors import SpecError
-from cellwright.openapi.compiled import Compiled
-from cellwright.openapi.compiling import compile_openapi
+from cellwright.openapi.compiled_api import CompiledApi
+from cellwright.openapi.compiler import compile_openapi
 from cellwright.openapi.documents import Documents
 
 PETS: dict[str, Any] = spec({"/pets": {"get": {"responses": gives(thing(name=TEXT))}}})
 
 
-def opened(source: Any, **more: Any) -> Compiled:
+def opened(source: Any, **more: Any) -> CompiledApi:
     return compile_openapi(source, name="pets", **more)
 
 
@@ -42,7 +42,7 @@ def written(folder: Path, **files: Any) -> Path:
 def test_a_path_a_text_and_data_give_the_same_operations(tmp_path: Path) -> None:
     path = written(tmp_path, pets_json=PETS)
     for source in (path, str(path), path.as_uri(), json.dumps(PETS), json.dumps(PETS, indent=1), PETS):
-        assert [one.path for one in opened(source).surface.listed()] == ["pets.list"]
+        assert [one.path for one in opened(source).listed()] == ["pets.list"]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ pets:
     assert plan is not None
     assert plan.body is not None
     _, schema, _ = found.resolve(plan.body.schema["$ref"])
-    assert found.schema(schema["properties"]["kind"]["$ref"]) == {"enum": ["cat"]}
+    assert found.resolve(schema["properties"]["kind"]["$ref"])[1] == {"enum": ["cat"]}
 
 
 def test_a_file_does_not_lead_out_of_its_directory(tmp_path: Path) -> None:

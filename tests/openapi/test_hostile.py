@@ -22,16 +22,16 @@ from cellwright import Runtime
 from cellwright.connectors import Redactor, Secret
 from cellwright.errors import SpecError, UpstreamError, UpstreamGone, WrongArguments
 from cellwright.openapi import OpenAPI
-from cellwright.openapi.client import Client, NotTaken, Wired
-from cellwright.openapi.compiling import compile_openapi
-from cellwright.openapi.fetching import is_private, read_url
-from cellwright.openapi.iterating import next_link
-from cellwright.openapi.plans import Api, Parameter, Response, Scheme
-from cellwright.openapi.retries import Retrying
+from cellwright.openapi.api_client import ApiClient, HttpRequest, ReplyRefused
+from cellwright.openapi.compiler import compile_openapi
+from cellwright.openapi.operation_plan import Api, ParameterPlan, ResponsePlan, SecurityScheme
+from cellwright.openapi.paged_items import next_link
+from cellwright.openapi.retries import RequestRetries
+from cellwright.openapi.spec_content import is_private, read_spec_url
 
 KEY = "k3y-of-the-host-0123456789"
-BEARER = Api(title="T", schemes={"b": Scheme(name="b", kind="bearer")}, security=({"b": []},))
-ANY = {"200": Response(media="*/*")}
+BEARER = Api(title="T", schemes={"b": SecurityScheme(name="b", kind="bearer")}, security=({"b": []},))
+ANY = {"200": ResponsePlan(media="*/*")}
 
 
 # a key that a server says again
@@ -95,11 +95,11 @@ async def test_a_post_is_not_sent_again_where_encryption_breaks_in_its_answer(tm
 
     server = await asyncio.start_server(garble, "localhost", 0, ssl=context)
     url = f"https://localhost:{server.sockets[0].getsockname()[1]}/x"
-    client = Client(Redactor(), timeout_s=5.0, transport=httpx2.AsyncHTTPTransport(verify=trusting))
-    wired = Wired(method="POST", url=url, body=b"x")
+    client = ApiClient(Redactor(), timeout_s=5.0, transport=httpx2.AsyncHTTPTransport(verify=trusting))
+    wired = HttpRequest(method="POST", url=url, body=b"x")
     try:
         with pytest.raises(UpstreamGone, match="it may have happened"):
-            await Retrying(sleep=_at_once).run(lambda: client.send(wired), "t", repeatable=False, reads=False)
+            await RequestRetries(sleep=_at_once).run(lambda: client.send(wired), "t", repeatable=False, reads=False)
     finally:
         server.close()
         await client.close()
@@ -123,7 +123,7 @@ def _tls(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
 @pytest.mark.parametrize("value", ["../admin", "a/../../admin", "..\\admin", "..", "."])
 async def test_a_path_does_not_lead_up_by_an_argument(api: Upstream, value: str) -> None:
     api.on("/x", reply({}))
-    hole = Parameter(name="id", key="id", place="path", style="simple", explode=False)
+    hole = ParameterPlan(name="id", key="id", place="path", style="simple", explode=False)
     with pytest.raises(WrongArguments, match="would lead to another path"):
         await Calls(api)(url="/users/{id}", parameters=(hole,), arguments={"id": value})
     assert api.asked == []
@@ -158,19 +158,19 @@ class _Internet(httpx2.AsyncBaseTransport):
 
 
 async def test_a_redirect_does_not_lead_inside_by_a_name() -> None:
-    wired = Wired(method="GET", url="https://api.example.com/x")
+    wired = HttpRequest(method="GET", url="https://api.example.com/x")
     evil = _Internet({"api.example.com": "8.8.8.8", "evil.example.com": "169.254.169.254"})
-    with pytest.raises(NotTaken, match="private network"):
-        await Client(Redactor(), timeout_s=5.0, transport=evil).send(wired)
+    with pytest.raises(ReplyRefused, match="private network"):
+        await ApiClient(Redactor(), timeout_s=5.0, transport=evil).send(wired)
     inner = _Internet({"api.example.com": "10.0.0.1", "evil.example.com": "10.0.0.2"})
-    assert (await Client(Redactor(), timeout_s=5.0, transport=inner).send(wired)).body == b"inner"
+    assert (await ApiClient(Redactor(), timeout_s=5.0, transport=inner).send(wired)).body == b"inner"
 
 
 async def test_an_url_of_a_description_is_not_in_the_log(api: Upstream, caplog: pytest.LogCaptureFixture) -> None:
     api.on("/openapi.json", lambda asked: reply({"login": asked.headers["authorization"]}))
     url = api.url.replace("://", "://user:secret@") + "/openapi.json?token=secret"
     with caplog.at_level(logging.DEBUG):
-        found = await asyncio.to_thread(read_url, url)
+        found = await asyncio.to_thread(read_spec_url, url)
     assert found is not None
     assert b"Basic dXNlcjpzZWNyZXQ=" in found.content
     assert "secret" not in caplog.text
@@ -228,7 +228,7 @@ def test_a_description_that_is_nested_deep_beside_an_alias_is_one_line() -> None
 def test_thousands_of_operations_of_one_name_are_told_apart_soon() -> None:
     paths: dict[str, Any] = {f"/a{n}": {"get": {"operationId": "same", "responses": {}}} for n in range(3000)}
     found = compiled(spec(paths))
-    assert len({offered.path for offered in found.surface.listed()}) == 3000
+    assert len({offered.path for offered in found.listed()}) == 3000
 
 
 def test_a_long_name_is_cut() -> None:

@@ -13,6 +13,7 @@ from typing import Any, cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.openapi.specs import NUMBER, TEXT, array, compiled, gives, query, spec, takes, thing
+from tests.signatures import head_of
 
 from cellwright.errors import SpecError
 
@@ -70,8 +71,8 @@ def test_junk_anywhere_costs_no_more_than_its_place(changes: list[tuple[tuple[An
             holder: Any = functools.reduce(operator.getitem, place[:-1], described)
             holder[place[-1]] = copy.deepcopy(junk)
     found = compiled(described)
-    for offered in found.surface.listed():
-        assert ast.parse(offered.line.heads[0] + ": ...")
+    for offered in found.listed():
+        assert ast.parse(head_of(offered.line) + ": ...")
         assert found.plan(offered.path) is not None
     if not any("paths" in place[:1] for place, _ in changes):
         assert len(found) == 4

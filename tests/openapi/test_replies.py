@@ -10,24 +10,24 @@ from tests.openapi.upstream import Upstream, reply
 
 from cellwright.connectors import Secret
 from cellwright.errors import UpstreamError, UpstreamMissing, UpstreamRefused
-from cellwright.openapi.plans import Plan, Response
+from cellwright.openapi.operation_plan import OperationPlan, ResponsePlan
 from cellwright.openapi.replies import response_of
 
 KEY = "k3y-of-the-host-0123456789"
-JSON = {"200": Response(media="application/json")}
-NOTHING: dict[str, Response] = {}
+JSON = {"200": ResponsePlan(media="application/json")}
+NOTHING: dict[str, ResponsePlan] = {}
 
 
 def test_a_status_is_looked_up_from_the_nearest_to_the_farthest() -> None:
-    known = {name: Response(media=name) for name in ("200", "2XX", "default")}
-    plan = Plan(path="p", id="p", method="GET", url="/", responses=known)
+    known = {name: ResponsePlan(media=name) for name in ("200", "2XX", "default")}
+    plan = OperationPlan(path="p", id="p", method="GET", url="/", responses=known)
     found = [response_of(plan, status) for status in (200, 201, 404)]
     assert [one and one.media for one in found] == ["200", "2XX", "default"]
 
 
 def test_a_good_status_that_is_not_described_is_read_as_the_one_that_is() -> None:
-    known = {"200": Response(media="application/json"), "default": Response(media="text/plain")}
-    found = response_of(Plan(path="p", id="p", method="POST", url="/", responses=known), 201)
+    known = {"200": ResponsePlan(media="application/json"), "default": ResponsePlan(media="text/plain")}
+    found = response_of(OperationPlan(path="p", id="p", method="POST", url="/", responses=known), 201)
     assert found is not None
     assert found.media == "application/json"
 
@@ -39,19 +39,19 @@ def test_a_good_status_that_is_not_described_is_read_as_the_one_that_is() -> Non
         (reply({"a": 1}), NOTHING, {"a": 1}),
         (reply('{"a": 1}', media="text/plain"), JSON, {"a": 1}),
         (reply('{"a": 1}', media=""), JSON, {"a": 1}),
-        (reply({"a": 1}, media="application/problem+json"), {"200": Response(media="text/plain")}, {"a": 1}),
+        (reply({"a": 1}, media="application/problem+json"), {"200": ResponsePlan(media="text/plain")}, {"a": 1}),
         (reply("hello", media="text/plain"), NOTHING, "hello"),
         (reply("grüß".encode("latin-1"), media="text/plain; charset=latin-1"), NOTHING, "grüß"),
         (reply("x", media="text/plain; charset=nonsense"), NOTHING, "x"),
         (reply("<a/>", media="application/xml"), NOTHING, "<a/>"),
-        (reply(b"\0\1", media="application/pdf"), {"200": Response(media="application/pdf")}, b"\0\1"),
+        (reply(b"\0\1", media="application/pdf"), {"200": ResponsePlan(media="application/pdf")}, b"\0\1"),
         (reply(b"\0", media=""), NOTHING, b"\0"),
         (reply(None, 204), JSON, None),
         (reply(None), JSON, None),
     ],
 )
 async def test_an_answer_is_read_by_its_media_type(
-    api: Upstream, answer: bytes, promised: dict[str, Response], value: Any
+    api: Upstream, answer: bytes, promised: dict[str, ResponsePlan], value: Any
 ) -> None:
     api.on("/x", answer)
     assert await Calls(api)(responses=promised) == value

@@ -9,11 +9,11 @@ from tests.openapi.calls import Calls
 from tests.openapi.upstream import Upstream, reply
 
 from cellwright.errors import UpstreamError, UpstreamGone
-from cellwright.openapi.plans import Parameter
+from cellwright.openapi.operation_plan import ParameterPlan
 
 OK = reply({"ok": True})
 CUT = reply({"ok": True})[:-5]  # the body ends before its length
-KEY = Parameter(name="idempotency_key", key="Idempotency-Key", place="header", style="simple")
+KEY = ParameterPlan(name="idempotency_key", key="Idempotency-Key", place="header", style="simple")
 
 
 async def count(api: Upstream, call: Calls, method: str, **more: Any) -> int:

@@ -14,23 +14,23 @@ from tests.openapi.upstream import Upstream, reply, upstream
 
 from cellwright.connectors import Secret
 from cellwright.errors import UpstreamRefused, UsageError
-from cellwright.openapi.plans import Api, Scheme
+from cellwright.openapi.operation_plan import Api, SecurityScheme
 
 KEY = "k3y-of-the-host-0123456789"
 OTHER = "0ther-key-of-the-host-9876"
 SCHEMES = {
-    "head": Scheme(name="head", kind="apiKey", key="X-Key"),
-    "query": Scheme(name="query", kind="apiKey", key="api key", place="query"),
-    "cookie": Scheme(name="cookie", kind="apiKey", key="sid", place="cookie"),
-    "basic": Scheme(name="basic", kind="basic"),
-    "bearer": Scheme(name="bearer", kind="bearer"),
-    "oauth": Scheme(name="oauth", kind="oauth2"),
-    "oidc": Scheme(name="oidc", kind="openIdConnect", discovery="https://id.example.com/.well-known"),
-    "BearerToken": Scheme(name="BearerToken", kind="apiKey", key="authorization"),
+    "head": SecurityScheme(name="head", kind="apiKey", key="X-Key"),
+    "query": SecurityScheme(name="query", kind="apiKey", key="api key", place="query"),
+    "cookie": SecurityScheme(name="cookie", kind="apiKey", key="sid", place="cookie"),
+    "basic": SecurityScheme(name="basic", kind="basic"),
+    "bearer": SecurityScheme(name="bearer", kind="bearer"),
+    "oauth": SecurityScheme(name="oauth", kind="oauth2"),
+    "oidc": SecurityScheme(name="oidc", kind="openIdConnect", discovery="https://id.example.com/.well-known"),
+    "BearerToken": SecurityScheme(name="BearerToken", kind="apiKey", key="authorization"),
 }
 
 
-def described(*alternatives: dict[str, list[str]], schemes: dict[str, Scheme] | None = None) -> Api:
+def described(*alternatives: dict[str, list[str]], schemes: dict[str, SecurityScheme] | None = None) -> Api:
     return Api(title="T", schemes=SCHEMES if schemes is None else schemes, security=alternatives)
 
 
@@ -170,7 +170,7 @@ async def test_a_client_certificate_is_shown_to_the_server(tmp_path: Path) -> No
     server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(tmp_path / "ca.pem"))
     server.verify_mode = ssl.CERT_REQUIRED
     server.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")
-    known = described({"mtls": []}, schemes={"mtls": Scheme(name="mtls", kind="mutualTLS")})
+    known = described({"mtls": []}, schemes={"mtls": SecurityScheme(name="mtls", kind="mutualTLS")})
     given = {"mtls.certificate": str(tmp_path / "client.pem"), "mtls.key": str(tmp_path / "client.key")}
     async with upstream(server) as api:
         api.on("/x", reply({"ok": True}))
@@ -188,6 +188,6 @@ async def test_a_client_certificate_is_shown_to_the_server(tmp_path: Path) -> No
 
 
 async def test_a_certificate_that_is_not_there_is_one_line(api: Upstream, tmp_path: Path) -> None:
-    known = described({"mtls": []}, schemes={"mtls": Scheme(name="mtls", kind="mutualTLS")})
+    known = described({"mtls": []}, schemes={"mtls": SecurityScheme(name="mtls", kind="mutualTLS")})
     with pytest.raises(UsageError, match=r"the certificate .*gone.pem cannot be used: No such file"):
         await Calls(api, known, {"mtls": f"file:{tmp_path}/gone.pem"})()

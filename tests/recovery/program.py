@@ -25,7 +25,7 @@ from cellwright import operation
 from cellwright.agent import Agent
 from cellwright.doors import Request
 from cellwright.errors import OutcomeUnknown
-from cellwright.messages import Said
+from cellwright.messages import AssistantMessage
 from cellwright.models import Budget
 from cellwright.store import SqliteStore
 from cellwright.testing import ScriptedModel, code
@@ -91,7 +91,7 @@ total += {n}
 FAIL = "await asyncio.sleep(0.01)\nseen.append(time.time() > 0)\n{}['there is none']"
 
 
-def step(number: int) -> Said:
+def step(number: int) -> AssistantMessage:
     """What the model says at that step."""
     if number == 0:
         return code("import asyncio, random, time\ntotal, seen, ids = 0, [], []")
@@ -128,8 +128,8 @@ class Life:
     def write(self, _: int, moment: str) -> None:
         self.happens("write", moment)
 
-    async def reply(self, request: Request) -> Said:
-        number = sum(isinstance(message, Said) for message in request.messages)
+    async def reply(self, request: Request) -> AssistantMessage:
+        number = sum(isinstance(message, AssistantMessage) for message in request.messages)
         append(self.place / "asked", str(number))
         self.happens("asked")
         await asyncio.sleep(0.002)

@@ -15,7 +15,7 @@ from tests.recovery.program import Ledger, append, die
 
 from cellwright.agent import Agent
 from cellwright.doors import Request
-from cellwright.messages import Asked, Said
+from cellwright.messages import AssistantMessage, UserMessage
 from cellwright.testing import ScriptedModel, code
 
 SESSIONS = 5
@@ -25,9 +25,9 @@ CELLS = ("ledger.add(f'{me} first')", "ledger.add(f'{me} second')", "ledger.add(
 async def main(place: Path, leave: bool) -> None:
     waiting: list[str] = []
 
-    async def reply(request: Request) -> Said:
-        task = next(m.text for m in request.messages if isinstance(m, Asked)).split()[-1]
-        number = sum(isinstance(message, Said) for message in request.messages)
+    async def reply(request: Request) -> AssistantMessage:
+        task = next(m.text for m in request.messages if isinstance(m, UserMessage)).split()[-1]
+        number = sum(isinstance(message, AssistantMessage) for message in request.messages)
         if leave and number == 2:
             waiting.append(task)
             if len(waiting) == SESSIONS:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import counts
 from tests.recovery.program import SESSION, STEPS, lines
 
 from cellwright.runtime import replay
@@ -115,13 +116,14 @@ async def killed_often(tmp_path: Path, chance: random.Random, kills: int) -> tup
     return broken.deaths, again
 
 
+@pytest.mark.crash
 async def test_a_task_whose_process_is_killed_twenty_times_comes_to_the_same(tmp_path: Path) -> None:
     died, _ = await killed_often(tmp_path, random.Random(6), KILLS)
     assert died == KILLS
 
 
 @pytest.mark.crash
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(counts.deaths(4, 20)))
 async def test_a_task_that_is_killed_at_other_moments_comes_to_the_same(seed: int, tmp_path: Path) -> None:
     died, again = await killed_often(tmp_path, random.Random(f"other {seed}"), 2 * KILLS)
     print(f"{died} deaths; {again} replies were under way and asked for again")

@@ -15,12 +15,12 @@ from cellwright import Runtime
 from cellwright.errors import Fenced, SessionBusy
 from cellwright.journal import HEART
 from cellwright.journal.heartbeat import Heart
-from cellwright.store import LEASE_S, Claim, Facts, Holder, MemoryStore, SqliteStore, Store, here
+from cellwright.store import LEASE_S, Claim, Facts, LeaseHolder, MemoryStore, SqliteStore, Store, this_process
 from cellwright.testing.samples import facts
 from cellwright_guest.wire import NOTHING
 
 pytestmark = pytest.mark.usefixtures("warm")
-ELSEWHERE = Holder(machine="another boot", process=7, started="1", name="far-away")
+ELSEWHERE = LeaseHolder(machine="another boot", process=7, started="1", name="far-away")
 
 
 @pytest.fixture(params=["sqlite", "memory"])
@@ -153,7 +153,7 @@ async def test_a_thousand_sessions_that_sleep_cost_no_lease(store: Any) -> None:
 
 def test_a_heart_beats_while_something_is_open_and_keeps_no_process_alive() -> None:
     store, heart = MemoryStore(), Heart(every_s=3600)
-    claim = store.create(Facts(id="s1", created=1.0, seed=b"", pins={}, names=NOTHING), here())
+    claim = store.create(Facts(id="s1", created=1.0, seed=b"", pins={}, names=NOTHING), this_process())
     assert not heart.beats
     heart.add(store, claim, lambda: None)
     (thread,) = [one for one in threading.enumerate() if one is heart.thread]

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests import counts
 from tests.recovery.program import lines
 from tests.recovery.racing import CELLS, SESSIONS
 
@@ -52,12 +53,12 @@ def race(place: Path, racers: int) -> None:
     )
 
 
-@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("number", range(1))
 def test_of_processes_that_recover_at_once_each_turn_is_carried_on_by_one(number: int, tmp_path: Path) -> None:
     race(tmp_path, racers=3)
 
 
 @pytest.mark.crash
-@pytest.mark.parametrize("number", range(15))
+@pytest.mark.parametrize("number", range(counts.deaths(5, 15)))
 def test_of_many_processes_that_recover_at_once_each_turn_is_carried_on_by_one(number: int, tmp_path: Path) -> None:
     race(tmp_path, racers=5)

@@ -15,13 +15,13 @@ from cellwright import operation
 from cellwright.agent import Agent
 from cellwright.agent.recovery import TRIES
 from cellwright.errors import BudgetSpent, ModelRefused, Stuck, TurnFailed, TurnWaiting, UsageError
-from cellwright.messages import Asked, Said
+from cellwright.messages import AssistantMessage, UserMessage
 from cellwright.models import Budget
 from cellwright.sessions import Sessions
-from cellwright.store import LEASE_S, Decision, Holder, MemoryStore, SqliteStore, TurnRow
+from cellwright.store import LEASE_S, Decision, LeaseHolder, MemoryStore, SqliteStore, TurnRow
 from cellwright.testing import ScriptedModel, code
 
-ELSEWHERE = Holder(machine="another boot", process=7, started="1", name="far-away")
+ELSEWHERE = LeaseHolder(machine="another boot", process=7, started="1", name="far-away")
 
 
 def turns(store: Any, session: str = "s1") -> list[tuple[int, str, str, str]]:
@@ -141,7 +141,11 @@ async def test_a_turn_that_died_before_its_first_reply_is_asked_for_again_and_ea
     async with again.resume("s1") as session:
         assert session.is_unfinished
         assert (await session.carry_on()).value == "Two."
-    assert model.requests[0].messages == (Asked(text="first"), Said(text="One."), Asked(text="second"))
+    assert model.requests[0].messages == (
+        UserMessage(text="first"),
+        AssistantMessage(text="One."),
+        UserMessage(text="second"),
+    )
     assert turns(store) == [(1, "first", "done", "One."), (2, "second", "done", "Two.")]
 
 
@@ -191,7 +195,7 @@ async def test_a_turn_of_an_earlier_process_is_taken_back() -> None:
         assert box.things == ["a"]
     async with again.resume("s1") as session:
         await session.run("three")
-        assert [m.text for m in model.requests[0].messages if isinstance(m, Asked)] == ["one", "three"]
+        assert [m.text for m in model.requests[0].messages if isinstance(m, UserMessage)] == ["one", "three"]
         await session.undo()
         await session.undo()
         assert box.things == []

@@ -15,18 +15,18 @@ from typing import Any
 
 from cellwright.sandboxes import zygotes
 from cellwright.sandboxes.base import Limits
-from cellwright.sandboxes.jail import GUEST_UID, Plan
+from cellwright.sandboxes.jail import GUEST_UID, JailPlan
 from cellwright.sandboxes.zygotes import Child, Zygote
 
 PYTHON = Path(sys.executable).resolve()
 ENTRY = Path(__file__).parent / "jailed"
-PLAN = Plan(python=PYTHON, site=(ENTRY,), preload=("run_code",))
+PLAN = JailPlan(python=PYTHON, site=(ENTRY,), preload=("run_code",))
 WITH_PACKAGES = replace(PLAN, site=(ENTRY, Path(sys.prefix, "lib", f"python3.{sys.version_info[1]}", "site-packages")))
 ANSWER_S = 60.0
 
 
 @asynccontextmanager
-async def started(plan: Plan = PLAN) -> AsyncGenerator[Zygote]:
+async def started(plan: JailPlan = PLAN) -> AsyncGenerator[Zygote]:
     zygote = await zygotes.acquire(plan)
     try:
         yield zygote
@@ -60,7 +60,7 @@ class Jailed:
         return await asyncio.wait_for(self.child.exited, ANSWER_S)
 
 
-async def told(code: str, workspace: Path, limits: Limits | None = None, plan: Plan = PLAN) -> dict[str, Any]:
+async def told(code: str, workspace: Path, limits: Limits | None = None, plan: JailPlan = PLAN) -> dict[str, Any]:
     """What the code left in `answer`, or its error."""
     async with started(plan) as zygote:
         jailed = Jailed(zygote, workspace, code, limits)

@@ -13,8 +13,8 @@ import pytest
 from tests.sandboxes.races import busy, exchange
 
 from cellwright.errors import CellwrightError, PlatformError, UsageError
+from cellwright.sandboxes.directory_tree import DiskUsage
 from cellwright.sandboxes.files import FileEntry, Files
-from cellwright.sandboxes.tree import Usage
 from cellwright.sandboxes.workspace import Workspace
 
 NOBODY = 65534
@@ -133,7 +133,7 @@ async def test_a_file_beyond_what_can_be_read_is_put_and_taken_with_its_holes(
 
 
 async def test_what_does_not_fit_is_refused_before_it_is_written(workspace: Workspace, tmp_path: Path) -> None:
-    files = Files(workspace, quota=Usage(bytes=100_000, files=5))
+    files = Files(workspace, quota=DiskUsage(bytes=100_000, files=5))
     (tmp_path / "big").write_bytes(os.urandom(90_000))
     await files.put(tmp_path / "big", "one")
     for act in (files.put(tmp_path / "big", "two"), files.write("two", b"x" * 90_000)):

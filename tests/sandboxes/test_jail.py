@@ -258,7 +258,11 @@ def test_every_call_of_the_policy_has_a_number_somewhere(machine: str) -> None:
 
 def test_the_program_is_short_enough_for_the_kernel() -> None:
     assert len(seccomp.program(programs=True)) // 8 < 4096
-    assert len(bpf.assemble(1, {5: bpf.ALLOW}, otherwise=bpf.Verdict(errno=1), beyond=bpf.Verdict(errno=38))) % 8 == 0
+    assert (
+        len(bpf.assemble(1, {5: bpf.ALLOW}, otherwise=bpf.SyscallVerdict(errno=1), beyond=bpf.SyscallVerdict(errno=38)))
+        % 8
+        == 0
+    )
 
 
 async def test_a_socketpair_works_and_another_family_does_not(tmp_path: Path) -> None:

@@ -160,6 +160,7 @@ async def test_what_is_no_requirement_is_refused(bad: str, tmp_path: Path) -> No
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 async def test_requirements_are_installed_once_and_kept(tmp_path: Path, installer: str) -> None:
     first = wheel(tmp_path, "First_Thing", {"first/__init__.py": "x = 1", "_first.py": "", "tests/__init__.py": ""})
     second = wheel(tmp_path, "second", {"second.py": "x = 2", "space/inner/__init__.py": "", "second-data/a.py": ""})
@@ -177,6 +178,7 @@ async def test_requirements_are_installed_once_and_kept(tmp_path: Path, installe
     assert list(found.site[0].rglob("*.pyc")), "the guest cannot write bytecode, so installing must"
 
 
+@pytest.mark.slow
 async def test_a_failed_install_says_why_and_keeps_nothing(tmp_path: Path, installer: str) -> None:
     broken = wheel(tmp_path, "broken", {"broken.py": ""})
     (tmp_path / "broken-1.0-py3-none-any.whl").write_bytes(b"no archive")
@@ -186,6 +188,7 @@ async def test_a_failed_install_says_why_and_keeps_nothing(tmp_path: Path, insta
     assert shelf(tmp_path / "cache") == []
 
 
+@pytest.mark.slow
 async def test_a_source_distribution_is_not_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installer: str
 ) -> None:
@@ -220,6 +223,7 @@ async def test_two_at_once_install_once(tmp_path: Path) -> None:
     assert len([line for line in lines if line.startswith("waiting for another process that installs once")]) == 1
 
 
+@pytest.mark.slow
 async def test_what_a_killed_install_left_is_cleared(tmp_path: Path) -> None:
     requirement = wheel(tmp_path, "once", {"once.py": ""})
     found = await environment([requirement], cache=tmp_path / "cache")

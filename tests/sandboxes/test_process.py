@@ -34,7 +34,7 @@ from cellwright.errors import (
     WorkspaceLimit,
 )
 from cellwright.sandboxes import GUEST_UID
-from cellwright_guest import borrowed
+from cellwright_guest import cloudpickle_copy
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 
@@ -693,7 +693,9 @@ def test_an_ordinary_user_can_run_it_too(tmp_path: Path) -> None:
         pytest.skip("/usr/bin/python3 is not Python 3.11 to 3.13")
     source = Path("/tmp") / f"cellwright-src-{os.getpid()}"
     shutil.copytree(SRC, source, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(Path(borrowed.file()).parent, source / "cloudpickle", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(cloudpickle_copy.file()).parent, source / "cloudpickle", ignore=shutil.ignore_patterns("__pycache__")
+    )
     try:
         done = subprocess.run(
             [setpriv, "--reuid=12345", "--regid=12345", "--clear-groups", python, "-c", dedent(ORDINARY)],

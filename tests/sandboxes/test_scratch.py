@@ -34,10 +34,10 @@ from cellwright.sandboxes import (
     Workspace,
     zygotes,
 )
-from cellwright.sandboxes.jail import Plan
+from cellwright.sandboxes.jail import JailPlan
 from cellwright.sandboxes.zygotes import Zygote
 from cellwright.scope import Scope, ScopeHost
-from cellwright_guest import borrowed
+from cellwright_guest import cloudpickle_copy
 
 PYTHON = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
 SRC = Path(__file__).parents[2] / "src"
@@ -252,7 +252,7 @@ async def test_deleted_files_of_the_scratch_count_while_they_are_open() -> None:
 
 
 async def test_a_guest_that_goes_on_writing_to_the_scratch_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cellwright.sandboxes.stack.REMOVE_S", 0.2)
+    monkeypatch.setattr("cellwright.sandboxes.workspace_stack.REMOVE_S", 0.2)
     code = """
         import os, threading
         top = os.open('.', 0)
@@ -387,7 +387,7 @@ async def test_a_machine_without_the_mount_layer_is_told_so(monkeypatch: pytest.
     sandbox = ProcessSandbox(found, required=frozenset())
     async with two_workspaces() as (live, scratch):
         opening = Opening(host=ScopeHost(Scope({})), workspace=live, scratch=scratch)
-        zygote = await zygotes.acquire(Plan(python=found.python, required=frozenset()))
+        zygote = await zygotes.acquire(JailPlan(python=found.python, required=frozenset()))
         monkeypatch.setattr(zygote, "layers", zygote.layers - {"mount"})
         with pytest.raises(IsolationMissing, match="mount"):
             await sandbox.open(opening)
@@ -428,7 +428,9 @@ def test_an_ordinary_user_can_do_it_too() -> None:
         pytest.skip("/usr/bin/python3 is not Python 3.11 to 3.13")
     source = Path("/tmp") / f"cellwright-scratch-src-{os.getpid()}"
     shutil.copytree(SRC, source, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(Path(borrowed.file()).parent, source / "cloudpickle", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(cloudpickle_copy.file()).parent, source / "cloudpickle", ignore=shutil.ignore_patterns("__pycache__")
+    )
     try:
         done = subprocess.run(
             [setpriv, "--reuid=12345", "--regid=12345", "--clear-groups", python, "-c", dedent(ORDINARY)],

@@ -16,7 +16,7 @@ import pytest
 from tests.sandboxes.races import busy, exchange
 
 from cellwright.errors import PlatformError, UsageError
-from cellwright.sandboxes.tree import Usage
+from cellwright.sandboxes.directory_tree import DiskUsage
 from cellwright.sandboxes.workspace import Workspace, watch
 
 NOBODY = 65534
@@ -69,7 +69,7 @@ def few_descriptors() -> Iterator[None]:
 
 def test_a_new_workspace_is_empty_and_closed_to_others(workspace: Workspace) -> None:
     assert stat.S_IMODE(workspace.path.stat().st_mode) == 0o700
-    assert workspace.size() == Usage(bytes=0, files=0)
+    assert workspace.size() == DiskUsage(bytes=0, files=0)
     assert workspace.fresh
 
 
@@ -155,9 +155,10 @@ def test_size_follows_no_symlink(workspace: Workspace, tmp_path: Path) -> None:
 def test_counting_stops_where_it_is_enough(workspace: Workspace) -> None:
     for number in range(100):
         (workspace.path / str(number)).touch()
-    assert 10 < workspace.size(Usage(bytes=1 << 30, files=10)).files < 100
+    assert 10 < workspace.size(DiskUsage(bytes=1 << 30, files=10)).files < 100
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_descriptors")
 def test_ten_thousand_nested_directories_are_counted_and_removed(workspace: Workspace) -> None:
     nest(workspace.path, 10_000)
@@ -305,7 +306,7 @@ def test_directories_moved_up_while_they_are_walked_lead_nowhere_outside(tmp_pat
 
 
 async def test_watch_notices_a_writer_and_says_so_once(workspace: Workspace) -> None:
-    told: list[Usage] = []
+    told: list[DiskUsage] = []
     async with asyncio.timeout(20):
         task = asyncio.create_task(watch(workspace, 1_000_000, 100, told.append))
         for number in range(100):
@@ -319,7 +320,7 @@ async def test_watch_notices_a_writer_and_says_so_once(workspace: Workspace) -> 
 
 
 async def test_watch_notices_many_small_files(workspace: Workspace) -> None:
-    told: list[Usage] = []
+    told: list[DiskUsage] = []
     for number in range(30):
         (workspace.path / str(number)).touch()
     async with asyncio.timeout(20):
@@ -330,10 +331,10 @@ async def test_watch_notices_many_small_files(workspace: Workspace) -> None:
 async def test_watch_counts_early_when_the_disk_fills(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cellwright.sandboxes.workspace.LONGEST_S", 3600.0)
     monkeypatch.setattr("cellwright.sandboxes.workspace.RESTS", 10**9)
-    counts: list[Usage] = []
+    counts: list[DiskUsage] = []
 
-    def small_then_full(enough: Usage) -> Usage:
-        counts.append(Usage(bytes=10 * len(counts) * enough.bytes, files=1))
+    def small_then_full(enough: DiskUsage) -> DiskUsage:
+        counts.append(DiskUsage(bytes=10 * len(counts) * enough.bytes, files=1))
         return counts[-1]
 
     monkeypatch.setattr(workspace, "size", small_then_full)
@@ -346,10 +347,10 @@ async def test_watch_counts_early_when_the_disk_fills(workspace: Workspace, monk
 async def test_a_tree_that_moves_under_every_count_is_taken_for_too_large(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[Usage] = []
-    partial = Usage(bytes=1, files=1, partial=True)
+    told: list[DiskUsage] = []
+    partial = DiskUsage(bytes=1, files=1, partial=True)
 
-    def size(enough: Usage) -> Usage:
+    def size(enough: DiskUsage) -> DiskUsage:
         return partial
 
     monkeypatch.setattr(workspace, "size", size)
@@ -382,7 +383,7 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
     workspace = Workspace.create(tmp_path)
     nest(workspace.path, 100)
     workspace.size()
-    workspace.size(Usage(bytes=0, files=30))
+    workspace.size(DiskUsage(bytes=0, files=30))
     workspace.remove()
     if before is not None:
         assert set(os.listdir("/proc/self/fd")) == before

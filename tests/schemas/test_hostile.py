@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cellwright.schemas import Types, is_large, local_resolve
+from cellwright.schemas.constraints import matches
 from cellwright.schemas.names import ClassNames
-from cellwright.schemas.patterns import matches
 
 
 def test_types_that_double_at_each_step_end_as_any() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cellwright.schemas import attribute_name, attribute_names, class_name
-from cellwright.schemas.names import ClassNames, class_candidates
+from cellwright.schemas import class_name
+from cellwright.schemas.names import ClassNames, attribute_name, attribute_names, class_candidates
 
 
 @pytest.mark.parametrize(

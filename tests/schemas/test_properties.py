@@ -8,10 +8,12 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.signatures import head_of
 
-from cellwright.schemas import Learned, Types, attribute_names, jsonable, local_resolve, mismatch, read
+from cellwright.schemas import LearnedSchema, Types, jsonable, local_resolve, mismatch, read
+from cellwright.schemas.names import attribute_names
 from cellwright.scope import record_class
-from cellwright_guest.objects import plain
+from cellwright_guest.json_records import plain
 
 MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -76,7 +78,7 @@ def test_every_schema_has_types_and_they_are_python(schema: Any, document: Any) 
         known = {"str", "int", "float", "bool", "bytes", "Any", "Literal", "list", "dict"}
         assert names <= known | shapes.keys()
     for shape in shapes.values():
-        body = "\n".join(f"    {line.heads[0]}" for line in shape.lines)
+        body = "\n".join(f"    {head_of(line)}" for line in shape.lines)
         ast.parse(f"class {shape.name}:\n{body or '    pass'}")
         assert len({line.name for line in shape.lines}) == len(shape.lines)
     assert made.records() == {name: type(plan).from_plain(plan.to_plain()) for name, plan in made.records().items()}
@@ -109,10 +111,10 @@ def test_a_check_never_raises_and_tells_one_line(schema: Any, document: Any, val
 @MANY
 @given(st.lists(VALUES, min_size=1, max_size=5))
 def test_samples_fit_the_schema_that_is_learned_from_them(samples: list[Any]) -> None:
-    made = Learned()
+    made = LearnedSchema()
     for sample in samples:
         made.add(sample)
-    kept = Learned.from_plain(json.loads(json.dumps(made.to_plain())))
+    kept = LearnedSchema.from_plain(json.loads(json.dumps(made.to_plain())))
     for sample in samples:
         if "nan" not in repr(sample) and "inf" not in repr(sample):
             assert mismatch(sample, kept.schema(), local_resolve({})) is None

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from cellwright import Scope
-from cellwright.doors import Answer, Beginning, Call, Made, Origin
+from cellwright.doors import Answer, Beginning, Call, Made, ObjectOrigin
 from cellwright.scope import ScopeHost
-from cellwright_guest.packing import Packer, plain
+from cellwright_guest.packer import Packer, plain
 from cellwright_guest.wire import Packed
 
 PATIENCE_S = 20.0
@@ -82,12 +82,12 @@ class Past:
     def known(self) -> Sequence[Made]:
         return [*self._began, *(made for row in self._rows for made in row.answer.made)]
 
-    def origin(self, handle: int) -> Origin | None:
+    def origin(self, handle: int) -> ObjectOrigin | None:
         for at, row in enumerate(self._rows):
             if any(made.number == handle for made in row.answer.made):
                 others = [m.number for m in row.answer.made if m.number > 0]
                 later = self._rows[at + 1 :]
-                return Origin(
+                return ObjectOrigin(
                     call=row.call,
                     title=row.title,
                     alone=others == [handle],
@@ -136,7 +136,7 @@ class Life:
 
     async def answer(self, call: Call) -> Answer:
         async with asyncio.timeout(PATIENCE_S):
-            about = self.host.about(call)
+            about = self.host.about(call.verb, call.target, call.name)
             answer = await self.host.call(call)
         self.rows.append(Kept(call, answer, about.title, about.operation.reads))
         return answer

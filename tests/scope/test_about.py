@@ -12,8 +12,7 @@ import pytest
 from tests.scope.lives import Life, Refused
 
 from cellwright import Scope, operation
-from cellwright.doors import About, Call, Operation
-from cellwright_guest.wire import NOTHING
+from cellwright.doors import About, Operation
 
 
 def delete(result: Any) -> None: ...
@@ -67,7 +66,7 @@ def made(life: Life, verb: str, target: int, name: str = "") -> About:
 
 
 def told(life: Life, verb: str, target: int, name: str = "") -> About:
-    return life.host.about(Call(id=1, cell=1, verb=verb, target=target, name=name, arguments=NOTHING))
+    return life.host.about(verb, target, name)
 
 
 @pytest.fixture

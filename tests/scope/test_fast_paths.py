@@ -23,7 +23,7 @@ from tests.scope.test_hostile_guests import Refused, Session
 
 from cellwright import Limits, Runtime, Scope
 from cellwright_guest.framing import FrameReader, frame, parse
-from cellwright_guest.unpacking import Unpacker, refuse, simple_arguments
+from cellwright_guest.unpacker import Unpacker, refuse, simple_arguments
 from cellwright_guest.wire import Bounds, WireError
 
 RAW = """

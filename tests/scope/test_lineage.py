@@ -14,7 +14,7 @@ import pytest
 from tests.scope.lives import Guest, Life, Refused
 
 from cellwright import Scope
-from cellwright.doors import Answer, Call, Made, Origin
+from cellwright.doors import Answer, Call, Made, ObjectOrigin
 from cellwright.scope import ScopeHost
 from cellwright_guest.wire import Packed
 
@@ -305,7 +305,7 @@ class _Known:
     def known(self) -> Sequence[Made]:
         return self._made
 
-    def origin(self, handle: int) -> Origin | None:
+    def origin(self, handle: int) -> ObjectOrigin | None:
         return None
 
 

@@ -18,9 +18,9 @@ import pytest
 from tests.cells import PATIENT
 
 from cellwright import Runtime, Scope, current_call, operation
-from cellwright.catalog import TypeChecker
+from cellwright.catalog import Catalog, TypeChecker
 from cellwright.errors import CannotCross, NotInScope, WrongArguments
-from cellwright.scope import Place, Placed, callables, scope_stubs, stub
+from cellwright.scope import Place, Placed, callables, scope_stubs
 from cellwright_guest.wire import type_of
 
 
@@ -468,12 +468,14 @@ async def test_stubs_and_the_type_checker_hide_what_is_hidden_under_the_original
     async with family(scope) as f:
         (await f.rt.execute("c = crm.contacts.get(0)")).unwrap()
         child = scope.narrowed({"who": scope.get("crm").contacts.get(0), "j": json}, host=f.rt.host)
-    assert "def label" in stub(child, "who")
-    assert "erase" not in stub(child, "who")
-    assert stub(child, "who").startswith("who: Contact")
-    assert "loads" not in stub(child, "j")
-    with pytest.raises(KeyError):
-        stub(child, "who.erase")
+    catalog = Catalog(child)
+    shown = catalog.show("who", None)
+    assert "def label" in shown
+    assert "erase" not in shown
+    assert shown.startswith("who: Contact")
+    assert "loads" not in catalog.show("j", None)
+    with pytest.raises(NotInScope):
+        catalog.show("who.erase", None)
     text = scope_stubs(child)
     assert "who: Contact" in text
     assert "def erase" not in text

@@ -13,9 +13,9 @@ import httpx
 import pandas
 import sqlalchemy
 from tests.catalog import world
-from tests.scope.test_stubs import SCOPE
+from tests.catalog.test_stub_text import SCOPE
 
-from cellwright.scope import Scope, scope_stubs
+from cellwright.scope import AddedName, Declaration, Parameter, Scope, Signature, StubModule, scope_stubs
 
 if TYPE_CHECKING:
     from nowhere import Absent  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
@@ -195,6 +195,8 @@ def test_nothing_of_what_is_bound_runs() -> None:
 
 
 def test_further_names_are_added_and_exported() -> None:
-    text = scope_stubs(Scope({"a": 1}), {"done": "def done(value: object) -> None: ..."})
+    takes = Signature(parameters=(Parameter(name="value", type="object"),), returns="None")
+    done = Declaration(name="done", signatures=(takes,))
+    text = StubModule(Scope({"a": 1}), {"done": AddedName(line=done)}).text()
     assert exported(text) == {"a", "done"}
     assert "def done(value: object) -> None: ..." in text

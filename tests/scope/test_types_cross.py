@@ -24,8 +24,8 @@ from cellwright.doors import Call
 from cellwright.errors import CannotCross, GuestError
 from cellwright.scope import GuestFunction, given_type, scope_stubs
 from cellwright_guest import hints
-from cellwright_guest.packing import Packer, plain
-from cellwright_guest.unpacking import Unpacker, refuse
+from cellwright_guest.packer import Packer, plain
+from cellwright_guest.unpacker import Unpacker, refuse
 from cellwright_guest.wire import Bounds, WireError
 
 

@@ -9,7 +9,7 @@ from tests.agent.worlds import agent_with
 from tests.sessions.worlds import begun, ended
 
 from cellwright.agent import Agent
-from cellwright.messages import Answered, Asked, Message, Said
+from cellwright.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from cellwright.sessions import Sessions
 from cellwright.store import MemoryStore, Row
 from cellwright.testing import ScriptedModel, code
@@ -36,11 +36,11 @@ async def heard(store: MemoryStore, session: str) -> list[str]:
 
 def _words(message: Message) -> list[str]:
     match message:
-        case Asked(text=text):
+        case UserMessage(text=text):
             return [f"asked {text.split()[0]}"]
-        case Said(text=text, calls=calls):
+        case AssistantMessage(text=text, calls=calls):
             return [f"said {text}" if text else f"called {calls[0].name}"]
-        case Answered():
+        case ToolMessage():
             return ["answered"]
 
 

@@ -19,9 +19,9 @@ from tests.sessions.worlds import Post, ended, runtime, value
 from cellwright.errors import JournalFailed, UsageError
 from cellwright.runtime import replay
 from cellwright.sessions import Sessions
-from cellwright.store import Entry, Facts, MemoryStore, Row, SqliteStore, Store, digest_of
+from cellwright.store import Facts, JournalEntry, MemoryStore, Row, SqliteStore, Store, digest_of
 from cellwright.testing import code
-from cellwright_guest.packing import Packer, plain
+from cellwright_guest.packer import Packer, plain
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -273,7 +273,7 @@ async def test_an_export_to_a_file_is_whole_or_not_there(tmp_path: Path) -> None
     whole = file.read_bytes()
 
     class Failing(MemoryStore):
-        def entries(self, session: str, first: int = 1, upto: int | None = None) -> Sequence[Entry]:
+        def entries(self, session: str, first: int = 1, upto: int | None = None) -> Sequence[JournalEntry]:
             raise JournalFailed("gone")
 
     failing = Failing()
@@ -315,7 +315,7 @@ def test_a_request_of_a_stranger_with_tools_that_are_none_is_told() -> None:
     row = Row(cell=0, path="model#1", door="model", status="done", arguments=asked, value=Packer(plain).packed(said))
     store = MemoryStore()
     session(store, "s1", turn(1, "x"), row)
-    with pytest.raises(JournalFailed, match="a tool that is none"):
+    with pytest.raises(JournalFailed, match="a tool without a name"):
         list(Sessions(store).chat("s1"))
 
 

@@ -11,7 +11,7 @@ from tests.sessions.made import cell, session
 from tests.sessions.worlds import Post, ended, runtime, value
 
 from cellwright.errors import NoSession, UsageError
-from cellwright.journal import Story
+from cellwright.journal import History
 from cellwright.journal.rollback import unfinished
 from cellwright.runtime import replay
 from cellwright.sessions import Sessions
@@ -20,9 +20,9 @@ from cellwright.store import CellRow, MemoryStore, SqliteStore, Store
 pytestmark = pytest.mark.usefixtures("warm")
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "s.db")
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return SqliteStore(tmp_path / "s.db")
 
 
 async def test_a_fork_at_an_entry_has_the_names_and_files_of_then(store: Store) -> None:
@@ -150,7 +150,7 @@ def test_a_fork_at_any_entry_of_rewinds_has_cells_that_were_there_together() -> 
     sessions.rewind("s1", to=1)
     together: list[list[int]] = []
     for entry in range(store.summary("s1").entries + 1):
-        branch = Story(store, sessions.fork("s1", entry=entry))
+        branch = History(store, sessions.fork("s1", entry=entry))
         numbers = [one.number for one in branch.state]
         together += [numbers] if together[-1:] != [numbers] else []
         assert not unfinished(branch)
@@ -166,4 +166,9 @@ def test_a_fork_of_a_fork_that_had_nothing_yet_stays_when_that_one_goes_back() -
     sessions.rewind(parent, to=1)
     early.append(sessions.fork(parent, entry=0))
     sessions.rewind("s1", to=1)
-    assert [[one.number for one in Story(store, id).state] for id in early] == [[1, 2, 3], [1, 2, 3], [1, 2], [1, 2, 3]]
+    assert [[one.number for one in History(store, id).state] for id in early] == [
+        [1, 2, 3],
+        [1, 2, 3],
+        [1, 2],
+        [1, 2, 3],
+    ]

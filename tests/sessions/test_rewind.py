@@ -12,7 +12,7 @@ from tests.sessions.worlds import PATIENT, Post, ended, runtime, value
 
 from cellwright import Runtime, operation
 from cellwright.errors import JournalFailed, SessionBusy, UsageError
-from cellwright.messages import Asked
+from cellwright.messages import UserMessage
 from cellwright.runtime import replay
 from cellwright.sessions import Sessions
 from cellwright.store import MemoryStore, Note, SqliteStore, Store
@@ -22,9 +22,9 @@ pytestmark = pytest.mark.usefixtures("warm")
 FILES = "import os\n(x, sorted(os.listdir()))"
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "s.db")
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return SqliteStore(tmp_path / "s.db")
 
 
 async def test_a_rewound_session_goes_on_from_there_and_effects_stay(store: Store) -> None:
@@ -121,7 +121,7 @@ async def test_an_agents_session_goes_on_as_before_a_turn(store: Store) -> None:
         done = await session.rewind(2)
         assert done.cells == (2,)
         assert (await session.run("third", returns=int)).value == 11
-    asked = [m.text for m in model.requests[-1].messages if isinstance(m, Asked)]
+    asked = [m.text for m in model.requests[-1].messages if isinstance(m, UserMessage)]
     assert any("first" in text for text in asked)
     assert not any("second" in text for text in asked)
     assert [turn.status for turn in store.turns("s1")] == ["done", "cancelled", "done"]

@@ -13,7 +13,7 @@ from tests.sessions.worlds import ended
 from cellwright import Agent, Runtime
 from cellwright.errors import NotPublic, UsageError, WrongArguments
 from cellwright.runtime import replay
-from cellwright.sessions import Policy, Searcher, Sessions
+from cellwright.sessions import Searcher, SearchPolicy, Sessions
 from cellwright.store import MemoryStore, SqliteStore, Store
 from cellwright.testing import ScriptedModel, code
 
@@ -55,7 +55,7 @@ def test_a_person_searches_all_one_session_or_one_branch(store: Store) -> None:
         ("all", {*WHO, "later"}),
     ],
 )
-async def test_code_sees_what_its_policy_allows(store: Store, policy: Policy, seen: set[str]) -> None:
+async def test_code_sees_what_its_policy_allows(store: Store, policy: SearchPolicy, seen: set[str]) -> None:
     searcher = Sessions(store).searcher("fork", policy=policy, agent="bot")
     assert said(await searcher.search("walrus", 50)) == seen
     for one in WHO:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +13,11 @@ from cellwright.store import (
     Change,
     Claim,
     Decision,
-    Entry,
+    EntryHit,
     Facts,
     Forgotten,
-    Found,
-    Holder,
+    JournalEntry,
+    LeaseHolder,
     MemoryStore,
     Question,
     Reach,
@@ -55,19 +55,19 @@ class WritesOneByOne(MemoryStore):
 class OrdersByTheLastWriting(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
-        self._last: dict[tuple[str, int, str], int] = {}
+        self._latest: dict[tuple[str, int, str], int] = {}
 
     def write(self, claim: Claim, *changes: Change) -> int:
         added = super().write(claim, *changes)
         for change in changes:
             if isinstance(change, Row):
                 key = claim.session, change.cell, change.path
-                self._last.pop(key, None)
-                self._last[key] = 0
+                self._latest.pop(key, None)
+                self._latest[key] = 0
         return added
 
     def rows(self, session: str, first_cell: int = 0, upto: int | None = None) -> Sequence[Row]:
-        order = [(cell, path) for id, cell, path in self._last if id == session]
+        order = [(cell, path) for id, cell, path in self._latest if id == session]
         return sorted(super().rows(session, first_cell, upto), key=lambda row: order.index((row.cell, row.path)))
 
 
@@ -101,33 +101,38 @@ class RevivesClaims(MemoryStore):
         super().__init__()
         self._first: dict[str, Claim] = {}
 
-    def create(self, facts: Facts, holder: Holder | None = None) -> Claim:
+    def create(self, facts: Facts, holder: LeaseHolder | None = None) -> Claim:
         old = self._first.setdefault(facts.id, super().create(facts, holder))
-        self._sessions[facts.id].epoch = old.epoch
+        with self._transaction():
+            self._run("update sessions set epoch = ? where id = ?", old.epoch, facts.id)
+        self._claims.clear()
         return old
 
 
 class LeavesBlobsBehind(MemoryStore):
     def forget(self, session: str) -> Forgotten:
-        blobs = dict(self._blobs)
+        blobs = self._read("select digest, content from blobs")
         told = super().forget(session)
-        self._blobs |= blobs
+        with self._transaction():
+            for digest, content in blobs:
+                self._run("insert or ignore into blobs (digest, content) values (?, ?)", digest, content)
         return told
 
 
 class TakesBlobsOfOthers(MemoryStore):
     def forget(self, session: str) -> Forgotten:
-        uses = self._known(session).uses
+        uses = self._read("select digest from uses where session = (select n from sessions where id = ?)", session)
         told = super().forget(session)
-        for digest in uses:
-            self._blobs.pop(digest, None)
+        with self._transaction():
+            for (digest,) in uses:
+                self._run("delete from blobs where digest = ?", digest)
         return told
 
 
 class ForgetsUnderForks(MemoryStore):
     def forget(self, session: str) -> Forgotten:
-        for other in self._sessions.values():
-            other.parent = ""
+        with self._transaction():
+            self._run("update sessions set parent = null")
         return super().forget(session)
 
 
@@ -152,7 +157,7 @@ class ReadsThePresent(MemoryStore):
 
 
 class ReplacesEntries(MemoryStore):
-    def entries(self, session: str, first: int = 1, upto: int | None = None) -> Sequence[Entry]:
+    def entries(self, session: str, first: int = 1, upto: int | None = None) -> Sequence[JournalEntry]:
         last = {
             entry.change.path if isinstance(entry.change, Row) else id(entry): entry
             for entry in super().entries(session)
@@ -161,13 +166,17 @@ class ReplacesEntries(MemoryStore):
 
 
 class HasNoLeases(MemoryStore):
-    def claim(self, session: str, holder: Holder | None = None, *, take_over: bool = True) -> Claim:
+    def claim(self, session: str, holder: LeaseHolder | None = None, *, take_over: bool = True) -> Claim:
         return super().claim(session, holder)
 
 
 class KeepsTheDead(MemoryStore):
     def summary(self, session: str) -> Summary:
-        return replace(super().summary(session), holder=self._known(session).holder)
+        ((machine, process, started, name),) = self._read(
+            "select machine, process, started, holder from sessions where id = ?", session
+        )
+        holder = machine and LeaseHolder(machine=machine, process=process, started=started, name=name)
+        return replace(super().summary(session), holder=holder)
 
 
 class ListsTheOldestFirst(MemoryStore):
@@ -182,44 +191,58 @@ class LosesChildren(MemoryStore):
         return [one for one in super().family(session) if not one.child_of]
 
 
+class AsksApart(MemoryStore):
+    """A question is written by itself: what should go with it may be lost."""
+
+    def write(self, claim: Claim, *changes: Change) -> int:
+        asked = [change for change in changes if isinstance(change, Question)]
+        added = sum(super(AsksApart, self).write(claim, question) for question in asked)
+        return added + super().write(claim, *(change for change in changes if not isinstance(change, Question)))
+
+
 class DecidesTwice(MemoryStore):
     def decide(self, question: str, decision: Decision) -> Question:
-        with self._lock:
-            self._questions[question] = replace(self.question(question), decision=None)
-            return super().decide(question, decision)
+        with self._transaction():
+            self._run("delete from decisions where question = (select n from questions where id = ?)", question)
+        return super().decide(question, decision)
 
 
 class DecidesWhatIsLate(MemoryStore):
     def decide(self, question: str, decision: Decision) -> Question:
-        with self._lock:
-            self._questions[question] = replace(self.question(question), expires=None)
+        self.clock = lambda: 0.0
+        try:
             return super().decide(question, decision)
+        finally:
+            self.clock = time.time
 
 
 class GrantsEverywhere(MemoryStore):
     def granted(self, session: str, operation: str) -> Decision | None:
-        return next((said for (_, of), said in self._grants.items() if of == operation), None)
+        ids = (id for id in self.sessions() if super(GrantsEverywhere, self).granted(id, operation))
+        return super().granted(next(ids, session), operation)
 
 
 class GivesMessagesAgain(MemoryStore):
     def write(self, claim: Claim, *changes: Change) -> int:
-        kept = dict(self._known(claim.session).inbox) if claim.session in self._sessions else {}
+        waiting = self._read("select n, session, body from inbox")
         added = super().write(claim, *changes)
-        self._known(claim.session).inbox.update(kept)
+        with self._transaction():
+            for message in waiting:
+                self._run("insert or ignore into inbox values (?, ?, ?)", *message)
         return added
 
 
 class SearchesEverywhere(MemoryStore):
     def search(
         self, query: str, *, within: Sequence[Reach] | None = None, kinds: Sequence[str] = (), limit: int = 20
-    ) -> Sequence[Found]:
+    ) -> Sequence[EntryHit]:
         return super().search(query, kinds=kinds, limit=limit)
 
 
 class FindsTheWorstFirst(MemoryStore):
     def search(
         self, query: str, *, within: Sequence[Reach] | None = None, kinds: Sequence[str] = (), limit: int = 20
-    ) -> Sequence[Found]:
+    ) -> Sequence[EntryHit]:
         found = super().search(query, within=within, kinds=kinds, limit=1000)
         return sorted(found, key=lambda hit: hit.score)[:limit]
 
@@ -236,10 +259,10 @@ class SavesWhenItIsClosed(MemoryStore):
         super().__init__()
         self._path = path
         if path.exists():
-            self._sessions, self._blobs, self._epochs, self._numbers = pickle.loads(path.read_bytes())
+            self._connection.deserialize(path.read_bytes())
 
     def close(self) -> None:
-        self._path.write_bytes(pickle.dumps((self._sessions, self._blobs, self._epochs, self._numbers)))
+        self._path.write_bytes(self._connection.serialize())
 
 
 class ChecksClaimsInMemory(SqliteStore):
@@ -249,11 +272,11 @@ class ChecksClaimsInMemory(SqliteStore):
         super().__init__(path)
         self._mine: dict[str, Claim] = {}
 
-    def create(self, facts: Facts, holder: Holder | None = None) -> Claim:
+    def create(self, facts: Facts, holder: LeaseHolder | None = None) -> Claim:
         self._mine[facts.id] = super().create(facts, holder)
         return self._mine[facts.id]
 
-    def claim(self, session: str, holder: Holder | None = None, *, take_over: bool = True) -> Claim:
+    def claim(self, session: str, holder: LeaseHolder | None = None, *, take_over: bool = True) -> Claim:
         self._mine[session] = super().claim(session, holder, take_over=take_over)
         return self._mine[session]
 

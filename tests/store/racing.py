@@ -10,7 +10,7 @@ from typing import Any
 
 from cellwright.errors import CellwrightError, Fenced
 from cellwright.store import Decision, Facts, Question, Row
-from cellwright.store.leases import here
+from cellwright.store.leases import this_process
 from cellwright.store.postgres import PostgresStore
 from cellwright_guest.wire import NOTHING
 
@@ -62,7 +62,7 @@ def opened(store: PostgresStore, n: int) -> str:
 
 
 def claimed(store: PostgresStore, n: int) -> str:
-    store.claim("claimed", here(), take_over=False)
+    store.claim("claimed", this_process(), take_over=False)
     return "claimed"
 
 
@@ -74,7 +74,7 @@ def decided(store: PostgresStore, n: int) -> str:
 def taken(store: PostgresStore, n: int) -> str:
     """They overtake each other again and again. Who is overtaken writes nothing after that."""
     for _ in range(20):
-        claim = store.claim("taken", here())
+        claim = store.claim("taken", this_process())
         try:
             for step in range(3):
                 store.write(claim, Row(cell=1, path=f"{claim.epoch}/{step}"))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cellwright.errors import JournalFailed
-from cellwright.store import Checkpoint, Dropped, Facts, SqliteStore, digest_of, large_files
+from cellwright.store import Checkpoint, DroppedCheckpoint, Facts, SqliteStore, digest_of, large_files
 from cellwright_guest.wire import NOTHING
 
 LARGE = large_files.LARGE
@@ -77,7 +77,7 @@ def test_a_checkpoint_that_is_dropped_takes_its_file_along(store: SqliteStore, p
     claim = store.claim("s1")
     store.write(claim, Checkpoint(cell=1, digest=digest_of(content), signature="s", content=content))
     assert len(kept(path)) == 1
-    store.write(claim, Dropped(cell=1))
+    store.write(claim, DroppedCheckpoint(cell=1))
     assert kept(path) == []
 
 

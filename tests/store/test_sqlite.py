@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from cellwright.errors import CellwrightError, Fenced, JournalFailed, UsageError
-from cellwright.store import CellRow, Claim, Facts, Row, SqliteStore
+from cellwright.store import CellRow, Claim, Facts, Row, SqliteStore, sqlite_schema
 from cellwright_guest.wire import NOTHING, Packed
 
 PATIENCE_S = 60
@@ -96,41 +96,46 @@ def test_an_empty_file_becomes_a_journal(path: Path) -> None:
         assert journal.create(facts("s")).session == "s"
 
 
-def test_a_newer_version_is_refused_with_what_to_do_and_left_alone(path: Path) -> None:
+@pytest.mark.parametrize(("version", "said"), [(99, "upgrade Cellwright"), (1, "with the Cellwright that made it")])
+def test_another_version_is_refused_with_what_to_do_and_left_alone(version: int, said: str, path: Path) -> None:
     SqliteStore(path).close()
-    change(path, "pragma user_version = 99")
+    change(path, f"pragma user_version = {version}")
     before = path.read_bytes()
-    with pytest.raises(JournalFailed, match=r"version 99 .* knows up to 2; upgrade Cellwright") as told:
+    with pytest.raises(JournalFailed, match=f"version {version} .* reads version 2; .*{said}") as told:
         SqliteStore(path)
     one_line(told.value, path)
     assert path.read_bytes() == before
 
 
-def test_an_older_version_is_brought_up_to_date_with_its_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cellwright.store import schema
-
-    with closing(SqliteStore(path)) as journal:
-        journal.write(journal.create(facts("s")), call(1))
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, ("create table later (x)",)))
-    for _ in range(2):
-        with closing(SqliteStore(path)) as journal:
-            assert journal.rows("s") == [call(1)]
-    assert (ask(path, "pragma user_version"), ask(path, "select count(*) from later")) == (3, 0)
-
-
-def test_a_step_that_fails_leaves_the_older_version_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cellwright.store import schema
-
-    with closing(SqliteStore(path)) as journal:
-        journal.write(journal.create(facts("s")), call(1))
-    known = schema.MIGRATIONS
-    monkeypatch.setattr(schema, "MIGRATIONS", (*known, ("create table later (x)", "insert into nowhere values (1)")))
+def test_a_file_that_cannot_be_made_whole_is_not_made(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_schema, "TABLES", (*sqlite_schema.TABLES, "insert into nowhere values (1)"))
     with pytest.raises(JournalFailed, match="nowhere"):
         SqliteStore(path)
-    monkeypatch.setattr(schema, "MIGRATIONS", known)
+    monkeypatch.undo()
+    assert ask(path, "select count(*) from sqlite_master") == 0
     with closing(SqliteStore(path)) as journal:
-        assert journal.rows("s") == [call(1)]
-    assert ask(path, "select count(*) from sqlite_master where name = 'later'") == 0
+        journal.create(facts("s"))
+
+
+def _open_at_once(path: Path, line: Connection) -> None:
+    line.recv()
+    with closing(SqliteStore(path)) as store:
+        line.send(store.sessions())
+
+
+def test_processes_that_open_a_new_file_at_once_make_it_once(path: Path) -> None:
+    pipes = [SPAWN.Pipe() for _ in range(4)]
+    children = [SPAWN.Process(target=_open_at_once, args=(path, theirs), daemon=True) for _, theirs in pipes]
+    for child in children:
+        child.start()
+    try:
+        for ours, _ in pipes:
+            ours.send("go")
+        assert [ours.poll(PATIENCE_S) and ours.recv() for ours, _ in pipes] == [[]] * len(pipes)
+    finally:
+        for child in children:
+            child.kill()
+            child.join(PATIENCE_S)
 
 
 # what the machine refuses
@@ -218,7 +223,7 @@ def locked(path: Path) -> Generator[None]:
 
 
 def test_a_locked_journal_is_told_so_and_works_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cellwright.store.schema.BUSY_S", 0.05)
+    monkeypatch.setattr("cellwright.store.sqlite_schema.BUSY_S", 0.05)
     with closing(SqliteStore(path)) as journal:
         claim = journal.create(facts("s"))
         tried: list[Callable[[], object]] = [

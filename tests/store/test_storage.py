@@ -1,4 +1,4 @@
-"""Both journals keep the contract; journals that break a promise are told which; and what a URL opens."""
+"""The journals keep the contract; journals that break a promise are told which; and what a URL opens."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ BREAKS_ONE: dict[Callable[[], Store], str] = {
     broken.KeepsTheDead: "whose process on this machine is dead",
     broken.ListsTheOldestFirst: "the latest first",
     broken.LosesChildren: "all forks and children",
+    broken.AsksApart: "takes a question with the changes",
     broken.DecidesTwice: "one decides, and the other is told",
     broken.DecidesWhatIsLate: "a question that has expired",
     broken.GrantsEverywhere: "a decision that says always",

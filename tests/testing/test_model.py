@@ -10,21 +10,32 @@ import pytest
 
 from cellwright.doors import Model, Reply, Request
 from cellwright.errors import ModelBusy, UsageError
-from cellwright.messages import Answered, Asked, Message, Piece, Said, Tool, ToolCall, ToolResult, Traits, Usage
+from cellwright.messages import (
+    AssistantMessage,
+    Message,
+    Piece,
+    Tool,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    Traits,
+    Usage,
+    UserMessage,
+)
 from cellwright.testing import ScriptedModel, broken, call, code, fenced
 
 
 def ask(*messages: Message) -> Request:
-    return Request(messages=messages or (Asked(text="hello"),))
+    return Request(messages=messages or (UserMessage(text="hello"),))
 
 
 async def test_replies_come_in_order_and_requests_are_kept() -> None:
-    model: Model = ScriptedModel("one", Said(text="two"), name="fake")
-    first, second = await model.request(ask(Asked(text="a"))), await model.request(ask(Asked(text="b")))
-    assert [first.message, second.message] == [Said(text="one"), Said(text="two")]
+    model: Model = ScriptedModel("one", AssistantMessage(text="two"), name="fake")
+    first, second = await model.request(ask(UserMessage(text="a"))), await model.request(ask(UserMessage(text="b")))
+    assert [first.message, second.message] == [AssistantMessage(text="one"), AssistantMessage(text="two")]
     assert first.model == "fake"
     assert isinstance(model, ScriptedModel)
-    assert [request.messages for request in model.requests] == [(Asked(text="a"),), (Asked(text="b"),)]
+    assert [request.messages for request in model.requests] == [(UserMessage(text="a"),), (UserMessage(text="b"),)]
 
 
 async def test_a_request_beyond_the_last_says_how_many_were_expected() -> None:
@@ -33,7 +44,7 @@ async def test_a_request_beyond_the_last_says_how_many_were_expected() -> None:
         await model.request(ask())
     assert model.left == 0
     with pytest.raises(AssertionError, match=r"2 requests were expected, and this is number 3; .*'more'"):
-        await model.request(ask(Asked(text="more")))
+        await model.request(ask(UserMessage(text="more")))
 
 
 async def test_otherwise_answers_whatever_is_beyond() -> None:
@@ -50,7 +61,7 @@ async def test_an_exception_is_raised() -> None:
 
 
 async def test_a_function_of_the_request_may_give_any_reply_and_may_be_async() -> None:
-    async def later(request: Request) -> Said:
+    async def later(request: Request) -> AssistantMessage:
         return code(f"len({len(request.messages)})")
 
     model = ScriptedModel(lambda _: ModelBusy("no"), later)
@@ -61,7 +72,7 @@ async def test_a_function_of_the_request_may_give_any_reply_and_may_be_async() -
 
 
 async def test_a_whole_reply_keeps_its_usage() -> None:
-    whole = Reply(message=Said(text="x"), usage=Usage(requests=1, input_tokens=7, cost=None), cut=True)
+    whole = Reply(message=AssistantMessage(text="x"), usage=Usage(requests=1, input_tokens=7, cost=None), cut=True)
     assert await ScriptedModel(whole).request(ask()) == replace(whole, model="scripted")
 
 
@@ -69,19 +80,21 @@ async def test_calls_get_ids_from_their_place_in_the_conversation() -> None:
     model = ScriptedModel([call("a"), call("b", x=1)], [call("a")], otherwise=[call("a")])
     first = (await model.request(ask())).message
     assert [made.id for made in first.calls] == ["call-1-0", "call-1-1"]
-    results = Answered(results=tuple(ToolResult(id=made.id, name=made.name, text="") for made in first.calls))
-    second = (await model.request(ask(Asked(text="x"), first, results))).message
+    results = ToolMessage(results=tuple(ToolResult(id=made.id, name=made.name, text="") for made in first.calls))
+    second = (await model.request(ask(UserMessage(text="x"), first, results))).message
     assert [made.id for made in second.calls] == ["call-2-0"]
-    shortened = ask(Said(text="", calls=(ToolCall(id="call-2-0", name="a", arguments="{}"),)))
+    shortened = ask(AssistantMessage(text="", calls=(ToolCall(id="call-2-0", name="a", arguments="{}"),)))
     assert [made.id for made in (await model.request(shortened)).message.calls] == ["call-3-0"]
 
 
 CODE = 'print("é\\n")\nx = """\n```\n"""\n'
 
 
-@pytest.mark.parametrize("said", [fenced(CODE, say="So:"), code(CODE, say="So:"), fenced("1"), Said(text="")])
+@pytest.mark.parametrize(
+    "said", [fenced(CODE, say="So:"), code(CODE, say="So:"), fenced("1"), AssistantMessage(text="")]
+)
 @pytest.mark.parametrize("pieces", [0, 1, 2, 5, 100])
-async def test_the_pieces_are_the_reply(said: Said, pieces: int) -> None:
+async def test_the_pieces_are_the_reply(said: AssistantMessage, pieces: int) -> None:
     told: list[Piece] = []
     reply = (await ScriptedModel(said, pieces=pieces).request(ask(), told.append)).message
     assert "".join(piece.text for piece in told if piece.kind == "text") == reply.text

@@ -13,7 +13,7 @@ import pytest
 
 from cellwright import Outcome
 from cellwright.errors import CodeError
-from cellwright.sandboxes import Environment, Interpreter, Limits, OnEvent, Opening, ProcessSandbox, Sandbox, Saved
+from cellwright.sandboxes import Environment, Interpreter, Limits, OnEvent, Opening, ProcessSandbox, Sandbox, SavedState
 from cellwright.testing import check_sandbox
 from cellwright.testing.sandbox import SECRET
 
@@ -74,7 +74,7 @@ class BrokenInterpreter:
     async def reveal(self) -> None:
         await self.inside.reveal()
 
-    async def save(self) -> Saved | None:
+    async def save(self) -> SavedState | None:
         return await self.inside.save()
 
     async def load(self, content: bytes) -> None:

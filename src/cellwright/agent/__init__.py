@@ -2,10 +2,10 @@
 
 from cellwright.agent import patterns
 from cellwright.agent.agent import Agent
-from cellwright.agent.recovery import Recovered, cut_off
-from cellwright.agent.recovery import carry_on as carry_on_one
+from cellwright.agent.recovery import Recovered, interrupted_turns
+from cellwright.agent.recovery import carry_on_turn as carry_on_one
 from cellwright.agent.result import Result
 from cellwright.agent.session import Session
 from cellwright.agent.spawn import Spawning
 
-__all__ = ["Agent", "Recovered", "Result", "Session", "Spawning", "carry_on_one", "cut_off", "patterns"]
+__all__ = ["Agent", "Recovered", "Result", "Session", "Spawning", "carry_on_one", "interrupted_turns", "patterns"]

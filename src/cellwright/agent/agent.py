@@ -1,34 +1,35 @@
-"""`Agent`: a model, what it may use, and how far it may go. It holds no state: each run has a session of its own."""
+"""`Agent`: a model, a scope and a budget. It holds no state: each run has its own session."""
 
 from __future__ import annotations
 
 import asyncio
 import copy
+import functools
+import inspect
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar, overload
+from typing import Any, Literal, ParamSpec, TypeVar, cast, get_type_hints, overload
 
-from cellwright.agent.function import carried_out
-from cellwright.agent.names import check_names
-from cellwright.agent.offer import Wanted
+from cellwright.agent.guest_names import RESERVED, check_names
 from cellwright.agent.recovery import AT_ONCE, Recovered, recover
 from cellwright.agent.result import OnEvent, Result
 from cellwright.agent.session import Session
 from cellwright.agent.spawn import INSTRUCTIONS, Spawning
+from cellwright.agent.toolset import ToolsetOptions
 from cellwright.doors import Model
 from cellwright.errors import UsageError
 from cellwright.events import ApprovalWanted, Event
 from cellwright.guard import Approvals, Approve
-from cellwright.journal import Whose
+from cellwright.journal import SessionOwner
 from cellwright.messages import Generation
 from cellwright.models import Budget, Spending, default_model, open_model
 from cellwright.runtime import Runtime
 from cellwright.sandboxes import Limits, Sandbox
-from cellwright.scope import Scope
-from cellwright.sessions import SEARCHING, Policy, check_policy
+from cellwright.scope import Scope, signature_text
+from cellwright.sessions import SEARCH_HINT, SearchPolicy, check_policy
 from cellwright.settings import Settings
 from cellwright.store import Store
 
@@ -36,12 +37,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Mode = Literal["code", "direct", "auto"]
 STEPS = 25
+_WISH = "Do what this function says, and give what it returns."
 
 
 class Agent:
     """Sets a language model to work on live objects, by code that runs in a sandbox.
 
-    >>> agent = Agent("anthropic:claude-sonnet-4-5", scope={"crm": crm})
+    >>> agent = Agent("anthropic:claude-sonnet-5-5", scope={"crm": crm})
     >>> result = await agent.run("Who in Oslo has no deal yet?", returns=list[Contact])
     >>> result.value
 
@@ -87,7 +89,7 @@ class Agent:
         spawn: bool | Spawning = False,
         say: Callable[[str], None] | None = None,
         name: str = "",
-        sessions: Policy | None = None,
+        sessions: SearchPolicy | None = None,
     ) -> None:
         if mode not in ("code", "direct", "auto"):
             raise UsageError(f'mode={mode!r}: give "code", "direct" or "auto"')
@@ -96,7 +98,7 @@ class Agent:
         if sessions is not None and store is None:
             raise UsageError('sessions= needs a store that they are kept in: Agent(store="sqlite:///agents.db")')
         self.name = name
-        self.sessions: Policy | None = None if sessions is None else check_policy(sessions, name)
+        self.sessions: SearchPolicy | None = None if sessions is None else check_policy(sessions, name)
         self.instructions = instructions
         self.mode: Mode = mode
         self.budget = replace(budget, steps=budget.steps or STEPS) if budget else Budget(steps=STEPS)
@@ -116,12 +118,12 @@ class Agent:
         self._told: set[str] = set()
         self._opened: list[tuple[asyncio.AbstractEventLoop, Model]] = []  # shared with copies of this agent
 
-    def wanted(self, outline: str, classes: frozenset[type]) -> Wanted:
-        """What a turn is to offer the model. `outline` is the scope, as a session tells it, `classes` what it binds."""
+    def wanted(self, outline: str, classes: frozenset[type]) -> ToolsetOptions:
+        """What a turn gives the model. `outline` describes the scope, `classes` are those that code can name."""
         packages = ", ".join(self.packages) if isinstance(self.packages, list | tuple) else ""
         own = self.instructions if self.spawning is None else f"{INSTRUCTIONS}\n{self.instructions}"
-        own = own if self.sessions is None else f"{SEARCHING}\n{own}"
-        return Wanted(
+        own = own if self.sessions is None else f"{SEARCH_HINT}\n{own}"
+        return ToolsetOptions(
             scope=self.scope,
             mode=self.mode,
             instructions=own,
@@ -131,7 +133,7 @@ class Agent:
         )
 
     async def model(self) -> Model:
-        """The model, opened if it was given by name. One is kept for each event loop: connections belong to theirs."""
+        """The model, opened if it was given by name. Each event loop has its own: connections belong to a loop."""
         if self._model is not None and not isinstance(self._model, str):
             return self._model
         loop = asyncio.get_running_loop()
@@ -140,7 +142,7 @@ class Agent:
         return self._opened[0][1]
 
     def tell_left_out(self, left_out: Mapping[str, str]) -> None:
-        """Functions that were to be called directly and cannot be: told once each."""
+        """Report functions that are marked `direct=True` and cannot be called directly, once each."""
         for path in left_out.keys() - self._told:
             self._told.add(path)
             self._say(f"cellwright: {path} cannot be called directly: {left_out[path]}; code can call it")
@@ -161,10 +163,10 @@ class Agent:
         take_over: bool = False,
         child_of: str = "",
     ) -> Runtime:
-        """What a session of this agent runs its cells on."""
+        """The runtime for a session of this agent."""
         options: dict[str, Any] = {"sandbox": self._sandbox, "packages": self.packages, "limits": self.limits}
         options |= {"check": self._check, "scope": self.scope.extended(names), "progress": self._say}
-        options |= {"whose": Whose(agent=self.name, child_of=child_of), "approvals": self.approvals}
+        options |= {"whose": SessionOwner(agent=self.name, child_of=child_of), "approvals": self.approvals}
         if (approve := self.approve) is not None:
 
             def asked(wanted: ApprovalWanted) -> Any:
@@ -178,7 +180,7 @@ class Agent:
         return Runtime(store=self.store, session=session, **options)
 
     async def for_child(self, scope: Scope, instructions: str, *, store: Store | None, spawns: bool) -> Agent:
-        """The agent that a child of a session of this one is: the same in all but these."""
+        """The agent of a child session: this agent with another scope, other instructions and store."""
         child = copy.copy(self)
         child._model, child.scope, child.store = await self.model(), scope, store
         child.instructions = "\n\n".join(filter(None, (self.instructions, instructions)))
@@ -204,8 +206,8 @@ class Agent:
     ) -> list[Recovered]:
         """Carry on the turns of this agent's sessions whose process died, or whose questions are decided by now.
 
-        For the start of a program: a turn that another process works on is left to it, and of two that do this at the
-        same moment one gets each turn. What one of them comes to, its error too, does not stop the others.
+        For the start of a program. A turn that another process works on is left to it; if two processes recover at
+        the same moment, each turn goes to one of them. An error of one turn does not stop the others.
         """
         return await recover(self, returns=returns, on_event=on_event, at_once=at_once)
 
@@ -214,7 +216,7 @@ class Agent:
     @overload
     async def run(self, task: str, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]: ...
     async def run(self, task: str, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]:
-        """One task in a session of its own. `returns` is the type of the answer; `TurnFailed` where there is none."""
+        """One task in its own session. `returns` is the type of the answer; `TurnFailed` if there is none."""
         async with self.session(returns=returns) as session:
             return await session.run(task, on_event=on_event)
 
@@ -225,27 +227,59 @@ class Agent:
                 yield event
 
     def function(self, stub: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
-        """A function that is written by what it should do: its signature and docstring. The agent carries it out.
+        """Make a function of a signature and a docstring. The agent does what they say at each call.
 
         >>> @agent.function
         ... async def overdue(days: int) -> list[Invoice]:
         ...     \"\"\"The invoices that are unpaid for more than that many days.\"\"\"
         >>> await overdue(30)
         """
-        return carried_out(self, stub)
+        return _function(self, stub)
 
     def with_scope(self, scope: Scope) -> Agent:
         """The same agent on another scope."""
         check_names(scope)
-        made = copy.copy(self)
-        made.scope = scope
-        return made
+        agent = copy.copy(self)
+        agent.scope = scope
+        return agent
 
     async def close(self) -> None:
-        """Let go of a model that was opened by name."""
+        """Close a model that was opened by name."""
         while self._opened:
             await self._opened.pop()[1].close()
 
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
+
+
+def _function(agent: Agent, stub: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    """A wrong stub is an error here, where it is written; wrong arguments at the call, before a model is asked."""
+    name = getattr(stub, "__name__", "function")
+    if not inspect.iscoroutinefunction(stub):
+        raise UsageError(f"@agent.function needs an `async def`, and {name} is none")
+    if not (doc := inspect.getdoc(stub)):
+        raise UsageError(f"@agent.function needs a docstring, and {name} has none: it is what the agent is told to do")
+    signature = inspect.signature(stub)
+    head = f"async def {name}{signature_text(stub)}"
+    taken = {bound for bound, _ in agent.scope.names()} | set(RESERVED)
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise UsageError(f"@agent.function takes no *{parameter.name}: name the parameters of {name}")
+        if parameter.name in taken:
+            raise UsageError(f"{name}({parameter.name}=…): the name is taken in the agent's scope; choose another")
+
+    @functools.wraps(stub)
+    async def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        returns = get_type_hints(stub).get("return")
+        names = ", ".join(f"`{each}`" for each in given.arguments)
+        there = f" Its arguments are in scope: {names}." if names else ""
+        worker = agent.with_scope(agent.scope.extended(given.arguments, own=False))
+        worker.name = f"{agent.name}@{name}"  # whoever called it is gone with its process: `recover` leaves it alone
+        wanted: Any = None if returns in (None, type(None)) else returns
+        value = (await worker.run(f"{_WISH}{there}\n\n{head}\n{doc}", returns=wanted)).value
+        return value if wanted is not None else cast(T, None)
+
+    return call

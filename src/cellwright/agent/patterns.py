@@ -19,6 +19,7 @@ from cellwright.agent.agent import Agent
 from cellwright.agent.result import OnEvent
 from cellwright.errors import CellwrightError, ChildFailed, UsageError, WrongArguments
 from cellwright.scope import operation
+from cellwright.short_texts import named_error
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -172,7 +173,7 @@ def as_function(
         try:
             return (await agent.run(task, returns=returns, on_event=on_event)).value
         except CellwrightError as error:
-            raise ChildFailed(f"{name}: {type(error).__name__}: {error}"[:WORDS]) from error
+            raise ChildFailed(f"{name}: {named_error(error)}"[:WORDS]) from error
 
     ask.__name__ = ask.__qualname__ = name
     ask.__doc__ = description
@@ -222,7 +223,9 @@ async def orchestrate(
     tried: list[Tried[A, B]] = await fan_out(jobs, cast("Callable[[A], Awaitable[B]]", work), at_once=at_once)
     told: Any = tried
     if isinstance(sum_up, Agent):
-        told = [{"job": t.item, "answer": t.value, "error": None if t.ok else _words(t.error)} for t in tried]
+        told = [
+            {"job": t.item, "answer": t.value, "error": None if t.ok else named_error(t.error)[:WORDS]} for t in tried
+        ]
     with _Noted("in summing up"):
         return await _done(sum_up, told, SUM_UP.format(task=task), names={"given": told})
 
@@ -275,10 +278,6 @@ def _with(agent: Agent, names: Mapping[str, Any]) -> Agent:
 def _named(work: Work[Any, Any]) -> str:
     name = "" if isinstance(work, Agent) else getattr(work, "__name__", "<lambda>")
     return "" if name in ("", "<lambda>") else f": {name}"
-
-
-def _words(error: BaseException | None) -> str:
-    return f"{type(error).__name__}: {error}"[:WORDS]
 
 
 class _Noted(contextlib.AbstractContextManager[None]):

@@ -1,15 +1,16 @@
-"""`Plan`: observe, write a short plan, and write it anew when a step fails. Its lines say what serves each."""
+"""`TurnPlan`: a short plan that the model writes first and revises after failures. Each line names what serves it."""
 
 from __future__ import annotations
 
 import re
 
-from cellwright.agent.asking import Asking
+from cellwright.agent.requester import Requester
 from cellwright.agent.result import Trace
 from cellwright.doors import Reply
 from cellwright.events import Planned
-from cellwright.messages import Asked
+from cellwright.messages import UserMessage
 from cellwright.runtime import Runtime
+from cellwright.short_texts import one_line
 
 FILE = 100  # characters of a file's path that are told
 _WISH = (
@@ -23,8 +24,8 @@ _AFTER = "\nIf the plan has to change for this, write it anew (`Plan:` and its l
 _LINE = re.compile(r"^\s*(?:\d+[.)]|[-*])\s+(.+?)\s*$")
 
 
-class Plan:
-    """`observed` is what can be told before the first step; `names` says which capabilities there are."""
+class TurnPlan:
+    """`observed` describes scope and files before the first step; `names` are the names in scope."""
 
     def __init__(self, observed: str, names: frozenset[str]) -> None:
         self.lines: tuple[str, ...] = ()
@@ -34,37 +35,37 @@ class Plan:
         self._is_made = False
 
     def drop(self) -> None:
-        """The task is another one: so will the plan be."""
+        """Another task needs another plan."""
         self._is_made = False
 
-    async def make(self, asking: Asking) -> None:
-        """Ask for a plan where there is none yet. What it counts on and is not in scope is told, once."""
+    async def make(self, requester: Requester) -> None:
+        """Ask for a plan if there is none yet. Names in it that are not in scope are pointed out once."""
         if self._is_made:
             return
-        asking.talk.ask(f"{self._observed}\n\n{_WISH}")
-        await self._take(await asking.next(tools=False), asking)
+        requester.context.ask(f"{self._observed}\n\n{_WISH}")
+        await self._take(await requester.next(tools=False), requester)
 
-    async def go_on(self, reply: Reply, asking: Asking) -> Reply | None:
-        """A reply of an earlier process, to be acted on; None where it was the plan, which is taken up."""
+    async def go_on(self, reply: Reply, requester: Requester) -> Reply | None:
+        """A reply of an earlier process, to act on; None if it was the plan, which is used."""
         self._is_made = True
-        asked = next((m for m in reversed(asking.talk.messages) if isinstance(m, Asked)), None)
+        asked = next((m for m in reversed(requester.context.messages) if isinstance(m, UserMessage)), None)
         second = asked is not None and asked.text.endswith(_ANEW)
         if asked is None or not (second or asked.text.endswith(_WISH)):
             return reply
-        await self._take(reply, asking, second=second)
+        await self._take(reply, requester, second=second)
         return None
 
-    async def _take(self, reply: Reply, asking: Asking, *, second: bool = False) -> None:
+    async def _take(self, reply: Reply, requester: Requester, *, second: bool = False) -> None:
         self._is_made = True
-        self.revise(reply.message.text, asking.trace, first=not second)
+        self.revise(reply.message.text, requester.trace, first=not second)
         unknown = self._unknown()
         if unknown and not second:
-            asking.talk.ask(f"Not in scope: {', '.join(unknown)}. {_ANEW}")
-            self.revise((await asking.next(tools=False)).message.text, asking.trace)
-        asking.talk.ask(_GO)
+            requester.context.ask(f"Not in scope: {', '.join(unknown)}. {_ANEW}")
+            self.revise((await requester.next(tools=False)).message.text, requester.trace)
+        requester.context.ask(_GO)
 
     def revise(self, text: str, trace: Trace, *, first: bool = False) -> None:
-        """Take up the plan that a reply holds, if it holds another one."""
+        """Use the plan in a reply, if there is a new one."""
         lines = plan_in(text)
         if not lines and first:
             lines = tuple(line.strip() for line in text.splitlines() if _LINE.match(line))[:7]
@@ -83,9 +84,9 @@ class Plan:
 
 
 async def observed(runtime: Runtime) -> str:
-    """What can be seen before the first step: the names in scope, and the files in the workspace."""
+    """The names in scope and the files in the workspace, before the first step."""
     names = ", ".join(name for name, _ in runtime.scope.names())
-    files = [" ".join(entry.path.split())[:FILE] for entry in await runtime.files.list()]  # the guest named them
+    files = [one_line(entry.path)[:FILE] for entry in await runtime.files.list()]  # the guest named them
     more = f" and {len(files) - 20} more" if len(files) > 20 else ""
     return f"In scope: {names}.\nFiles: {', '.join(files[:20]) or 'none'}{more}."
 

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import Any
 
 from cellwright.agent.finish import classes_in, type_name
-from cellwright.agent.reading import EXECUTE
+from cellwright.agent.steps import EXECUTE
 from cellwright.catalog import outline
 from cellwright.messages import Tool
 from cellwright.scope import Scope

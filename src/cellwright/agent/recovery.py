@@ -1,7 +1,7 @@
-"""Turns that nobody works on any more, found in a store and carried on: their process died, or a person's yes is there.
+"""Turns without a process, found in a store and carried on: the process died, or a person has decided.
 
-A turn that is carried on is written down before anything is opened, so that one which takes its process down with it
-each time is known by that, and left alone in the end. It knows the store and sessions; not how a program starts.
+Each attempt is recorded before anything is opened: a turn that kills its process each time is recognised by that, and
+given up in the end. It knows the store and sessions; not how a program starts.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 from cellwright.agent.inbox import ENDING
 from cellwright.agent.result import OnEvent, Result
 from cellwright.errors import Fenced, JournalFailed, NoSession, SessionBusy, TurnFailed, UsageError
-from cellwright.journal import HEART, claimed, open_in
+from cellwright.journal import HEART, claim_session, open_questions_in
 from cellwright.store import IMPORTED, CellRow, Claim, Row, Store, Summary, TurnRow, open_store
 
 if TYPE_CHECKING:
     from cellwright.agent.agent import Agent
 
 AT_ONCE = 4
-TRIES = 25  # processes that may die in a turn without a step forward: more than somebody kills who only kills
+TRIES = 25  # processes that may die in a turn without progress; a person who kills processes by hand stops earlier
 READ = 500  # entries from the end, in which that is found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recovered:
-    """A turn that was carried on: what it came to, or why it came to nothing."""
+    """A turn that was carried on: its result, or its error."""
 
     session: str
     task: str
@@ -38,15 +38,14 @@ class Recovered:
 
     @property
     def value(self) -> Any:
-        """The answer; None where there is none."""
+        """The answer, or None."""
         return None if self.result is None else self.result.value
 
 
-def cut_off(store: Store, agent: str | None = None) -> Iterator[tuple[Summary, TurnRow]]:
-    """The sessions of an agent, or all, whose last turn could be carried on and that no living process has.
+def interrupted_turns(store: Store, agent: str | None = None) -> Iterator[tuple[Summary, TurnRow]]:
+    """The sessions of an agent, or all, whose last turn can be carried on and that no living process has.
 
-    Those that were spawned are carried on by the session that spawned them; those that came with an import by whoever
-    opens them, because the session that they are a copy of may be at work.
+    A spawned session is left out: its parent carries it on. So is an imported one, because the original may be at work.
     """
     for state in ("running", "waiting"):
         for found in store.summaries(state=state):
@@ -57,14 +56,14 @@ def cut_off(store: Store, agent: str | None = None) -> Iterator[tuple[Summary, T
 
 
 def ready(store: Store, session: str) -> TurnRow | None:
-    """The last turn of a session, where it has no end yet and waits for nobody, or a person has ended it by now."""
+    """The last turn of a session, if it has not ended and waits for nobody, or a person has cancelled it."""
     try:
         turns = store.turns(session)
         last = turns[-1] if turns else None
         if last is None or last.status not in ("running", "waiting"):
             return None
         if last.status == "waiting" and not any(message.kind in ENDING for message in store.inbox(session)):
-            return None if open_in(store, session) else last
+            return None if open_questions_in(store, session) else last
         return last
     except NoSession:  # forgotten meanwhile
         return None
@@ -87,11 +86,11 @@ async def recover(
 
     async def one(session: str) -> Recovered | None:
         async with places:
-            return await carry_on(agent, store, session, returns=returns, on_event=on_event)
+            return await carry_on_turn(agent, store, session, returns=returns, on_event=on_event)
 
     try:
         # what a command opened is the command's: it knows the options
-        found = [summary.id for summary, turn in cut_off(store, agent.name) if not turn.opened]
+        found = [summary.id for summary, turn in interrupted_turns(store, agent.name) if not turn.opened]
         done = await asyncio.gather(*map(one, found), return_exceptions=True)
         for each in done:
             if isinstance(each, BaseException):
@@ -102,12 +101,12 @@ async def recover(
             store.close()
 
 
-async def carry_on(
+async def carry_on_turn(
     agent: Agent, store: Store, session: str, *, returns: Any = None, on_event: OnEvent | None = None
 ) -> Recovered | None:
-    """Carry on the last turn of one session. None where there is nothing to do, or where another process does it."""
+    """Carry on the last turn of one session. None if there is nothing to do, or another process does it."""
     try:
-        claim = claimed(store, session)
+        claim = claim_session(store, session)
     except (SessionBusy, NoSession):
         return None
     except JournalFailed as error:
@@ -141,7 +140,7 @@ async def _carried(agent: Agent, id: str, returns: Any, on_event: OnEvent | None
 
 
 def _tries(store: Store, session: str) -> int:
-    """How often the last turn was begun or carried on since anything came of it."""
+    """How often the last turn was begun or carried on since its last progress."""
     count = 0
     last = store.summary(session).entries
     for entry in reversed(store.entries(session, max(1, last - READ + 1))):

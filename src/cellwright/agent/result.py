@@ -1,4 +1,4 @@
-"""What a turn comes to, and where its events go while it runs."""
+"""The result of a turn, and the trace of its events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OnEvent = Callable[[Event], None]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result(Generic[T]):
-    """The answer, what it took, and all that happened on the way."""
+    """The answer of a turn, its usage and its events."""
 
     value: T
     usage: Usage = field(default_factory=Usage)
@@ -25,7 +25,7 @@ class Result(Generic[T]):
 
 
 class Trace:
-    """Tells each event to whoever listens, with its place put in, and keeps it. Pieces are told and not kept."""
+    """Adds session, turn and step to each event, gives it to the listener and keeps it. Pieces are not kept."""
 
     def __init__(self, session: str, turn: int, listener: OnEvent | None) -> None:
         self.events: list[Event] = []

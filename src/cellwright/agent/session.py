@@ -10,25 +10,26 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from cellwright.agent.asking import Asking
+from cellwright.agent.context_window import ContextWindow
+from cellwright.agent.direct_cell import Run
 from cellwright.agent.finish import Finish, classes_in, done_function
-from cellwright.agent.inbox import Addressed, Inbox
-from cellwright.agent.mode import Measured
-from cellwright.agent.names import own_names
-from cellwright.agent.observing import Outputs
-from cellwright.agent.offer import Offer, make_offer
-from cellwright.agent.plan import Plan, observed
-from cellwright.agent.recording import Recording
+from cellwright.agent.guest_names import own_names
+from cellwright.agent.inbox import Recipient, SessionInbox
+from cellwright.agent.mode import CallStatistics
+from cellwright.agent.observation import CellOutputs
+from cellwright.agent.plan import TurnPlan, observed
+from cellwright.agent.requester import Requester
 from cellwright.agent.result import OnEvent, Result, Trace
-from cellwright.agent.resuming import Unfinished
-from cellwright.agent.spawn import Children, Family, Place
-from cellwright.agent.talk import Talk
+from cellwright.agent.spawn import Children, Family, FamilyPlace
+from cellwright.agent.toolset import Toolset, make_toolset
 from cellwright.agent.turn import Turn
+from cellwright.agent.turn_record import TurnRecord
+from cellwright.agent.unfinished_turn import UnfinishedTurn
 from cellwright.catalog import Catalog, outline
 from cellwright.doors import Model
 from cellwright.errors import CellwrightError, TurnCancelled, TurnFailed, TurnWaiting, UsageError, Waiting
 from cellwright.events import CallFinished, Done, Event, Failed, ModeChosen, Retried, TurnStarted
-from cellwright.journal import ReplayedModel, Rewound, RolledBack, is_undone, taken_back
+from cellwright.journal import ReplayedModel, Rewound, RolledBack, Turns, is_undone, taken_back
 from cellwright.messages import Usage
 from cellwright.models import Budget, Budgeted, Retrying, Spending
 from cellwright.runtime import Runtime
@@ -44,7 +45,7 @@ OUTPUT_SHARE = 0.12  # for what one cell gives
 CHARS_A_TOKEN = 4
 
 
-class Session(Addressed):
+class Session(Recipient):
     """An async context manager. One turn at a time; names, files and what was said stay for the next.
 
     >>> async with agent.session() as session:
@@ -61,15 +62,15 @@ class Session(Addressed):
         resume: bool = False,
         take_over: bool = False,
         within: Spending | None = None,
-        place: Place | None = None,
+        place: FamilyPlace | None = None,
     ) -> None:
         self.agent = agent
         self.id = id or uuid.uuid4().hex[:12]
         self.trace = Trace(self.id, 0, None)
         self.within = within  # the spending of the agent that spawned this one
         self.shared = within  # what this session's turn and its children spend from
-        self.opened = ""  # how a command opened it, as JSON: its turns are written down with that
-        self.inbox = Inbox()
+        self.opened = ""  # the options of the command that opened it, as JSON; kept with each turn
+        self.inbox = SessionInbox()
         self._place = place  # among the agents that were spawned
         self._returns = self._annotated = returns
         self._resume = resume
@@ -77,14 +78,14 @@ class Session(Addressed):
         self._finish = Finish(returns)
         self._turn = asyncio.Lock()
         self._number = 0  # of the last turn
-        self._talks: dict[int, Talk] = {}  # what had been said before each turn of this process
+        self._contexts: dict[int, ContextWindow] = {}  # the conversation before each turn of this process
         self._open = contextlib.AsyncExitStack()
-        self._parent: Session | None = None  # whose fork this is, until it is open
+        self._parent: Session | None = None  # the session that this is a fork of, until it is open
         self._runtime: Runtime | None = None
         self._model: Model | None = None
         self._journaled: ReplayedModel | None = None
-        self._offer: Offer | None = None
-        self._unfinished: Unfinished | None = None
+        self._toolset: Toolset | None = None
+        self._unfinished: UnfinishedTurn | None = None
         self._has_looked_back = False
 
     @property
@@ -95,14 +96,14 @@ class Session(Addressed):
 
     async def __aenter__(self) -> Session:
         model = await self.agent.model()
-        self._talk = Talk(model.traits.window)
-        self._outputs = Outputs(limit=int(model.traits.window * CHARS_A_TOKEN * OUTPUT_SHARE), recall=self._recall)
+        self._context = ContextWindow(model.traits.window)
+        self._outputs = CellOutputs(limit=int(model.traits.window * CHARS_A_TOKEN * OUTPUT_SHARE), recall=self._recall)
         catalog = Catalog(self.agent.scope)
         room = int(model.traits.window * CHARS_A_TOKEN * OUTLINE_SHARE)
         self._outline = await asyncio.to_thread(outline, catalog, room)  # once: the instructions stay as they are
         names = own_names(self.agent.scope, catalog, self._outputs, lambda: self._finish, self._returns)
         if self.agent.spawning is not None:
-            place = self._place or Place(family=Family(self.agent.spawning))
+            place = self._place or FamilyPlace(family=Family(self.agent.spawning))
             names |= Children(self, place.family, place.generation + 1).names()
         if self.agent.sessions is not None:
             names["sessions"] = Searcher(lambda: self.runtime.journal, self.id, self.agent.sessions, self.agent.name)
@@ -111,14 +112,14 @@ class Session(Addressed):
         if self._parent is not None:
             self._parent._look_back()
             runtime = await self._parent.runtime.fork(session=self.id, scope=runtime.scope)
-            self._talk = self._parent._talk.copy()
+            self._context = self._parent._context.copy()
         self._runtime = await self._open.enter_async_context(runtime)
         self._model, turns = Retrying(model, on_retry=self._retried), runtime.turns
         self.inbox.open(None if turns is None else turns.mail)
         return self
 
     def _look_back(self) -> None:
-        """Read what was said in the session, and what was left open: once, when it is first needed."""
+        """Read the recorded conversation and an unfinished turn from the journal, once, when they are first needed."""
         turns = self.runtime.turns
         if self._has_looked_back or turns is None or self._model is None:
             return
@@ -126,8 +127,8 @@ class Session(Addressed):
         self._model = self._journaled = turns.model(self._model)
         self._number = max((turn.number for turn in turns.rows()), default=0)
         if self._resume:
-            self._unfinished = Unfinished(self.runtime, turns)
-            self._talk = self._unfinished.talk(self._talk.window)
+            self._unfinished = UnfinishedTurn(self.runtime, turns)
+            self._context = self._unfinished.context(self._context.window)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -136,7 +137,7 @@ class Session(Addressed):
         await self._open.aclose()
 
     async def run(self, task: str, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]:
-        """One turn: the task to its answer. `TurnFailed` where it does not come to one.
+        """One turn, from the task to its answer. `TurnFailed` if it comes to none.
 
         `UsageError` while an earlier turn waits for a person: `carry_on` goes on with it, `give_up` ends it.
         """
@@ -144,20 +145,20 @@ class Session(Addressed):
             await self.runtime.require_decided()
             self._look_back()
             self._unfinished, before = None, self.runtime.cells
-            self._talk.settle()
+            self._context.settle()
             self._number += 1
             asked = self._journaled.requests if self._journaled is not None else 0
             row = TurnRow(number=self._number, task=task, cell=before, asked=asked, opened=self.opened)
-            self._talks[row.number] = self._talk.copy()
+            self._contexts[row.number] = self._context.copy()
             self.inbox.begin()
-            with Recording(self.runtime.turns, row) as recording:
+            with TurnRecord(self.runtime.turns, row) as recording:
                 return await self._work(recording, returns, on_event, lambda turn: turn.run(task))
 
     async def carry_on(self, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]:
-        """What came of the last turn of a session that was resumed: it goes on where its process left it.
+        """Go on with the last turn of a resumed session, where its process left it.
 
-        What the model had replied is not asked again, and cells that ran are not run again. A turn that waited for a
-        person, failed or was cancelled is carried on too.
+        Recorded replies are not asked for again, and cells that ran are not run again. A turn that waited for a person,
+        failed or was cancelled is carried on too.
         """
         async with self._turn:
             self._look_back()
@@ -166,13 +167,13 @@ class Session(Addressed):
                 raise UsageError(f"session {self.id!r} has no turn to carry on; set a task with `run`")
             self._unfinished, row, reply = unfinished, unfinished.row, unfinished.reply
             self._number = row.number
-            ended = row.status not in ("running", "waiting")  # what was said to end it has done so
+            ended = row.status not in ("running", "waiting")  # messages that ended the turn have had their effect
             self.inbox.begin(() if row.status == "done" else turns.mail.untold(), new=ended)
-            # of a turn that has its answer nothing new is written down
+            # nothing new is written about a turn that has its answer
             written = None if row.status == "done" else turns
             opened = self.opened or ("" if row.opened == IMPORTED else row.opened)
             try:
-                with Recording(written, replace(row, opened=opened)) as recording:
+                with TurnRecord(written, replace(row, opened=opened)) as recording:
                     return await self._work(
                         recording,
                         returns,
@@ -182,65 +183,77 @@ class Session(Addressed):
             finally:
                 self._unfinished = None
 
-    def _left_over(self) -> Unfinished | None:
-        """The last turn of this process, where it has no answer."""
+    def _left_over(self) -> UnfinishedTurn | None:
+        """The last turn of this process, if it has no answer."""
         turns = self.runtime.turns
         last = None if turns is None else turns.last()
         if turns is None or last is None or last.status == "done":
             return None
-        found = Unfinished(self.runtime, turns)
-        self._talk = found.talk(self._talk.window)
-        return found
+        unfinished = UnfinishedTurn(self.runtime, turns)
+        self._context = unfinished.context(self._context.window)
+        return unfinished
 
     async def _work(
         self,
-        recording: Recording,
+        recording: TurnRecord,
         returns: Any,
         on_event: OnEvent | None,
         work: Callable[[Turn], Coroutine[Any, Any, Any]],
     ) -> Result[Any]:
         trace = self.trace = Trace(self.id, recording.row.number, on_event)
-        turn, asking = await self._new_turn(recording.row.task, returns, trace)
+        turn, requester = await self._new_turn(recording.row.task, returns, trace)
         try:
             value = await self.inbox.until_stopped(work(turn))
         except CellwrightError as error:
             trace.tell(Failed(error=str(error)))
             if isinstance(error, TurnFailed):
-                error.result = trace.result(None, self._used(asking))
+                error.result = trace.result(None, self._used(requester))
             if isinstance(error, TurnCancelled):
-                # a cell that was cut off, or waits: the next turn would go on with it. Where there is none, it says so
+                # the next turn would go on with an interrupted or waiting cell; without one this raises UsageError
                 with contextlib.suppress(UsageError):
                     await self.runtime.give_up()
             raise
         except asyncio.CancelledError:
             gone = "" if self.agent.store is not None else "; the interpreter was ended, and its names are gone"
-            self._talk.settle(f"the turn was cancelled here{gone}")
+            self._context.settle(f"the turn was cancelled here{gone}")
             raise
         finally:
-            self._talk.settle()
+            self._context.settle()
         recording.came_to(value)
         trace.tell(Done(value=value))
-        return trace.result(value, self._used(asking))
+        return trace.result(value, self._used(requester))
 
-    def _used(self, asking: Asking) -> Usage:
-        """What the turn took, with all that its children took."""
-        return asking.usage if self.shared is None else self.shared.usage
+    def _used(self, requester: Requester) -> Usage:
+        """The usage of the turn and of its children."""
+        return requester.usage if self.shared is None else self.shared.usage
 
-    async def _new_turn(self, task: str, returns: Any, trace: Trace) -> tuple[Turn, Asking]:
-        runtime, agent, model = self.runtime, self.agent, self._model
-        assert model is not None
+    async def _new_turn(self, task: str, returns: Any, trace: Trace) -> tuple[Turn, Requester]:
+        runtime = self.runtime
         finish = self._finish = Finish(self._returns if returns is None else returns)
         self._annotate(finish.returns)
-        # steps are each turn's own, the rest is shared with the children
+        requester = self._requester(task, finish, trace)
+        plan: TurnPlan | None = None
+        if self.agent.plan:
+            plan = TurnPlan(await observed(runtime), frozenset(name for name, _ in runtime.scope.names()))
+        return Turn(requester, self._cells(finish, trace), self._outputs, finish, self.inbox, plan), requester
+
+    def _requester(self, task: str, finish: Finish, trace: Trace) -> Requester:
+        """The requests of one turn: its tools, and its budget."""
+        agent, model = self.agent, self._model
+        assert model is not None
+        # each turn has its own steps; the rest of the budget is shared with the children
         self.shared = Spending(replace(agent.budget, steps=None), within=self.within)
         spending = Spending(Budget(steps=agent.budget.steps), within=self.shared)
         trace.tell(TurnStarted(task=task, model=model.name))
         wanted = agent.wanted(self._outline, self._classes())
-        offer = self._offer = make_offer(wanted, model.traits, task, finish, self._measured())
-        trace.tell(ModeChosen(mode=offer.choice.mode, why=offer.choice.why))
-        agent.tell_left_out(offer.left_out)
-        asking = Asking(Budgeted(model, spending), offer, self._talk, trace, agent.generation, spending.step)
-        plan = Plan(await observed(runtime), frozenset(n for n, _ in runtime.scope.names())) if agent.plan else None
+        toolset = self._toolset = make_toolset(wanted, model.traits, task, finish, self._measured())
+        trace.tell(ModeChosen(mode=toolset.choice.mode, why=toolset.choice.why))
+        agent.tell_left_out(toolset.left_out)
+        budgeted = Budgeted(model, spending)
+        return Requester(budgeted, toolset, self._context, trace, agent.generation, spending.step)
+
+    def _cells(self, finish: Finish, trace: Trace) -> Run:
+        """The function that runs the cells of the turn; a cell that an earlier process ran is not run again."""
 
         def tell(event: Event) -> None:
             ends = isinstance(event, CallFinished) and event.name == "done" and finish.ended
@@ -248,12 +261,12 @@ class Session(Addressed):
 
         async def run(code: str, checked: bool) -> Outcome:
             ran = None if self._unfinished is None else await self._unfinished.ran(code, finish, tell)
-            ran = ran or await runtime.execute(code, on_event=tell, check=None if checked else "warn")
+            ran = ran or await self.runtime.execute(code, on_event=tell, check=None if checked else "warn")
             if isinstance(ran.error, Waiting):
                 raise TurnWaiting(str(ran.error), session=self.id, questions=ran.waiting)
             return ran
 
-        return Turn(asking, run, self._outputs, finish, self.inbox, plan), asking
+        return run
 
     async def stream(self, task: str, *, returns: Any = None) -> AsyncGenerator[Event]:
         """The turn's events as they happen. Leaving the loop cancels the turn; a failure is raised after `Failed`."""
@@ -269,57 +282,51 @@ class Session(Addressed):
             await asyncio.wait([running])
 
     async def undo(self, *, yes: bool = False) -> RolledBack:
-        """Take the last turn back: what it did and can be undone, its names and files, and what was said in it.
+        """Undo the last turn: its effects that have an undo, its names and files, and its part of the conversation.
 
-        What cannot be undone is told by a `RollbackRefused` before anything is done; `yes=True` leaves that done.
+        `RollbackRefused` lists the effects that have no undo, before anything is undone; `yes=True` leaves them done.
         """
         async with self._turn:
-            self._require_store("undo")
-            self._look_back()
-            turns = self.runtime.turns
-            row = None if turns is None else turns.last()
-            if turns is None or row is None:
+            turns = self._turns("undo")
+            row = turns.last()
+            if row is None:
                 raise UsageError("there is no turn to undo: this session has had none of its own")
             undone = await self.runtime.rollback(turns.standing(row.cell), yes=yes)
             turns.write(taken_back(row))
-            before = self._talks.pop(row.number, None)
-            self._talk = before or Talk(self._talk.window, turns.said(row.asked))
-            self._talk.settle()
-            self._unfinished = None
+            self._forget_from(row, turns)
             return undone
 
     async def give_up(self) -> None:
-        """End a turn that waits for a person, and withdraw what it asks. What its code did outside is done."""
+        """End a turn that waits for a person, and withdraw its questions. Effects of its code outside stay done."""
         async with self._turn:
-            self._require_store("give_up")
-            self._look_back()
+            turns = self._turns("give_up")
             await self.runtime.give_up()
-            turns = self.runtime.turns
-            row = None if turns is None else turns.last()
-            if turns is not None and row is not None and row.status in ("running", "waiting"):
+            row = turns.last()
+            if row is not None and row.status in ("running", "waiting"):
                 turns.write(replace(row, status="cancelled", answer="it was given up"))
             self._unfinished = None
-            self._talk.settle("the turn was given up here")
+            self._context.settle("the turn was given up here")
 
     async def rewind(self, turn: int) -> Rewound:
-        """Go on as before that turn: names, files and what was said. What it did outside stays done; see `undo`.
+        """Return names, files and conversation to the state before that turn. Effects outside stay done; see `undo`.
 
-        What came since then stays in the history, as a side branch.
+        Later turns stay in the history, as a side branch.
         """
         async with self._turn:
-            self._require_store("rewind")
-            self._look_back()
-            turns = self.runtime.turns
-            rows = [] if turns is None else turns.rows()
-            row = next((one for one in rows if one.number == turn and not is_undone(one)), None)
-            if turns is None or row is None:
+            turns = self._turns("rewind")
+            row = next((each for each in turns.rows() if each.number == turn and not is_undone(each)), None)
+            if row is None:
                 raise UsageError(f"session {self.id!r} has no turn {turn} to rewind; its last is {self._number}")
-            done = await self.runtime.rewind(turns.standing(row.cell))
-            before = self._talks.pop(row.number, None)
-            self._talk = before or Talk(self._talk.window, turns.said(row.asked))
-            self._talk.settle()
-            self._unfinished = None
-            return done
+            rewound = await self.runtime.rewind(turns.standing(row.cell))
+            self._forget_from(row, turns)
+            return rewound
+
+    def _forget_from(self, row: TurnRow, turns: Turns) -> None:
+        """The conversation is again what it was before that turn."""
+        before = self._contexts.pop(row.number, None)
+        self._context = before or ContextWindow(self._context.window, turns.said(row.asked))
+        self._context.settle()
+        self._unfinished = None
 
     @property
     def has_turn(self) -> bool:
@@ -334,10 +341,10 @@ class Session(Addressed):
         return self._unfinished is not None and not self._unfinished.ended
 
     def child(self, agent: Agent, id: str, returns: Any, family: Family, generation: int) -> Session:
-        """A session below this one; the one of that id where the store has it, because its process died."""
+        """A child session. If the store has a session of that id, because its process died, it is resumed."""
         known = self.runtime.journal is not None and id in self.runtime.journal.sessions()
-        place = Place(family=family, generation=generation, below=self.id)
-        # whoever has the parent has its children: the process that had both may not be known to be dead yet
+        place = FamilyPlace(family=family, generation=generation, below=self.id)
+        # the claim on the parent is a claim on its children: their process may not be known to be dead yet
         made = Session(agent, id=id, returns=returns, resume=known, take_over=True, within=self.shared, place=place)
         made.inbox.above = self.inbox
         return made
@@ -353,8 +360,16 @@ class Session(Addressed):
         if self.agent.store is None:
             raise UsageError(f'{what} needs the session to be kept: Agent(store="sqlite:///agents.db")')
 
+    def _turns(self, what: str) -> Turns:
+        """The turns of this session in its store."""
+        self._require_store(what)
+        self._look_back()
+        turns = self.runtime.turns
+        assert turns is not None  # an agent with a store keeps its sessions
+        return turns
+
     def _annotate(self, returns: Any) -> None:
-        """The type checker knows the type of this turn's answer, where code can write it."""
+        """Tell the type checker the type of this turn's answer, if code can name it."""
         bound = self._classes()
         known = returns if all(cls in bound for cls in classes_in(returns)) else None
         if known != self._annotated:
@@ -362,16 +377,16 @@ class Session(Addressed):
             self.runtime.scope.bind("done", done_function(lambda: self._finish, known))
 
     def _classes(self) -> frozenset[type]:
-        """What code of this session can build by name."""
+        """The classes that code of this session can name."""
         return frozenset(value for _, value in self.runtime.scope.names() if isinstance(value, type))
 
     def _recall(self, cell: int) -> Outcome | None:
         turns = self.runtime.turns
         return None if turns is None else turns.outcome(cell)
 
-    def _measured(self) -> Measured:
-        """What direct calls of earlier turns gave, for the choice of the next mode."""
-        return self._offer.measured.with_turn(self._offer.called) if self._offer is not None else Measured()
+    def _measured(self) -> CallStatistics:
+        """The sizes of earlier results of direct calls, for the choice of the next mode."""
+        return self._toolset.measured.with_turn(self._toolset.called) if self._toolset is not None else CallStatistics()
 
     def _retried(self, error: Exception, delay_s: float) -> None:
         self.trace.tell(Retried(why=str(error), delay_s=delay_s))

@@ -11,12 +11,13 @@ import hashlib
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from cellwright.agent.context_window import sendable
 from cellwright.agent.finish import classes_in
-from cellwright.agent.names import RESERVED
-from cellwright.agent.talk import sendable
+from cellwright.agent.guest_names import RESERVED
 from cellwright.errors import CellwrightError, ChildFailed, TurnWaiting, UsageError, WrongArguments
 from cellwright.events import ChildFinished, ChildStarted
 from cellwright.scope import GuestFunction, current_call, given_type, is_type_expression, operation
+from cellwright.short_texts import named_error
 from cellwright_guest.wire import type_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ Start several at once with `asyncio.gather(…, return_exceptions=True)`; one th
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Spawning:
-    """How many agents may come of one: generations, at once in each of these, and in all."""
+    """Limits of spawned agents: generations, agents at once in each generation, and in all."""
 
     depth: int = 3
     at_once: int = 16
@@ -50,7 +51,7 @@ class Spawning:
 
 
 class Family:
-    """What a session shares with all that come of it."""
+    """What a session shares with all its descendants."""
 
     def __init__(self, limits: Spawning) -> None:
         self.limits = limits
@@ -65,13 +66,13 @@ class Family:
         self._count += 1
 
     def places(self, generation: int) -> asyncio.Semaphore:
-        """Of each generation its own: one that waits for its children keeps no place from them."""
+        """Each generation has its own places, so that a parent that waits takes none from its children."""
         return self._places.setdefault(generation, asyncio.Semaphore(self.limits.at_once))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
-    """Where a session stands among those that come of each other: its generation, and whose code spawned it."""
+class FamilyPlace:
+    """The place of a session in its family: its generation, and the id of its parent."""
 
     family: Family
     generation: int = 0
@@ -87,7 +88,7 @@ class Children:
         self._generation = generation
 
     def names(self) -> dict[str, Any]:
-        """What guest code has of it."""
+        """The names for guest code."""
 
         @operation(idempotent=True, patient=True)
         async def spawn(
@@ -128,10 +129,10 @@ class Children:
                     return await self._told(id, task, child)
                 except TurnWaiting as waits:
                     questions = waits.questions
-            await runtime.decided(questions)  # in no place: others may work
+            await runtime.decided(questions)  # without a place, so that others can work
 
     async def _told(self, id: str, task: str, session: Session) -> Any:
-        """The child at work. Its beginning and its end are told to whoever listens to the parent."""
+        """Run the child. The listener of the parent hears of its start and its end."""
         tell = self._parent.trace.tell
         tell(ChildStarted(child=id, task=task))
         error: str | None = "it was ended by an error outside of it"
@@ -142,7 +143,7 @@ class Children:
             error = "it waits for a person's yes"
             raise
         except CellwrightError as failed:
-            error = f"{type(failed).__name__}: {failed}"[:WORDS]
+            error = named_error(failed)[:WORDS]
             raise ChildFailed(error) from None
         except asyncio.CancelledError:
             error = "cancelled"
@@ -170,7 +171,7 @@ def child_id(parent: str, key: str) -> str:
 
 
 def _type(returns: Any) -> Any:
-    """The type that guest code meant; None where anything will do."""
+    """The type that guest code meant; None if any value is accepted."""
     meant = given_type(returns)
     if isinstance(meant, GuestFunction):
         what = f"`{meant.__name__}` is of your own code, and the other agent does not know it"

@@ -1,7 +1,7 @@
-"""Which of ty's diagnostics are told: those about code that goes wrong when it runs, whatever the values are.
+"""Which of ty's diagnostics are reported: those about code that fails when it runs, whatever the values are.
 
-A type that *may* not fit (`Contact | None`) is no mistake in a cell: the agent knows its data. A set of rules is the
-names of ty's rules; `certain` decides about one diagnostic of the default set.
+A type that *may* not fit (`Contact | None`) is no mistake in a cell: the agent knows its data. `DEFAULT` has the names
+of the rules of ty that count; `certain` decides about one diagnostic of these rules.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BY_KEY = frozenset(("dict", "defaultdict", "Counter", "OrderedDict", "Mapping")
 _CONTAINERS = frozenset(("list", "dict", "set", "frozenset", "tuple", "defaultdict", "Counter", "deque"))
 _ATOMS = frozenset(("Literal", "int", "str", "float", "bytes", "bool", "list", "dict", "set", "tuple"))
 _AWAITABLE = re.compile(r"\b(?:CoroutineType|Coroutine|Awaitable|Future|Task)\[")
-# what an object is declared to be when it is something more special
+# declared types of objects whose real type is more special
 _WIDE = frozenset(
     "object type Iterator Iterable Generator AsyncIterator AsyncIterable AsyncGenerator Sequence Mapping Collection "
     "Awaitable IO TextIO BinaryIO tzinfo".split()
@@ -54,7 +54,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diagnostic:
-    """One of ty's, in the lines and characters of the cell. `related` is (file, line from 1, text)."""
+    """A diagnostic of ty, in the lines and characters of the cell. `related` is (file, line from 1, text)."""
 
     rule: str
     message: str
@@ -66,25 +66,25 @@ class Diagnostic:
 
     @property
     def of_host(self) -> tuple[str, int] | None:
-        """The file of the scope's stubs that it is about, and the line; None: it is about something else."""
-        found = ((file, line) for file, line, _ in self.related if file.endswith("/scope.pyi") or "/up_" in file)
-        return next(found, None)
+        """The file and the line of the scope's stubs that it is about; None if it is about something else."""
+        stubs = ((file, line) for file, line, _ in self.related if file.endswith("/scope.pyi") or "/up_" in file)
+        return next(stubs, None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """What is known of the code that is checked."""
+class CheckedCell:
+    """The code that is checked, and what it and the earlier cells make uncertain."""
 
     tree: ast.Module
-    by_text: bool  # it, or a cell before it, makes names by text
-    stored: frozenset[str]  # attributes that it or a cell before it assigns
+    by_text: bool  # it, or an earlier cell, makes names by text
+    stored: frozenset[str]  # attributes that it or an earlier cell assigns
     shared: frozenset[str]  # names that a function assigns by `global` or `nonlocal`: their type at a line is a guess
     site: Sequence[Path] | None
-    own_paths: bool = False  # it, or a cell before it, touches `sys.path`
+    own_paths: bool = False  # it, or an earlier cell, touches `sys.path`
 
 
-def certain(found: Diagnostic, cell: Cell) -> bool:
-    """Whether the code goes wrong for sure."""
+def certain(found: Diagnostic, cell: CheckedCell) -> bool:
+    """Whether the code fails for sure."""
     if found.rule not in DEFAULT or "may not be" in found.message or _is_shared(found, cell):
         return False
     if _is_expected(found, cell.tree):
@@ -130,8 +130,8 @@ def _head(text: str) -> str:
     return text.strip("() ").partition("[")[0].lstrip("_")
 
 
-def _wrong_attribute(found: Diagnostic, quoted: list[str], cell: Cell) -> bool:
-    """Unless the cell itself puts it there, or the object may be of a class that has it."""
+def _wrong_attribute(found: Diagnostic, quoted: list[str], cell: CheckedCell) -> bool:
+    """Whether the attribute is missing for sure: no cell assigns it, and no class that the object may have does."""
     if found.message.startswith("Unresolved attribute") or len(quoted) < 2 or quoted[-1] in cell.stored | _OF_CACHES:
         return False
     heads = {_head(part) for part in split(quoted[0])}
@@ -144,31 +144,31 @@ def _is_error(name: str) -> bool:
 
 
 def _wrong_argument(found: Diagnostic) -> bool:
-    told, key = _FOUND.search(found.message), _KEY.search(found.message)
+    types, key = _FOUND.search(found.message), _KEY.search(found.message)
     if key is not None:  # the keys of a dict that the cell fills are a guess
         return len(split(key[1])) == len(split(key[2])) == 1 and _head(key[2]) not in _BY_KEY
-    if told is None or _FILLING.search(found.message):
+    if types is None or _FILLING.search(found.message):
         return False
-    expected, given = told[1], told[2]
+    expected, given = types[1], types[2]
     is_function = given.startswith(("(", "def ", "bound method", "Overload", "["))
     if len(split(given)) > 1 or (is_function and " | " in given):
         return False
-    heads = {_head(part) for one in split(expected) for part in split(one, " & ")}
+    heads = {_head(part) for member in split(expected) for part in split(member, " & ")}
     if " | " in given and _head(given) in heads:
         return False
     if found.of_host:
         return not _may_be_listed(expected, given)
-    if any("/c_" in file for file, _, _ in found.related):  # a function of the cell's own: its annotations are notes
+    if any("/c_" in file for file, _, _ in found.related):  # a function of a cell: its annotations are only notes
         return False
     return "CoroutineType[" in given or (_head(given) in _ATOMS and not expected.startswith("("))
 
 
 def _may_be_listed(expected: str, given: str) -> bool:
-    """Whether a text or a number that is not written out may be one of those that are asked for."""
+    """Whether a text or a number that the code computes may be one of the expected literals."""
     literals = _LITERAL.findall(expected)
     if given == "str":
-        return any("'" in one or '"' in one for one in literals)
-    return given in ("int", "bool") and any(re.search(r"\d|True|False", one) for one in literals)
+        return any("'" in literal or '"' in literal for literal in literals)
+    return given in ("int", "bool") and any(re.search(r"\d|True|False", literal) for literal in literals)
 
 
 def _wrong_operands(found: Diagnostic) -> bool:
@@ -180,7 +180,7 @@ def _wrong_operands(found: Diagnostic) -> bool:
 
 
 def _wrong_import(names: list[str], site: Sequence[Path] | None) -> bool:
-    """Of the standard library, or of no package at all where the guest's packages are known."""
+    """Whether the import fails for sure: it is of the standard library, or of none of the guest's known packages."""
     top = names[0].partition(".")[0] if names else ""
     if top in sys.stdlib_module_names:
         return True
@@ -205,7 +205,7 @@ def _end(node: ast.AST) -> tuple[int, int]:
     return int(getattr(node, "end_lineno", 0) or 0), int(getattr(node, "end_col_offset", 0) or 0)
 
 
-def _is_shared(found: Diagnostic, cell: Cell) -> bool:
+def _is_shared(found: Diagnostic, cell: CheckedCell) -> bool:
     if not cell.shared or found.rule in ("unresolved-reference", "invalid-syntax"):
         return False
     inside = nodes_at(cell.tree, found.line, found.column, found.end_line, found.end_column)
@@ -213,7 +213,7 @@ def _is_shared(found: Diagnostic, cell: Cell) -> bool:
 
 
 def _is_expected(found: Diagnostic, tree: ast.Module) -> bool:
-    """Whether the code around it waits for exactly this to go wrong."""
+    """Whether the code around it catches exactly this error."""
     names = _CAUGHT.get(found.rule, frozenset())
     for node in ast.walk(tree):
         if isinstance(node, ast.Try) and node.body[0].lineno <= found.line <= _end(node.body[-1])[0]:
@@ -225,7 +225,7 @@ def _is_expected(found: Diagnostic, tree: ast.Module) -> bool:
 
 
 def _is_for_notebooks(found: Diagnostic, tree: ast.Module) -> bool:
-    """What a module may not have and a cell may: `await` outside of functions; `__future__` after our own header."""
+    """Whether only a module may not have this, and a cell may: `await` outside of functions, a late `__future__`."""
     inside = list(nodes_at(tree, found.line, found.column, found.end_line, found.end_column))
     if any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in inside):
         return True

@@ -1,6 +1,6 @@
-"""`Index`: rows of words in SQLite's full-text search, in a file that is made once for a content, or in memory.
+"""`FullTextIndex`: rows of words in SQLite's full-text search, in a file that is made once for a content, or in memory.
 
-It finds candidates, counts words, and gives a candidate's words back. It knows neither scopes nor how hits are ordered.
+It finds candidates with their words, and counts words. It knows neither scopes nor how hits are ordered.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import math
-import os
 import sqlite3
 import threading
 import weakref
@@ -17,16 +16,17 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from cellwright.catalog.rows import Row
-from cellwright.catalog.words import root, stems
+from cellwright.atomic import replacing
+from cellwright.catalog.index_rows import IndexRow
+from cellwright.catalog.stemmer import root, stems
 
-FORMAT = 5  # of the file: another one is made anew
-# bm25's weight of each column, by which candidates are chosen
+FORMAT = 5  # of the file: a file of another format is made anew
+# bm25's weight of each column: candidates are chosen by it
 COLUMNS = {
     "verb": 5.0, "name": 4.0, "noun": 6.0, "kind": 4.0, "url": 2.0, "summary": 3.0, "params": 0.5, "doc": 0.7,
     "tags": 0.5, "deed": 6.0,
 }  # fmt: skip
-_NAMING = 6  # columns that say what a row is: its name, what it is about, its URL, its summary
+_NAMING = 6  # the first columns: they say what a row is, by its name, its thing, its URL, its summary
 _KEPT = ("key", "rare", "depth", "prior", "reads")
 _SCHEMA = f"""
 create table about (name text primary key, value text);
@@ -38,7 +38,7 @@ create virtual table rows using fts5({", ".join(COLUMNS)}, content='', tokenize=
 
 
 class Candidate(NamedTuple):
-    """A row that matches: its words column by column, and what else was kept. `rare`: a digit for each name's word."""
+    """A row that matches: its words by column, and its other values. `rare` has a digit for each word of its name."""
 
     bm25: float
     columns: tuple[str, ...]
@@ -49,48 +49,40 @@ class Candidate(NamedTuple):
     reads: int
 
 
-class Index:
-    """Rows that are found by words. Any thread may ask."""
+class FullTextIndex:
+    """Rows that are found by their words. Any thread may search."""
 
     def __init__(self, db: sqlite3.Connection, path: Path | None = None) -> None:
         self._db = db
-        self.path = path  # of its file
+        self.path = path  # of its file; None in memory
         self._lock = threading.Lock()
-        weakref.finalize(self, db.close)  # a search in another thread may outlast the scope that it is about
+        weakref.finalize(self, db.close)  # a search in another thread may outlast the scope
         self.size = int(self._about("rows"))
 
     @classmethod
-    def of(cls, rows: Iterable[Row]) -> Index:
-        """In memory."""
+    def of(cls, rows: Iterable[IndexRow]) -> FullTextIndex:
+        """An index in memory."""
         db = sqlite3.connect(":memory:", check_same_thread=False)
         _fill(db, rows, "")
         return cls(db)
 
     @classmethod
-    def kept(cls, folder: Path, key: str, rows: Callable[[], Iterable[Row]]) -> Index:
-        """The file of that content, made where it is not there or cannot be read. In memory where it cannot be kept."""
+    def kept(cls, folder: Path, key: str, rows: Callable[[], Iterable[IndexRow]]) -> FullTextIndex:
+        """The index in the file of that content, made if it is missing or damaged; in memory if no file can be made."""
         path = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}-{FORMAT}.sqlite"
-        found = _opened(path, key)
-        if found is None:
-            passing = folder / f".{path.name}.{os.getpid()}.{threading.get_ident()}"
+        db = _opened(path, key)
+        if db is None:
             try:
                 folder.mkdir(parents=True, exist_ok=True)
-                passing.unlink(missing_ok=True)
-                made = sqlite3.connect(passing)
-                try:
-                    _fill(made, rows(), key)
-                finally:
-                    made.close()
-                os.replace(passing, path)
+                with replacing(path) as draft, contextlib.closing(sqlite3.connect(draft)) as new:
+                    _fill(new, rows(), key)
             except (OSError, sqlite3.Error):  # a full disk, a directory that may not be written
-                with contextlib.suppress(OSError):
-                    passing.unlink()
                 return cls.of(rows())
-            found = _opened(path, key)
-        return cls.of(rows()) if found is None else cls(found, path)
+            db = _opened(path, key)
+        return cls.of(rows()) if db is None else cls(db, path)
 
     def counts(self, words: Iterable[str], roots: Iterable[str]) -> list[tuple[str, str, int, int]]:
-        """(word, root, rows that have it, rows that are named so) of these words, and of all with these roots."""
+        """(word, root, rows that have it, rows that are named so) of these words, and of all words with these roots."""
         named, rooted = list(words), list(roots)
         marks = ", ".join("?" * len(named)), ", ".join("?" * len(rooted))
         sql = (
@@ -106,9 +98,9 @@ class Index:
         if not match:
             return []
         with self._lock:
-            found = self._db.execute(QUERY, (match, limit)).fetchall()
+            rows = self._db.execute(QUERY, (match, limit)).fetchall()
         last = len(COLUMNS) + 1
-        return [Candidate._make((row[0], row[1:last], *row[last:])) for row in found]
+        return [Candidate._make((row[0], row[1:last], *row[last:])) for row in rows]
 
     def listed(self) -> list[tuple[str, bool]]:
         """The keys of all rows, in their order, and whether each only reads."""
@@ -117,8 +109,8 @@ class Index:
 
     def _about(self, name: str) -> str:
         with self._lock:
-            found = self._db.execute("select value from about where name = ?", (name,)).fetchone()
-        return found[0] if found else "0"
+            row = self._db.execute("select value from about where name = ?", (name,)).fetchone()
+        return row[0] if row else "0"
 
 
 _WEIGHTS = ", ".join(map(str, COLUMNS.values()))
@@ -127,13 +119,13 @@ QUERY = f"select score, {', '.join((*COLUMNS, *_KEPT))} from ({BARE}) as found j
 
 
 def _opened(path: Path, key: str) -> sqlite3.Connection | None:
-    """A file that is whole and of this content."""
+    """The database of a file that is whole and of this content; None for any other."""
     if not path.is_file():
         return None
     db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
     try:
-        known = dict(db.execute("select name, value from about").fetchall())
-        if known.get("key") == key and known.get("format") == str(FORMAT) and "rows" in known:
+        about = dict(db.execute("select name, value from about").fetchall())
+        if about.get("key") == key and about.get("format") == str(FORMAT) and "rows" in about:
             return db
     except sqlite3.Error:
         pass
@@ -141,7 +133,7 @@ def _opened(path: Path, key: str) -> sqlite3.Connection | None:
     return None
 
 
-def _fill(db: sqlite3.Connection, rows: Iterable[Row], key: str) -> None:
+def _fill(db: sqlite3.Connection, rows: Iterable[IndexRow], key: str) -> None:
     db.executescript("pragma journal_mode=off; pragma synchronous=off; begin;" + _SCHEMA)
     split = [(row, _columns(row)) for row in rows]
     counts: Counter[str] = Counter()
@@ -160,7 +152,7 @@ def _fill(db: sqlite3.Connection, rows: Iterable[Row], key: str) -> None:
     db.commit()
 
 
-def _columns(row: Row) -> list[list[str]]:
+def _columns(row: IndexRow) -> list[list[str]]:
     named = (row.verb, row.name, row.noun)
     told = (row.url, row.summary, row.params, row.doc, row.tags)
     first, *rest = (list(dict.fromkeys(stems(text))) for text in told)
@@ -174,7 +166,7 @@ def _deeds(kind: str, verb: list[str], noun: list[str]) -> list[str]:
     return list(dict.fromkeys(deed(one, head) for one in done for head in heads))
 
 
-def _values(row: Row, columns: list[list[str]], counts: Counter[str], rows: int) -> list[str | int | float]:
+def _values(row: IndexRow, columns: list[list[str]], counts: Counter[str], rows: int) -> list[str | int | float]:
     rare = "".join(str(min(9, round(9 * rarity(counts[word], rows)))) for column in columns[:2] for word in column)
     return [
         *(" ".join(column) for column in columns),
@@ -187,15 +179,15 @@ def _values(row: Row, columns: list[list[str]], counts: Counter[str], rows: int)
 
 
 def kind_word(kind: str) -> str:
-    """What stands in an index for a kind of operation: no word that anybody asks for."""
+    """The token of a kind of operation: no word of any query."""
     return f"kindof{kind}"
 
 
 def deed(kind: str, noun: str) -> str:
-    """What stands in an index for something that is done to a thing."""
+    """The token of something that is done to a thing."""
     return f"{kind}of{noun}"
 
 
 def rarity(having: int, rows: int) -> float:
-    """How much a word says: 1 for one that a single row has, towards 0 for one that all have."""
+    """How much a word says: 1 for a word that a single row has, towards 0 for one that all rows have."""
     return math.log(1 + rows / max(1, having)) / math.log(2 + rows) if rows else 1.0

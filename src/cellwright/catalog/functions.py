@@ -1,4 +1,4 @@
-"""`search` and `show` as functions that guest code calls. Their docstrings are what models read."""
+"""`search` and `show` as functions that guest code calls. Models read their docstrings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from cellwright.catalog.index import BUDGET, LIMIT, Catalog
+from cellwright.catalog.catalog import BUDGET, LIMIT, Catalog
 from cellwright.errors import WrongArguments
 from cellwright.scope import operation
 
@@ -15,7 +15,7 @@ ASKED = 1_000  # characters of a query or a name
 
 
 class HasCatalog(Protocol):
-    """A Runtime, or whatever else has one."""
+    """A Runtime, or another object that has a catalog."""
 
     @property
     def catalog(self) -> Catalog: ...
@@ -39,16 +39,16 @@ def catalog_functions(of: Catalog | HasCatalog, *, budget: int = BUDGET) -> dict
 
 
 def _text(given: object) -> str:
-    """What guest code asks for."""
+    """The text that guest code gave."""
     if type(given) is not str:
-        raise WrongArguments("it takes a text")
+        raise WrongArguments(f"it takes a text, not {type(given).__name__}")
     if len(given) > ASKED:
         raise WrongArguments(f"a text of {len(given):,} characters; {ASKED:,} are enough")
     return given
 
 
 def found_text(catalog: Catalog, query: str, limit: int = LIMIT) -> str:
-    """What a search found, as text; where that is nothing, what there is."""
+    """The hits of a search as text; without any hit, the names in scope."""
     hits = catalog.search(query, limit)
     if hits:
         return "\n".join(map(str, hits))

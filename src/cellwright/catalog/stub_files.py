@@ -1,7 +1,7 @@
 """`StubFiles`: an upstream as modules for a type checker, each made when the first cell needs it.
 
-A module for each namespace and for each class. A cell is checked against those that its names may lead to; what is not
-there yet is unknown to the checker, which then says nothing. It reads the surface, and knows no checker.
+There is a module for each namespace and for each class. A cell is checked against the modules that its names may lead
+to. A module that is not written yet is unknown to the checker, which then reports nothing about it.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 
-from cellwright.catalog.signing import fitted_signature
+from cellwright.catalog.stub_text import qualified_signature
 from cellwright.catalog.upstreams import PLAIN, Upstream
-from cellwright.scope import PRELUDE, Line, Offered, Shape
+from cellwright.scope import PRELUDE, Declaration, Shape, Signature, UpstreamOperation
 
-CLASSES = 3_000  # of one upstream: what is further away stays unknown
+CLASSES = 3_000  # of one upstream; further classes stay unknown
 SIGNATURE = 500
 _IMPORTS = (
     "import builtins as _builtins\nimport collections.abc as _abc\nimport typing as _typing\n"
@@ -32,7 +33,7 @@ class Record:
     def __iter__(self) -> _abc.Iterator[str]: ...
     def __len__(self) -> int: ...
 """
-# what code may give where an object is asked for: a dict, or a record that came from the upstream
+# where an object is expected, code may give a dict, or a record that came from the upstream
 _BASE = _IMPORTS + PRELUDE.replace(
     "_ty_extensions.Intersection[\n        _builtins.dict[_typing.Any, _typing.Any], "
     "_abc.Mapping[_cellwright_key, _cellwright_item]\n    ]",
@@ -40,9 +41,7 @@ _BASE = _IMPORTS + PRELUDE.replace(
     "_abc.Mapping[_cellwright_key, _cellwright_item]\n        ],\n        Record,\n    ]",
 ) + _RECORD  # fmt: skip
 _HEADER = f"{_IMPORTS}from ._base import Record as _Record, _list, _dict\n"
-_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-_STRING = re.compile(_QUOTED)
-_TEXT = re.compile(rf"{_QUOTED}|\b[^\W\d]\w*+(?!\s*:)")
+_TEXT = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\b[^\W\d]\w*")
 _HOMES = {
     **dict.fromkeys("str int float bool bytes list dict tuple set object".split(), "_builtins."),
     **dict.fromkeys("Any Literal NotRequired Required".split(), "_typing."),
@@ -51,19 +50,19 @@ _HOMES = {
 
 
 class StubFiles:
-    """The modules of one upstream, below a package of its own. Not for two threads at once."""
+    """The modules of one upstream, in a package of their own. Not for two threads at once."""
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
         self.name = upstream.name
         self.folder = f"up_{upstream.name}"
         self._names: set[str] = set()
-        self._spaces: dict[str, dict[str, Offered | None]] = {}  # the namespaces that have a module
+        self._spaces: dict[str, dict[str, UpstreamOperation | None]] = {}  # the namespaces that have a module
         self._shapes: dict[str, Shape] = {}  # and the classes
         self._followed: set[str] = set()
 
     def line(self, package: str) -> str:
-        """How the scope's module imports what is bound."""
+        """The line by which the scope's module imports the root."""
         return f"from {package}.{self.folder} import {self._upstream.name} as {self._upstream.name}"
 
     def first(self) -> dict[str, str]:
@@ -71,39 +70,39 @@ class StubFiles:
         return {f"{self.folder}/_base.pyi": _BASE, **self._space("")}
 
     def more(self, names: Collection[str]) -> dict[str, str]:
-        """The further ones that a cell needs which mentions these names."""
+        """The further modules that a cell needs if it mentions these names."""
         new = set(names) - self._names
         self._names |= new
         if not new:
             return {}
-        made: dict[str, str] = {}
+        files: dict[str, str] = {}
         pending = [""]
         while pending:
             path = pending.pop()
             for name, offered in self._spaces[path].items():
                 inner = f"{path}.{name}" if path else name
                 if offered is None and name in self._names:
-                    made |= {} if inner in self._spaces else self._space(inner)
+                    files |= {} if inner in self._spaces else self._space(inner)
                     pending.append(inner)
         for path, name, offered in self._offered():
             if name in self._names and path not in self._followed:
                 self._followed.add(path)
-                made |= self._classes(" ".join(offered.line.heads))
+                files |= self._classes(offered.line)
         for shape in list(self._shapes.values()):
             for line in shape.lines:
                 if line.name in new:
-                    made |= self._classes(" ".join(line.heads))
-        return made
+                    files |= self._classes(line)
+        return files
 
     def alias(self, name: str) -> dict[str, str]:
-        """The module that has an operation by the other name that it answers to; none where it is no such name."""
+        """The module of an operation's second name, as `mcp__server__tool`; {} where the name is no such name."""
         path = self._upstream.alias(name)
         if not path or self._upstream.find(path) is None:
             return {}
         text = f"from . import {self.name} as _root\n{name} = _root.{path}\n"
         return {f"{self.folder}/a_{name}.pyi": text, **self.more(path.split("."))}
 
-    def _offered(self) -> Iterator[tuple[str, str, Offered]]:
+    def _offered(self) -> Iterator[tuple[str, str, UpstreamOperation]]:
         for path, members in self._spaces.items():
             for name, offered in members.items():
                 if offered is not None:
@@ -114,7 +113,7 @@ class StubFiles:
     def _space(self, path: str) -> dict[str, str]:
         members = self._spaces[path] = dict(self._upstream.below(path))
         named = _class_of(path or self._upstream.name)
-        spelling = _Spelling()
+        spelling = _TypeSpelling()
         body: list[str] = []
         for name, offered in members.items():
             if offered is None:
@@ -122,7 +121,7 @@ class StubFiles:
                 spelling.imports[f"_n_{name}"] = f"from .{_module(inner)} import {_class_of(inner)} as _n_{name}"
                 body.append(f"    {name}: _n_{name}")
             else:
-                body += [f"    {spelling.head(head)}: ..." for head in offered.line.heads]
+                body += spelling.heads(offered.line)
         text = "\n".join([_HEADER, *spelling.imports.values(), f"class {named}:", *(body or ["    ..."])])
         if not path:
             text += f"\n{self._upstream.name}: {named}"
@@ -130,41 +129,41 @@ class StubFiles:
 
     # classes
 
-    def _classes(self, text: str) -> dict[str, str]:
-        made: dict[str, str] = {}
-        pending = list(_mentioned(text))
+    def _classes(self, line: Declaration) -> dict[str, str]:
+        files: dict[str, str] = {}
+        pending = list(_mentioned(line))
         while pending and len(self._shapes) < CLASSES:
             name = pending.pop()
             shape = None if name in self._shapes else self._upstream.shape(name)
             if shape is None:
                 continue
             self._shapes[name] = shape
-            made[f"{self.folder}/t_{name}.pyi"] = _class_text(shape)
-            for line in shape.lines:
-                if line.name in self._names:
-                    pending += [word for head in line.heads for word in _mentioned(head)]
-        return made
+            files[f"{self.folder}/t_{name}.pyi"] = _class_text(shape)
+            for inner in shape.lines:
+                if inner.name in self._names:
+                    pending += _mentioned(inner)
+        return files
 
-    # what is said of them
+    # for messages
 
     def members(self, owner: str) -> Mapping[str, str]:
-        """The signatures of what a namespace or a class has, by the name of its class."""
+        """The signatures of the members of a namespace or a class, by the name of its class."""
         for path, members in self._spaces.items():
             if _class_of(path or self._upstream.name) == owner:
-                return _Signed({name: offered.line if offered else None for name, offered in members.items()})
+                return _LazySignatures({name: offered.line if offered else None for name, offered in members.items()})
         shape = self._shapes.get(owner)
-        return _Signed({line.name: line for line in shape.lines} if shape is not None else {})
+        return _LazySignatures({line.name: line for line in shape.lines} if shape is not None else {})
 
 
-class _Signed(Mapping[str, str]):
-    """Signatures by name, each written when it is asked for: a namespace has hundreds."""
+class _LazySignatures(Mapping[str, str]):
+    """Signatures by name, each written when it is read: a namespace has hundreds."""
 
-    def __init__(self, lines: Mapping[str, Line | None]) -> None:
+    def __init__(self, lines: Mapping[str, Declaration | None]) -> None:
         self._lines = lines
 
     def __getitem__(self, name: str) -> str:
         line = self._lines[name]
-        return name if line is None else fitted_signature(line.signature, SIGNATURE)
+        return name if line is None else qualified_signature(line, limit=SIGNATURE)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._lines)
@@ -183,24 +182,25 @@ def _module(path: str) -> str:
     return f"n_{path.replace('.', '__')}"
 
 
-def _mentioned(text: str) -> Iterator[str]:
-    for word in _TEXT.findall(text):
-        if word[0] not in "'\"" and word not in PLAIN:
-            yield word
+def _mentioned(line: Declaration) -> Iterator[str]:
+    for text in line.types():
+        for word in _TEXT.findall(text):
+            if word[0] not in "'\"" and word not in PLAIN:
+                yield word
 
 
 def _class_text(shape: Shape) -> str:
-    if shape.kind == "dict":  # a dict that is written elsewhere has no keys that a checker knows
+    if shape.kind == "dict":  # a checker does not know the keys of a dict that is written elsewhere
         alias = f"{shape.name}: _typing.TypeAlias = _builtins.dict[_builtins.str, _typing.Any] | _Record"
         return f"{_HEADER}{alias}\n"
-    spelling = _Spelling()
+    spelling = _TypeSpelling()
     body: list[str] = []
     for line in shape.lines:
         if line.callable:
-            body += [f"    {spelling.head(head)}: ..." for head in line.heads]
+            body += spelling.heads(line)
         elif line.name.isidentifier():
             body.append(f"    {line.name}: {spelling.spell(line.gives or 'Any')}")
-    if not body or "learned" in shape.doc:  # what nobody wrote down may have more than was seen
+    if not body or "learned" in shape.doc:  # a learned class may have more fields than were seen
         body.append("    def __getattr__(self, name: _builtins.str) -> _typing.Any: ...")
     base = "_Record" if shape.kind == "record" else "_builtins.object"
     spelling.imports.pop(shape.name, None)
@@ -208,22 +208,24 @@ def _class_text(shape: Shape) -> str:
     return "\n".join([_HEADER, *spelling.imports.values(), f"class {shape.name}({base}):", *body, own]) + "\n"
 
 
-class _Spelling:
-    """Type text so that no member of a class stands in its way: `list` may be a method, `User` a field."""
+class _TypeSpelling:
+    """Spells types so that no member of a class hides them: `list` may be a method, `User` a field."""
 
     def __init__(self) -> None:
         self.imports: dict[str, str] = {}
 
-    def head(self, head: str) -> str:
-        """`def list(self, *, labels: list[str]) -> list[Issue]`."""
-        before, bracket, rest = head.partition("(")
-        at = _STRING.sub(lambda text: "-" * len(text[0]), rest).rfind(") -> ")  # not one in a default or a literal
-        inside, gives = rest[:at], rest[at + len(") -> ") :]
-        return f"{before}{bracket}{self.spell(inside, given=True)}) -> {self.spell(gives)}"
+    def heads(self, line: Declaration) -> list[str]:
+        """`    def list(self, *, labels: list[str]) -> list[Issue]: ...`"""
+        spelled = (self._spelled(one) for one in line.signatures)
+        return [f"    def {line.name}{one.text(line.first)}: ..." for one in spelled]
+
+    def _spelled(self, signature: Signature) -> Signature:
+        parameters = tuple(replace(p, type=self.spell(p.type, given=True)) for p in signature.parameters)
+        return Signature(parameters=parameters, returns=self.spell(signature.returns or "Any"))
 
     def spell(self, text: str, *, given: bool = False) -> str:
-        def one(found: re.Match[str]) -> str:
-            word = found[0]
+        def respelled(match: re.Match[str]) -> str:
+            word = match[0]
             if word[0] in "'\"" or word in ("None", "True", "False", "self"):
                 return word
             if given and word in ("list", "dict"):
@@ -233,4 +235,4 @@ class _Spelling:
             self.imports[word] = f"from .t_{word} import {word} as _t_{word}"
             return f"_t_{word}"
 
-        return _TEXT.sub(one, text)
+        return _TEXT.sub(respelled, text)

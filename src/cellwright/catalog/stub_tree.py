@@ -11,11 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cellwright.catalog.fitting import fitted
-from cellwright.catalog.index import Catalog
-from cellwright.catalog.rendering import sentence
-from cellwright.catalog.signing import fitted_signature
-from cellwright.catalog.upstream_text import operation_text, types_text
+from cellwright.catalog.catalog import Catalog
+from cellwright.catalog.stub_text import fitted_stub, qualified_signature, sentence
+from cellwright.catalog.upstream_text import class_text, operation_text, shapes_for
 from cellwright.sandboxes import Files
 
 BUDGET = 6_000  # characters of one file
@@ -26,7 +24,7 @@ HEADER = "from collections.abc import Iterable, Iterator\nfrom typing import Any
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TreeFile:
-    """One file: where it stands below the directory, its text, and the function that it is about, "" for a list."""
+    """One file: its path below the directory, its text, and the name of its function, "" for an index."""
 
     path: str
     text: str
@@ -34,7 +32,7 @@ class TreeFile:
 
 
 def stub_tree(catalog: Catalog, budget: int = BUDGET) -> Iterator[TreeFile]:
-    """All files of what a catalog's scope offers, name by name: the functions of each, then their list."""
+    """All files of a catalog's scope, name by name: the functions of each, then their index."""
     offer = catalog.offer
     for name in offer.names:
         files = (
@@ -54,11 +52,11 @@ def _upstream_files(catalog: Catalog, name: str, budget: int) -> Iterator[tuple[
     upstream = catalog.offer.upstreams[name]
     for offered in upstream.listed():
         whole = f"{name}.{offered.path}"
-        heads = " ".join(offered.line.heads)
-        text = fitted(operation_text(upstream, offered), types_text(upstream, heads), budget, whole)
-        signature = fitted_signature(offered.line.signature, 80)
+        text = fitted_stub(
+            operation_text(upstream, offered), shapes_for(upstream, offered.line), class_text, budget, whole
+        )
         before = whole.rpartition(".")[0]
-        line = f"{before}.{signature}  # {sentence(offered.line.doc, 80)}"
+        line = f"{before}.{qualified_signature(offered.line, limit=80)}  # {sentence(offered.line.doc, 80)}"
         yield TreeFile(path=_path(whole), text=HEADER + text, name=whole), line
 
 
@@ -66,18 +64,18 @@ def _live_files(catalog: Catalog, name: str, budget: int) -> Iterator[tuple[Tree
     for entry in catalog.functions(name):
         text = catalog.show(entry.name, budget)
         words = f"  # {entry.summary}" if entry.summary else ""
-        made = TreeFile(path=_path(entry.name), text=HEADER + text, name=entry.name)
-        yield made, f"{fitted_signature(entry.signature, 100)}{words}"
+        file = TreeFile(path=_path(entry.name), text=HEADER + text, name=entry.name)
+        yield file, f"{entry.fitted(100)}{words}"
 
 
 def _path(name: str) -> str:
     parts = [part if not keyword.iskeyword(part) else f"{part}_" for part in name.split(".")]
-    inside = parts if len(parts) > 1 else [parts[0], parts[0]]  # a function that is bound itself
+    inside = parts if len(parts) > 1 else [parts[0], parts[0]]  # a bound function
     return f"{FOLDER}/{'/'.join(inside)}.pyi"
 
 
 async def write_tree(catalog: Catalog, files: Files, budget: int = BUDGET) -> int:
-    """The tree into a session's workspace, for an agent that lists, reads and greps. Gives the number of files."""
+    """Writes the tree into a session's workspace, for an agent that lists, reads and greps. Returns how many files."""
     count = 0
     for file in stub_tree(catalog, budget):
         await files.write(file.path, file.text)
@@ -86,7 +84,7 @@ async def write_tree(catalog: Catalog, files: Files, budget: int = BUDGET) -> in
 
 
 def save_tree(catalog: Catalog, directory: Path, budget: int = BUDGET) -> Iterator[TreeFile]:
-    """The tree into a directory, file by file as each is written. What an earlier one left and this has not, goes."""
+    """Writes the tree into a directory and yields each file. Files that only an earlier tree had are removed."""
     old = {path for index in directory.glob(f"{FOLDER}/*/{INDEX}") for path in _listed(index)}
     for file in stub_tree(catalog, budget):
         path = directory / file.path
@@ -99,7 +97,7 @@ def save_tree(catalog: Catalog, directory: Path, budget: int = BUDGET) -> Iterat
 
 
 def _listed(index: Path) -> Iterator[Path]:
-    """The files that a list names, if they are below its directory."""
+    """The files that an index names, if they are below its directory."""
     for line in itertools.islice(index.read_text(encoding="utf-8", errors="replace").splitlines(), 1, None):
         path = index.parent / line.partition("  ")[0]
         if path.suffix == ".pyi" and ".." not in path.parts and path.is_relative_to(index.parent):

@@ -1,74 +1,75 @@
-"""What a reader is shown of an upstream: an operation, a namespace, all of it, each in about a number of characters."""
+"""Stub text of an upstream: an operation, a namespace, a class, or an outline of all, each within a budget."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
-from cellwright.catalog.fitting import fitted
-from cellwright.catalog.rendering import needed, sentence, shape_text, whole_text
-from cellwright.catalog.signing import fitted_signature, parts_of
+from cellwright.catalog.stub_text import (
+    LONGEST,
+    bare_head,
+    fitted_head,
+    fitted_stub,
+    head,
+    needed_shapes,
+    qualified_signature,
+    sentence,
+    shape_text,
+    whole_text,
+)
 from cellwright.catalog.upstreams import Upstream
-from cellwright.scope import Line, Offered, Shape
+from cellwright.scope import Declaration, Shape, Signature, UpstreamOperation
 
 WIDE = 100  # a signature that is longer has a line for each parameter
-NEAREST = 60  # classes that are looked at for what an operation needs
+NEAREST = 60  # classes that an operation mentions, directly or not
 EXAMPLES = 6
 DOC_LINES = 60
 
 
-def operation_text(upstream: Upstream, offered: Offered) -> str:
+def operation_text(upstream: Upstream, offered: UpstreamOperation) -> str:
     """An operation with its docs, as it is called."""
-    name = f"{upstream.name}.{offered.path}"
-    return f"# {name}\n{whole_text(wrapped(offered.line), DOC_LINES)}"
+    return f"# {upstream.name}.{offered.path}\n{whole_text(offered.line, DOC_LINES, head=_wrapped)}"
 
 
-def wrapped(line: Line) -> Line:
-    """With a line for each parameter where it is long."""
-    return replace(line, heads=tuple(_wrapped(head, line.gives) for head in line.called))
+def _wrapped(line: Declaration, signature: Signature) -> str:
+    """The head of an operation; a long one has a line for each parameter."""
+    text = bare_head(line, signature)
+    if len(text) <= WIDE or not signature.returns or not signature.parameters:
+        return text
+    parts = "".join(f"    {part},\n" for part, _ in signature.parts())
+    return f"{text.partition('(')[0]}(\n{parts}) -> {signature.returns}"
 
 
-def _wrapped(head: str, gives: str) -> str:
-    end = f") -> {gives}"
-    if len(head) <= WIDE or not head.endswith(end):  # by its end: a default, or a literal, may hold an arrow
-        return head
-    before, _, inside = head.removesuffix(end).partition("(")
-    if not inside:
-        return head
-    return f"{before}(\n" + "".join(f"    {part},\n" for part in parts_of(inside)) + f") -> {gives}"
-
-
-def types_text(upstream: Upstream, text: str, known: tuple[str, ...] = ()) -> list[str]:
-    """The classes that a text needs, the nearest first."""
-    return [class_text(shape) for shape in itertools.islice(needed(upstream, [text], known), NEAREST)]
+def shapes_for(upstream: Upstream, line: Declaration, known: tuple[str, ...] = ()) -> Iterator[Shape]:
+    """The classes that a function or an attribute needs, the nearest first."""
+    return itertools.islice(needed_shapes(upstream, line.types(), known), NEAREST)
 
 
 def class_text(shape: Shape) -> str:
     """A class with its fields and methods."""
-    lines = [line if not line.callable else _brief(line) for line in shape.lines]
-    return shape_text(shape, lines=lines).removeprefix("@dataclass\n")
+    return shape_text(shape, head=_brief).removeprefix("@dataclass\n")
 
 
-def _brief(line: Line) -> Line:
-    return replace(line, heads=tuple(fitted_signature(head) if len(head) > 2 * WIDE else head for head in line.heads))
+def _brief(line: Declaration, signature: Signature) -> str:
+    text = head(line, signature)
+    return fitted_head(line, signature) if len(text) > 2 * WIDE else text
 
 
-def namespace_text(upstream: Upstream, path: str, budget: int) -> str:
-    """The operations of a namespace, one a line; with less of each where they are many."""
+def namespace_text(upstream: Upstream, path: str, budget: int | None) -> str:
+    """The operations of a namespace, one a line; without docs, then without signatures, where there are many."""
     title = f"{upstream.name}.{path}" if path else upstream.name
     count = upstream.counts()[path]
     about = sentence(upstream.surface.about(path))
-    head = f"# {title}: {f'{about} ' if about else ''}{_operations(count)}"
+    first = f"# {title}: {f'{about} ' if about else ''}{_operations(count)}"
     members = list(upstream.below(path))
     spaces = [_space(upstream, f"{path}.{name}" if path else name) for name, offered in members if offered is None]
-    found = [offered for _, offered in members if offered is not None]
-    for told in (_with_docs, _called, _named):
-        text = "\n".join([head, *spaces, *(f"{title}.{told(offered)}" for offered in found)])
-        if len(text) <= budget:
+    operations = [offered for _, offered in members if offered is not None]
+    for written in (_with_docs, _called, _named):
+        text = "\n".join([first, *spaces, *(f"{title}.{written(offered)}" for offered in operations)])
+        if budget is None or len(text) <= budget:
             return f"{text}\n"
-    names = ", ".join(offered.line.name for offered in found)
-    return _cut("\n".join([head, *spaces, *([f"# {names}"] if names else [])]), budget, title)
+    names = ", ".join(offered.line.name for offered in operations)
+    return _cut("\n".join([first, *spaces, *([f"# {names}"] if names else [])]), budget or 0, title)
 
 
 def _cut(text: str, budget: int, title: str) -> str:
@@ -79,28 +80,24 @@ def _cut(text: str, budget: int, title: str) -> str:
     return kept[: max(kept.rfind("\n"), kept.rfind(", "))].rstrip(", ") + mark
 
 
-def _with_docs(offered: Offered) -> str:
+def _with_docs(offered: UpstreamOperation) -> str:
     words = sentence(offered.line.doc, 80)
-    return fitted_signature(offered.line.signature) + (f"  # {words}" if words else "")
+    return qualified_signature(offered.line, limit=LONGEST) + (f"  # {words}" if words else "")
 
 
-def _called(offered: Offered) -> str:
-    return fitted_signature(offered.line.signature, 60)
+def _called(offered: UpstreamOperation) -> str:
+    return qualified_signature(offered.line, limit=60)
 
 
-def _named(offered: Offered) -> str:
+def _named(offered: UpstreamOperation) -> str:
     return offered.line.name
 
 
 def _space(upstream: Upstream, path: str, examples: int = EXAMPLES) -> str:
-    names = list(itertools.islice(_names(upstream, path), examples + 1))
+    names = [name for name, _ in itertools.islice(upstream.below(path), examples + 1)]
     listed = ", ".join(names[:examples]) + (", …" if len(names) > examples else "") if examples else ""
     count = _operations(upstream.counts()[path])
     return f"{upstream.name}.{path}  # {count}" + (f": {listed}" if listed else "")
-
-
-def _names(upstream: Upstream, path: str) -> Iterator[str]:
-    return (name for name, _ in upstream.below(path))
 
 
 def _operations(count: int) -> str:
@@ -108,33 +105,33 @@ def _operations(count: int) -> str:
 
 
 def outline_text(upstream: Upstream, budget: int) -> str:
-    """All of it for a prompt: a line for each namespace with some of its names, with less where they are many."""
+    """The upstream for a prompt: a line for each namespace with some of its names, fewer where there are many."""
     counts = upstream.counts()
     about = sentence(upstream.surface.about(""), 80)
-    head = f'# {upstream.name}: {f"{about} " if about else ""}{_operations(counts[""])}; search("…") finds them'
-    members = [(name, offered) for name, offered in upstream.below("")]
+    first = f'# {upstream.name}: {f"{about} " if about else ""}{_operations(counts[""])}; search("…") finds them'
+    members = list(upstream.below(""))
     own = [offered for _, offered in members if offered is not None]
     spaces = [name for name, offered in members if offered is None]
     for examples in (EXAMPLES, 2, 0):
         lines = [_space(upstream, name, examples) for name in spaces]
-        told = _with_docs if examples == EXAMPLES else _named
-        text = "\n".join([head, *(f"{upstream.name}.{told(offered)}" for offered in own), *lines])
+        written = _with_docs if examples == EXAMPLES else _named
+        text = "\n".join([first, *(f"{upstream.name}.{written(offered)}" for offered in own), *lines])
         if len(text) < budget:
             return f"{text}\n"
-    every = [*(offered.line.name for offered in own), *(f"{name} ({counts[name]})" for name in spaces)]
+    names = [*(offered.line.name for offered in own), *(f"{name} ({counts[name]})" for name in spaces)]
     kept: list[str] = []
-    room = budget - len(head) - 20
-    for one in every:
-        room -= len(one) + 2
+    room = budget - len(first) - 20
+    for name in names:
+        room -= len(name) + 2
         if room < 0:
             break
-        kept.append(one)
-    more = f" and {len(every) - len(kept)} more" if len(kept) < len(every) else ""
-    return f"{head}: {', '.join(kept)}{more}\n" if kept else f"{head}\n"
+        kept.append(name)
+    more = f" and {len(names) - len(kept)} more" if len(kept) < len(names) else ""
+    return f"{first}: {', '.join(kept)}{more}\n" if kept else f"{first}\n"
 
 
-def upstream_stub(upstreams: Iterable[Upstream], name: str, budget: int) -> str:
-    """By the name of an operation, a namespace, a class, or the other name that an operation has; "" for none."""
+def upstream_stub(upstreams: Iterable[Upstream], name: str, budget: int | None) -> str:
+    """The stub of an operation by either of its names, of a namespace, or of a class; "" where there is none."""
     for upstream in upstreams:
         path = upstream.alias(name) or name.removeprefix(f"{upstream.name}.")
         if name == upstream.name:
@@ -143,7 +140,7 @@ def upstream_stub(upstreams: Iterable[Upstream], name: str, budget: int) -> str:
             offered = upstream.find(path)
             if offered is not None:
                 text = operation_text(upstream, offered)
-                return fitted(text, types_text(upstream, " ".join(offered.line.heads)), budget, name)
+                return fitted_stub(text, shapes_for(upstream, offered.line), class_text, budget, name)
             if upstream.counts()[path]:
                 return namespace_text(upstream, path, budget)
         text = _class_stub(upstream, path, budget)
@@ -152,16 +149,16 @@ def upstream_stub(upstreams: Iterable[Upstream], name: str, budget: int) -> str:
     return ""
 
 
-def _class_stub(upstream: Upstream, name: str, budget: int) -> str:
+def _class_stub(upstream: Upstream, name: str, budget: int | None) -> str:
     owner, _, member = name.partition(".")
     shape = upstream.shape(owner) if owner and not owner.startswith("_") else None
     if shape is None:
         return ""
     if not member:
         text = class_text(shape)
-        return fitted(text, types_text(upstream, text, (owner,)), budget, owner)
+        further = itertools.islice(needed_shapes(upstream, [text], (owner,)), NEAREST)
+        return fitted_stub(text, further, class_text, budget, owner)
     line = next((line for line in shape.lines if line.name == member), None)
     if line is None:
         return ""
-    text = f"# {name}\n{whole_text(line)}"
-    return fitted(text, types_text(upstream, " ".join(line.heads), (owner,)), budget, name)
+    return fitted_stub(f"# {name}\n{whole_text(line)}", shapes_for(upstream, line, (owner,)), class_text, budget, name)

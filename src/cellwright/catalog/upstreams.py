@@ -1,4 +1,4 @@
-"""`Upstream`: a surface as one scope shows it, under its bound name and less what the rules hide.
+"""`Upstream`: a surface as one scope shows it: under its bound name, without operations that the rules hide.
 
 It reads what the surface tells, when it is asked, and makes no class of the upstream's. It knows no index.
 """
@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import Any
 
 from cellwright.doors import Operation
-from cellwright.scope import NAMESPACE, Offered, Place, Scope, Shape, Surface, surface_of
+from cellwright.scope import NAMESPACE, Place, Scope, Shape, Surface, UpstreamOperation, surface_of
 from cellwright_guest.wire import type_of
 
-KEPT = 1_000  # classes that are not read again
+KEPT = 1_000  # classes that are cached
 _WORD = re.compile(r"\b[A-Za-z_]\w*")
-# what a type's text is made of besides classes
+# the words of a type's text that are no classes of the upstream
 PLAIN = frozenset(
     "str int float bool bytes None Any Literal list dict Iterator Iterable NotRequired Required True False def self "
     "async await tuple set object".split()
@@ -25,7 +25,7 @@ PLAIN = frozenset(
 
 
 class Upstream:
-    """One upstream of a scope, under the rules as they were when this was made. Any thread may ask."""
+    """One upstream of a scope, under the rules at the time when it was made. Any thread may use it."""
 
     def __init__(self, name: str, surface: Surface, scope: Scope) -> None:
         self.name = name
@@ -34,8 +34,8 @@ class Upstream:
         self._place = scope.path(name)
         self._kind = type_of(scope.get(name))
         self._kinds: dict[str, type] = {}
-        self.ruled = scope.rules.version > 0  # somebody declared something
-        self.paths: Callable[[], Iterable[tuple[str, bool]]] = self._paths  # an index knows them sooner
+        self.ruled = scope.rules.version > 0  # there are rules
+        self.paths: Callable[[], Iterable[tuple[str, bool]]] = self._paths  # an index lists them faster
         self._counts: Counter[str] | None = None
         self._shapes: dict[str, tuple[Shape | None]] = {}
 
@@ -56,7 +56,7 @@ class Upstream:
         return self._rules.facts(place, last, Operation(reads=reads)).reads
 
     def _at(self, path: str) -> Place:
-        """Where a namespace stands. Rules may name its class, which is made for the rules alone."""
+        """The place of a namespace. Its class is made here, because rules may name it."""
         if not path:
             return Place(self._place, self._kind)
         kind = self._kinds.get(path)
@@ -65,13 +65,13 @@ class Upstream:
             kind = self._kinds[path] = type(named, (), {NAMESPACE: True, "__module__": self._kind.__module__})
         return Place(f"{self._place}.{path}", kind)
 
-    def find(self, path: str) -> Offered | None:
+    def find(self, path: str) -> UpstreamOperation | None:
         """The operation at a path, if it may be called."""
         found = self.surface.find(path)
         return found if found is not None and self.shows(path, found.reads) else None
 
-    def below(self, path: str) -> Iterator[tuple[str, Offered | None]]:
-        """The names right below a path: operations, and None for each namespace that has any."""
+    def below(self, path: str) -> Iterator[tuple[str, UpstreamOperation | None]]:
+        """The names directly below a path: operations, and None for each namespace that has operations."""
         for name in self.surface.below(path):
             whole = f"{path}.{name}" if path else name
             found = self.surface.find(whole)
@@ -81,7 +81,7 @@ class Upstream:
             elif self.shows(whole, found.reads):
                 yield name, found
 
-    def listed(self) -> Iterator[Offered]:
+    def listed(self) -> Iterator[UpstreamOperation]:
         """Every operation that may be called."""
         return (offered for offered in self.surface.listed() if self.shows(offered.path, offered.reads))
 
@@ -89,7 +89,7 @@ class Upstream:
         return ((offered.path, offered.reads) for offered in self.surface.listed())
 
     def counts(self) -> Counter[str]:
-        """How many operations stand below each path, "" being all of them."""
+        """The number of operations below each path; "" counts all."""
         if self._counts is None:
             found: Counter[str] = Counter()
             for path, reads in self.paths():
@@ -101,7 +101,7 @@ class Upstream:
         return self._counts
 
     def shape(self, name: str) -> Shape | None:
-        """A class, less the methods that are operations which may not be called."""
+        """A class, without the methods whose operations may not be called."""
         known = self._shapes.get(name)
         if known is None:
             if len(self._shapes) >= KEPT:
@@ -118,10 +118,6 @@ class Upstream:
         hidden = {method for method, path in paths.items() if self.find(path) is None}
         return replace(found, lines=tuple(line for line in found.lines if line.name not in hidden)) if hidden else found
 
-    @property
-    def shapes(self) -> Shapes:
-        return Shapes(self.shape)
-
     def mentioned(self, text: str) -> Iterator[Shape]:
         """The classes that a piece of stub text names, in their order there."""
         for word in dict.fromkeys(_WORD.findall(text)):
@@ -129,25 +125,9 @@ class Upstream:
                 yield shape
 
     def alias(self, name: str) -> str:
-        """The path that another name of an operation stands for, as `mcp__server__tool`; "" for none."""
+        """The path of the operation that has this second name, as `mcp__server__tool`; "" for none."""
         ask: Any = getattr(self.surface, "alias", None)
         return (ask(name) or "") if ask is not None else ""
-
-
-class Shapes:
-    """The classes of a surface by name, as a mapping would have them."""
-
-    def __init__(self, find: Callable[[str], Shape | None]) -> None:
-        self._find = find
-
-    def __contains__(self, name: str) -> bool:
-        return self._find(name) is not None
-
-    def __getitem__(self, name: str) -> Shape:
-        found = self._find(name)
-        if found is None:
-            raise KeyError(name)
-        return found
 
 
 def upstreams(scope: Scope, leave_out: frozenset[str] = frozenset()) -> dict[str, Upstream]:

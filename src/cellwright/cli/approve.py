@@ -10,106 +10,92 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellwright.cli.asking import login, read_answer
-from cellwright.cli.given import CANCELLED, ended, in_options
-from cellwright.cli.recover import stores
-from cellwright.cli.wishes import AGENTS_DB, code_of
+from cellwright.cli.approval_prompt import login, read_answer
+from cellwright.cli.arguments import exit_on_error, say, stores
+from cellwright.cli.options import AGENTS_DB, option
+from cellwright.short_texts import cut_counted
 
 if TYPE_CHECKING:
     from cellwright.store import Decision, Question, Store
 
 SHOWN = 300  # characters of the arguments in a list
-
-QuestionArgument = Annotated[str, typer.Argument(metavar="[QUESTION]", help="Its id. Left out: what waits is listed.")]
-StoreOption = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help=f"Where sessions are kept. Left out: those of `chat`, and {AGENTS_DB}."),
-]
-AlwaysOption = Annotated[
-    str,
-    typer.Option(metavar="session|operation", help="Say the same of all later calls: in this session, or in every."),
-]
-RevokeOption = Annotated[
-    tuple[str, str], typer.Option(metavar="SESSION OPERATION", help="Take back what was said for always.")
-]
+_ALWAYS = "Say the same of all later calls: in this session, or in every."
 
 
 def approve(
-    question: QuestionArgument = "",
-    yes: Annotated[bool, typer.Option("--yes", help="The call may be made.")] = False,
-    no: Annotated[bool, typer.Option("--no", help="It may not.")] = False,
-    reason: Annotated[str, typer.Option(help="Why; the code is told.")] = "",
-    always: AlwaysOption = "",
-    who: Annotated[str, typer.Option(help="Who says so. Left out: your login name.")] = "",
-    revoke: RevokeOption = ("", ""),
-    store: StoreOption = None,
-    full: Annotated[bool, typer.Option("--full", help="All of the arguments, however long.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line for each question.")] = False,
+    question: Annotated[str, typer.Argument(metavar="[QUESTION]", help="Its id. Left out: what waits is listed.")] = "",
+    yes: Annotated[bool, option("The call may be made.", "--yes")] = False,
+    no: Annotated[bool, option("It may not.", "--no")] = False,
+    reason: Annotated[str, option("Why; the code is told.")] = "",
+    always: Annotated[str, option(_ALWAYS, metavar="session|operation")] = "",
+    who: Annotated[str, option("Who says so. Left out: your login name.")] = "",
+    revoke: Annotated[tuple[str, str], option("Take back what was said for always.", metavar="SESSION OPERATION")] = (
+        "",
+        "",
+    ),
+    store: Annotated[
+        str | None, option(f"Where sessions are kept. Left out: those of `chat`, and {AGENTS_DB}.", metavar="URL")
+    ] = None,
+    full: Annotated[bool, option("All of the arguments, however long.", "--full")] = False,
+    as_json: Annotated[bool, option("One JSON object a line for each question.", "--json")] = False,
 ) -> None:
     """Decide calls that wait for a person's yes. In a terminal, without --yes or --no, the question is shown and asked.
 
     Exit codes: 0 it is done, 2 wrong usage, or it was decided already or too late, 4 this machine cannot do it,
     130 cancelled.
     """
-    from cellwright.errors import CellwrightError, UsageError
+    from cellwright.errors import UsageError
 
-    try:
+    with exit_on_error("cancelled; the question waits"):
         if yes and no:
             raise UsageError("--yes and --no: give one of them")
-        places = stores(store)
+        urls = stores(store)
         if any(revoke):
-            _revoke(places, *revoke)
+            _revoke(urls, *revoke)
         elif not question:
             if yes or no or reason or always:
                 raise UsageError("say which question: `cellwright approve QUESTION --yes`; without one, all are listed")
-            _list(places, full=full, as_json=as_json)
+            _list(urls, full=full, as_json=as_json)
         else:
-            place, found = _find(places, question)
-            decision = _decision(place, found, yes=yes, no=no, reason=reason, always=always, full=full)
-            _decide(place, found, decision, who or login(), as_json=as_json)
-    except CellwrightError as error:
-        raise ended(code_of(error), in_options(_plain(str(error)))) from None
-    except KeyboardInterrupt:
-        raise ended(CANCELLED, "cancelled; the question waits") from None
+            url, row = _find(urls, question)
+            decision = _decision(url, row, yes=yes, no=no, reason=reason, always=always, full=full)
+            _decide(url, row, decision, who or login(), as_json=as_json)
 
 
-# what waits
-
-
-def _list(places: list[str], *, full: bool, as_json: bool) -> None:
+def _list(urls: list[str], *, full: bool, as_json: bool) -> None:
     from cellwright.guard import open_questions
 
-    found = [(place, one) for place in places for one in open_questions(place)]
-    for place, one in found:
+    questions = [(url, question) for url in urls for question in open_questions(url)]
+    for url, question in questions:
         if as_json:
-            print(json.dumps(_described(place, one, full=full)))
+            print(json.dumps(_described(url, question, full=full)))
         else:
-            print("\n".join(_lines(place, one, full=full, longest=SHOWN)))
-    if not found and not as_json:
-        print("cellwright: nothing waits for a yes", file=sys.stderr)
+            print("\n".join(_lines(url, question, full=full, longest=SHOWN)))
+    if not questions and not as_json:
+        say("nothing waits for a yes")
     elif not as_json:
-        print(f"cellwright: decide one with `cellwright approve {found[0][1].id} --yes` or --no", file=sys.stderr)
+        say(f"decide one with `cellwright approve {questions[0][1].id} --yes` or --no")
 
 
-def _lines(place: str, one: Question, *, full: bool, longest: int | None = None) -> list[str]:
-    until = "" if one.expires is None else f", until {_moment(one.expires)}"
-    where = f"session {_plain(one.session)}, cell {one.cell}" + (f", line {one.line}" if one.line else "")
-    arguments = _arguments(place, one, full=full)
-    if longest is not None and not full and len(arguments) > longest:
-        arguments = f"{arguments[:longest]}… [{len(arguments) - longest:,} characters more]"
-    return [f"{one.id}  {where}, asked {_moment(one.asked)}{until}", f"    {_plain(one.operation)}{arguments}"]
+def _lines(url: str, question: Question, *, full: bool, longest: int | None = None) -> list[str]:
+    until = "" if question.expires is None else f", until {_moment(question.expires)}"
+    line = f", line {question.line}" if question.line else ""
+    where = f"session {_plain(question.session)}, cell {question.cell}{line}"
+    arguments = _arguments(url, question, full=full)
+    if longest is not None and not full:
+        arguments = cut_counted(arguments, longest)
+    head = f"{question.id}  {where}, asked {_moment(question.asked)}{until}"
+    return [head, f"    {_plain(question.operation)}{arguments}"]
 
 
-def _arguments(place: str, one: Question, *, full: bool) -> str:
+def _arguments(url: str, question: Question, *, full: bool) -> str:
     from cellwright.guard import full_arguments
 
-    return _plain(full_arguments(place, one) if full else one.arguments)
+    return _plain(full_arguments(url, question) if full else question.arguments)
 
 
-def _described(place: str, one: Question, *, full: bool = False) -> dict[str, Any]:
-    told = asdict(one)
-    told["arguments"] = _arguments(place, one, full=full)
-    return told | {"store": place}
+def _described(url: str, question: Question, *, full: bool = False) -> dict[str, Any]:
+    return asdict(question) | {"arguments": _arguments(url, question, full=full), "store": url}
 
 
 def _plain(text: str) -> str:
@@ -122,14 +108,14 @@ def _moment(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
 
 
-def _find(places: list[str], question: str) -> tuple[str, Question]:
+def _find(urls: list[str], question: str) -> tuple[str, Question]:
     from cellwright.errors import NoQuestion
     from cellwright.store import open_store
 
-    for place in places:
-        journal = open_store(place, make=False)
+    for url in urls:
+        journal = open_store(url, make=False)
         try:
-            return place, journal.question(question)
+            return url, journal.question(question)
         except NoQuestion:
             continue
         finally:
@@ -137,11 +123,8 @@ def _find(places: list[str], question: str) -> tuple[str, Question]:
     raise NoQuestion(f"there is no question {question!r} here; `cellwright approve` lists what waits")
 
 
-# deciding it
-
-
 def _decision(
-    place: str, found: Question, *, yes: bool, no: bool, reason: str, always: str, full: bool
+    url: str, question: Question, *, yes: bool, no: bool, reason: str, always: str, full: bool
 ) -> Decision | None:
     """What was given as options, or is typed; None where it is to wait."""
     from cellwright.errors import UsageError
@@ -152,29 +135,29 @@ def _decision(
     if yes or no:
         return Decision(yes=yes, reason=reason, always=always)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError(f"say --yes or --no to {found.id}; nobody can be asked here")
-    if found.decision is not None:
-        raise UsageError(f"question {found.id!r} is decided already: {_said(found)}")
-    print("\n".join(_lines(place, found, full=full)), file=sys.stderr)
+        raise UsageError(f"say --yes or --no to {question.id}; nobody can be asked here")
+    if question.decision is not None:
+        raise UsageError(f"question {question.id!r} is decided already: {_said(question)}")
+    print("\n".join(_lines(url, question, full=full)), file=sys.stderr)
     return read_answer()
 
 
-def _decide(place: str, found: Question, decision: Decision | None, who: str, *, as_json: bool) -> None:
+def _decide(url: str, question: Question, decision: Decision | None, who: str, *, as_json: bool) -> None:
     from cellwright.guard import decide
     from cellwright.store import open_store
 
     if decision is None:
-        print("cellwright: it waits", file=sys.stderr)
+        say("it waits")
         return
-    journal = open_store(place, make=False)
+    journal = open_store(url, make=False)
     try:
         reason, always = decision.reason, decision.always
-        decided = decide(journal, found.id, yes=decision.yes, reason=reason, who=who, always=always)
-        next_step = _next_step(journal, place, decided)
+        decided = decide(journal, question.id, yes=decision.yes, reason=reason, who=who, always=always)
+        next_step = _next_step(journal, url, decided)
     finally:
         journal.close()
     if as_json:
-        print(json.dumps(_described(place, decided) | {"next": next_step}))
+        print(json.dumps(_described(url, decided) | {"next": next_step}))
     else:
         print(f"{decided.id}: {_plain(_said(decided))}. {next_step}")
 
@@ -187,14 +170,14 @@ def _said(question: Question) -> str:
     return f"{'yes' if said.yes else 'no'}{always}, by {said.who}" + (f": {said.reason}" if said.reason else "")
 
 
-def _next_step(journal: Store, place: str, decided: Question) -> str:
+def _next_step(journal: Store, url: str, decided: Question) -> str:
     """How the code goes on now."""
-    from cellwright.journal import open_in
+    from cellwright.journal import open_questions_in
 
     session = decided.session
     while above := journal.facts(session).child_of:
         session = above
-    left = len(open_in(journal, session))
+    left = len(open_questions_in(journal, session))
     if left:
         return f"{left} more {'question' if left == 1 else 'questions'} of session {_plain(session)} wait"
     summary = journal.summary(session)
@@ -202,17 +185,17 @@ def _next_step(journal: Store, place: str, decided: Question) -> str:
         return f"Session {_plain(session)} is open in a process, which goes on with it"
     turns = journal.turns(session)
     if turns and turns[-1].status in ("running", "waiting") and turns[-1].opened:
-        return f"Carry it on with `cellwright recover {_plain(session)} --store {_plain(place)}`"
+        return f"Carry it on with `cellwright recover {_plain(session)} --store {_plain(url)}`"
     return f"Session {_plain(session)} goes on when the program that opened it carries it on"
 
 
-def _revoke(places: list[str], session: str, operation: str) -> None:
+def _revoke(urls: list[str], session: str, operation: str) -> None:
     from cellwright.errors import UsageError
     from cellwright.store import open_store
 
     taken = False
-    for place in places:
-        journal = open_store(place, make=False)
+    for url in urls:
+        journal = open_store(url, make=False)
         try:
             taken = journal.revoke(session, operation) or taken
         finally:

@@ -1,85 +1,113 @@
-"""`cellwright chat`: turn after turn with an agent at a terminal, or from a pipe. Sessions are kept.
-
-Turns run on a loop of their own (`background`), so that Ctrl-C reaches this thread and cancels one step.
-"""
+"""`cellwright chat`: turn after turn with an agent at a terminal, or from a pipe. Sessions are kept."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import threading
 import time
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import typer
 
-from cellwright.cli import wishes
-from cellwright.cli.asking import Person, YesOption
-from cellwright.cli.background import Background, Interrupted
-from cellwright.cli.exec import PackagesOption, ScopeOption, TakeOverOption
-from cellwright.cli.given import CANCELLED, PIPE_CLOSED, ended, in_options
-from cellwright.cli.keyboard import PROMPT
-from cellwright.cli.meanwhile import Meanwhile
-from cellwright.cli.page import harmless
-from cellwright.cli.slash import Commands, command_in
-from cellwright.cli.wishes import NONE, ModeName, Wish, code_of, offer_to_pull, waiting_words
+from cellwright.cli.agent_options import NONE, AgentOptions, offer_to_pull
+from cellwright.cli.approval_prompt import TerminalApprover
+from cellwright.cli.arguments import CANCELLED, PIPE_CLOSED, code_of, ended, exit_on_error, in_options, waiting_words
+from cellwright.cli.keyboard import PROMPT, TypedLines
+from cellwright.cli.options import SESSIONS, option, with_options
+from cellwright.cli.slash_commands import SlashCommands, command_in
+from cellwright.cli.terminal_page import harmless
 
 if TYPE_CHECKING:
     from cellwright.agent import Result, Session
     from cellwright.cli.keyboard import Keyboard
-    from cellwright.cli.page import Page
+    from cellwright.cli.terminal_page import TerminalPage
     from cellwright.errors import CellwrightError
 
 T = TypeVar("T")
-StoreOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help='Where sessions are kept: a file, sqlite:///file.db, or "none". Left out: your own state directory.',
-        rich_help_panel="Sessions",
-    ),
-]
+_STORE = 'Where sessions are kept: a file, sqlite:///file.db, or "none". Left out: your own state directory.'
 
 
-def chat(
-    model: wishes.ModelOption = None,
-    scope: ScopeOption = None,
-    packages: PackagesOption = None,
-    returns: wishes.ReturnsOption = None,
-    instructions: wishes.InstructionsOption = "",
-    mode: wishes.ModeOption = ModeName.auto,
-    plan: wishes.PlanOption = False,
-    yes: YesOption = False,
-    steps: wishes.StepsOption = None,
-    tokens: wishes.TokensOption = None,
-    cost: wishes.CostOption = None,
-    seconds: wishes.SecondsOption = None,
-    store: StoreOption = None,
-    session: wishes.SessionOption = None,
-    resume: wishes.ResumeOption = None,
-    take_over: TakeOverOption = False,
-    no_recover: wishes.NoRecoverOption = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ChatOptions(AgentOptions):
+    """Those of `chat`."""
+
+    command: ClassVar[str] = "chat"
+
+    store: Annotated[str | None, option(_STORE, panel=SESSIONS, metavar="URL")] = None
+
+
+@with_options
+def chat(*, options: ChatOptions) -> None:
     """Talk with an agent. Code and calls are shown as they happen; /help lists what else can be typed.
 
     Exit codes: 0 you left; 2 wrong usage, 4 the model or this machine did not do its part, 130 cancelled. From a pipe
     also those of `run`, for the last turn that failed.
     """
-    from cellwright.errors import CellwrightError
-
     try:
-        wish = Wish(
-            model=model, scope=tuple(scope or ()), packages=tuple(packages or ()), returns=returns, mode=mode,
-            plan=plan, instructions=instructions, steps=steps, tokens=tokens, cost=cost, seconds=seconds,
-            store=_store(store), session=session, resume=resume, take_over=take_over, yes=yes, command="chat",
-        )  # fmt: skip
-        offer_to_pull(model)
-        with Background() as background:
-            code = _talk(wish, background, default_store=store is None, recover=not no_recover)
-    except CellwrightError as error:
-        raise ended(code_of(error), in_options(str(error))) from None
-    except (KeyboardInterrupt, Interrupted):
+        with exit_on_error():
+            default_store = options.store is None
+            options = replace(options, store=_store(options.store))
+            offer_to_pull(options.model)
+            with LoopThread() as loop:  # Ctrl-C reaches this thread, and cancels one step there
+                code = _talk(options, loop, default_store=default_store)
+    except Interrupted:
         raise ended(CANCELLED, "cancelled") from None
     raise typer.Exit(code)
+
+
+class Interrupted(Exception):
+    """Ctrl-C ended what was running."""
+
+
+class LoopThread:
+    """An event loop on a thread of its own, as a context manager. The main thread keeps the keyboard and gets Ctrl-C.
+
+    `do` runs a coroutine on the loop and waits for it; the loop goes on between two of them.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="cellwright-loop")
+
+    def __enter__(self) -> LoopThread:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        """The coroutine's result. Ctrl-C cancels the coroutine, waits for its end, and raises `Interrupted`."""
+        begun: list[asyncio.Task[T]] = []
+        ended = threading.Event()
+
+        def begin() -> None:
+            begun.append(self._loop.create_task(work))
+            begun[0].add_done_callback(lambda _: ended.set())
+
+        self._loop.call_soon_threadsafe(begin)
+        try:
+            ended.wait()
+        except KeyboardInterrupt:
+            self._loop.call_soon_threadsafe(lambda: begun[0].cancel())
+            ended.wait()  # a second Ctrl-C does not wait, and is raised as it is
+        try:
+            return begun[0].result()
+        except asyncio.CancelledError:
+            raise Interrupted from None
+
+    def cancel_all(self) -> None:
+        """Cancel everything on the loop, from any thread."""
+        self._loop.call_soon_threadsafe(lambda: [task.cancel() for task in asyncio.all_tasks(self._loop)])
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.get_loop().run_forever()
 
 
 def _store(given: str | None) -> str | None:
@@ -96,17 +124,17 @@ def _store(given: str | None) -> str | None:
     return f"sqlite:///{place / 'sessions.db'}"
 
 
-def _talk(wish: Wish, background: Background, *, default_store: bool, recover: bool) -> int:
+def _talk(options: ChatOptions, loop: LoopThread, *, default_store: bool) -> int:
     from cellwright.cli.keyboard import Keyboard
-    from cellwright.cli.page import Page
+    from cellwright.cli.terminal_page import TerminalPage
     from cellwright.settings import Settings
 
-    page = Page(sys.stdout)
-    page.outlet.on_close = background.cancel_all
+    page = TerminalPage(sys.stdout)
+    page.outlet.on_close = loop.cancel_all
     keyboard = Keyboard(Settings.from_environment().state_dir / "history")
-    talk = Chat(wish, background, page, keyboard)
+    talk = Chat(options, loop, page, keyboard)
     try:
-        if recover:
+        if not options.no_recover:
             talk.recover()
         talk.open()
         talk.turns()
@@ -119,20 +147,20 @@ def _talk(wish: Wish, background: Background, *, default_store: bool, recover: b
 class Chat:
     """One chat: the session it is in, and what it is shown on."""
 
-    def __init__(self, wish: Wish, background: Background, page: Page, keyboard: Keyboard) -> None:
-        from cellwright.cli.showing import Showing
+    def __init__(self, options: ChatOptions, loop: LoopThread, page: TerminalPage, keyboard: Keyboard) -> None:
+        from cellwright.cli.turn_view import TurnView
 
         self.page = page
         self.keyboard = keyboard
-        self.showing = Showing(page, text=True)
+        self.view = TurnView(page, text=True)
         self.code = 0
-        self._wish = wish
-        self._background = background
-        self._person = Person(yes=wish.yes)
-        self._agent = wish.agent(self._say, self._person)
+        self._options = options
+        self._loop_thread = loop
+        self._approver = TerminalApprover(yes=options.yes)
+        self._agent = options.agent(self._say, self._approver)
         self._session: Session | None = None
         self._turns = 0
-        self._commands = Commands(self)
+        self._commands = SlashCommands(self)
 
     @property
     def session(self) -> Session:
@@ -146,47 +174,47 @@ class Chat:
             print(line, file=sys.stderr, flush=True)
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._background.do(work)
+        return self._loop_thread.do(work)
 
     def recover(self) -> None:
         """Turns of other chats that were opened here and whose process died are carried on; Ctrl-C cancels one."""
-        from cellwright.cli.cut_off import answered, carry_on, find, told
+        from cellwright.cli.recover import answered, carry_on, recoverable_turns, short_task
 
-        store = self._wish.store
-        for found in () if store is None else find(store, self._wish.command):
-            if found.session in (self._wish.resume, self._wish.session):
+        store = self._options.store
+        for turn in () if store is None else recoverable_turns(store, self._options.command):
+            if turn.session in (self._options.resume, self._options.session):
                 continue  # opened in a moment, as this command says
-            self._say(f"cellwright: carrying on session {found.session}, which was cut off: {told(found)}")
+            self._say(f"cellwright: carrying on session {turn.session}, which was cut off: {short_task(turn)}")
             try:
-                done = self.do(carry_on(str(store), found, self.showing.hear, self._say))
+                done = self.do(carry_on(str(store), turn, self.view.hear, self._say))
             except Interrupted:
-                self.showing.end()
-                self._say(f"cellwright: session {found.session}: cancelled")
+                self.view.end()
+                self._say(f"cellwright: session {turn.session}: cancelled")
                 continue
-            self.showing.end()
+            self.view.end()
             if done is not None:
-                self._say(f"cellwright: session {found.session}: {answered(done)}")
+                self._say(f"cellwright: session {turn.session}: {answered(done)}")
 
     def open(self) -> None:
-        from cellwright.cli.showing import Showing, Spent
+        from cellwright.cli.turn_view import TurnView, UsageTally
 
-        session = self._wish.open(self._agent)
+        session = self._options.open(self._agent)
         self._session = self.do(session.__aenter__())
         known = session.runtime.turns
         before = known.usage() if known is not None else None
-        self.showing = Showing(self.page, text=True, spent=Spent(before))
+        self.view = TurnView(self.page, text=True, tally=UsageTally(before))
         if self.keyboard.terminal:
             self._greet()
-        if self._wish.resume is None:
+        if self._options.resume is None:
             return
         if session.is_unfinished:
             self.page.line(f"carrying on the last turn of {session.id}", "dim")
-            self._turn(session.carry_on(on_event=self.showing.hear))
+            self._turn(session.carry_on(on_event=self.view.hear))
         else:
             self.page.line(f"{session.id} has no turn to carry on", "dim")
 
     def _greet(self) -> None:
-        kept = f"session {self.session.id}" if self._wish.store else "a session that is not kept"
+        kept = f"session {self.session.id}" if self._options.store else "a session that is not kept"
         self.page.line(f"{kept}; /help lists what can be typed", "dim")
         restored = self.session.runtime.restored
         if restored is not None and restored.diverged is not None:
@@ -203,8 +231,8 @@ class Chat:
     def close(self, *, default_store: bool) -> None:
         if self._session is not None:
             self.do(self._session.__aexit__(None, None, None))
-            if self._turns and self._wish.store and self.keyboard.terminal:
-                again = self._wish.again("chat", self._session.id, store=not default_store)
+            if self._turns and self._options.store and self.keyboard.terminal:
+                again = self._options.again("chat", self._session.id, store=not default_store)
                 self.page.line(f"to go on: {again}", "dim")
         self.do(self._agent.close())
 
@@ -231,7 +259,7 @@ class Chat:
         if self.keyboard.terminal:
             self.page.line()
 
-    def _take(self, line: str, commands: Commands) -> bool:
+    def _take(self, line: str, commands: SlashCommands) -> bool:
         from cellwright.errors import CellwrightError, Fenced
 
         command = command_in(line)
@@ -239,7 +267,7 @@ class Chat:
             if command is None:
                 task = line.strip()
                 while task:
-                    self._turn(self.session.run(task, on_event=self.showing.hear))
+                    self._turn(self.session.run(task, on_event=self.view.hear))
                     if task := self._left_over():
                         self.page.line(f"{PROMPT}{harmless(task)}", "dim")
                 return True
@@ -256,35 +284,35 @@ class Chat:
 
     def carry_on(self) -> None:
         """Go on with the last turn, which has no answer yet."""
-        self._turn(self.session.carry_on(on_event=self.showing.hear))
+        self._turn(self.session.carry_on(on_event=self.view.hear))
 
     def _turn(self, work: Coroutine[Any, Any, Result[Any]]) -> None:
         from cellwright.errors import CellwrightError, Fenced
 
         began = time.monotonic()
-        self.showing.next_turn()
+        self.view.next_turn()
         self._turns += 1
         try:
             result = self.do(self._listening(work))
         except Fenced:
             raise
         except CellwrightError as error:
-            self.showing.end()
+            self.view.end()
             self._tell(error)
         except Interrupted:
-            self.showing.end()
+            self.view.end()
             if not self.keyboard.terminal:
                 raise
             self._tell_lost()
         else:
-            self.showing.end()
+            self.view.end()
             self._answer(result, time.monotonic() - began)
 
     async def _listening(self, work: Coroutine[Any, Any, T]) -> T:
         """The turn; what is typed meanwhile is said to it."""
         if not self.keyboard.terminal:
             return await work
-        with Meanwhile(self._person, self._commands.meanwhile):
+        with TypedLines(self._approver, self._commands.during_turn):
             return await work
 
     def _left_over(self) -> str:
@@ -296,13 +324,13 @@ class Chat:
 
     def _answer(self, result: Result[Any], seconds: float) -> None:
         from cellwright.cli.answers import answer_text
-        from cellwright.cli.cells import time_words
+        from cellwright.cli.cell_view import time_words
 
         text = answer_text(result.value, width=self.page.console.width if self.page.live else None).strip()
-        if text and text != self.showing.said.strip():
+        if text and text != self.view.said.strip():
             self.page.line(harmless(text), "bold" if self.page.live else "")
         if self.keyboard.terminal:
-            used = self.showing.spent.turn
+            used = self.view.tally.turn
             cost = f" · ${used.cost:.4f}" if used.cost else ""
             steps = f"{result.steps} step{'s' * (result.steps != 1)}"
             self.page.line(f"{steps} · {used.tokens:,} tokens{cost} · {time_words(seconds)}\n", "dim")
@@ -313,13 +341,13 @@ class Chat:
 
     def _tell_lost(self) -> None:
         """After Ctrl-C: what is no longer there, and what stays done."""
-        if not self.showing.cell_runs:
+        if not self.view.cell_runs:
             self.page.line("cancelled while the model was replying; names and files are as they were", "yellow")
             return
-        if self._wish.store:
+        if self._options.store:
             self.page.line("cancelled; names are as they were before this cell, files that it wrote stay", "yellow")
         else:
             self.page.line("cancelled; the names of this session are gone with the cell: nothing is kept", "yellow")
-        if self.showing.calls:
-            made = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in self.showing.calls.items())
+        if self.view.calls:
+            made = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in self.view.calls.items())
             self.page.line(f"calls that were made stay made: {made}", "yellow")

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cellwright.cli.arguments import PLATFORM, ended
+from cellwright.cli.options import option
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from cellwright.sandboxes import Report
-
-NOT_ENOUGH = 4
+    from cellwright.sandboxes import LayerReport
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rung:
-    """A rung, and what came of running a cell on it."""
+class TriedRung:
+    """A rung, and whether a cell ran on it."""
 
     name: str
     ok: bool
@@ -29,8 +30,8 @@ class Rung:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Held:
-    """A limit: who holds it (and who without a control group), which layers that needs, and the outcome it gives."""
+class HeldLimit:
+    """A limit: what enforces it (`ungrouped`: without a control group), the layers that needs, and its error."""
 
     name: str
     by: str
@@ -40,33 +41,33 @@ class Held:
 
 
 LIMITS = (
-    Held(name="wall_s", by="the host's clock", outcome="TimeLimit"),
-    Held(name="cpu_s", by="the host, from the kernel's account", outcome="CpuLimit"),
-    Held(
+    HeldLimit(name="wall_s", by="the host's clock", outcome="TimeLimit"),
+    HeldLimit(name="cpu_s", by="the host, from the kernel's account", outcome="CpuLimit"),
+    HeldLimit(
         name="memory_mb",
         by="RLIMIT_DATA; with processes, a control group",
         ungrouped="RLIMIT_DATA; with processes, for each by itself",
         outcome="MemoryLimit",
         needs=("rlimits",),
     ),
-    Held(
+    HeldLimit(
         name="processes",
         by="seccomp at 0; above, RLIMIT_NPROC and a control group",
         ungrouped="seccomp at 0; above, RLIMIT_NPROC",
         outcome="ProcessLimit",
         needs=("seccomp", "rlimits", "user"),
     ),
-    Held(name="threads", by="RLIMIT_NPROC", outcome="ProcessLimit", needs=("rlimits", "user")),
-    Held(name="open_files", by="RLIMIT_NOFILE", outcome="OpenFilesLimit", needs=("rlimits",)),
-    Held(name="file_mb", by="RLIMIT_FSIZE", outcome="FileSizeLimit", needs=("rlimits",)),
-    Held(name="workspace_mb", by="the host, which counts files", outcome="WorkspaceLimit"),
-    Held(name="output_kb", by="the host, at its end of the pipe", outcome="OutputLimit"),
-    Held(name="host_calls", by="the host, at its door", outcome="CallLimit"),
+    HeldLimit(name="threads", by="RLIMIT_NPROC", outcome="ProcessLimit", needs=("rlimits", "user")),
+    HeldLimit(name="open_files", by="RLIMIT_NOFILE", outcome="OpenFilesLimit", needs=("rlimits",)),
+    HeldLimit(name="file_mb", by="RLIMIT_FSIZE", outcome="FileSizeLimit", needs=("rlimits",)),
+    HeldLimit(name="workspace_mb", by="the host, which counts files", outcome="WorkspaceLimit"),
+    HeldLimit(name="output_kb", by="the host, at its end of the pipe", outcome="OutputLimit"),
+    HeldLimit(name="host_calls", by="the host, at its door", outcome="CallLimit"),
 )
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object in place of the tables.")] = False,
+    as_json: Annotated[bool, option("Print one JSON object in place of the tables.", "--json")] = False,
 ) -> None:
     """Try every layer of isolation on this machine, run a cell, and say what is missing and what adds it.
 
@@ -75,23 +76,22 @@ def doctor(
     import asyncio
 
     if not sys.platform.startswith("linux"):
-        print(f"cellwright: the process sandbox needs Linux; this is {sys.platform}", file=sys.stderr)
-        raise typer.Exit(NOT_ENOUGH)
+        raise ended(PLATFORM, f"the process sandbox needs Linux; this is {sys.platform}")
     report, rung = asyncio.run(_examine())
     if as_json:
         print(json.dumps(_described(report, rung), ensure_ascii=False, indent=2))
     else:
         _show(report, rung)
-    raise typer.Exit(0 if report.ok and rung.ok else NOT_ENOUGH)
+    raise typer.Exit(0 if report.ok and rung.ok else PLATFORM)
 
 
-async def _examine() -> tuple[Report, Rung]:
+async def _examine() -> tuple[LayerReport, TriedRung]:
     from cellwright.sandboxes import probe_layers
 
     return await probe_layers(), await _try_process_rung()
 
 
-async def _try_process_rung() -> Rung:
+async def _try_process_rung() -> TriedRung:
     import time
 
     from cellwright.errors import CellwrightError
@@ -105,21 +105,23 @@ async def _try_process_rung() -> Rung:
                 value = (await second.execute("1 + 1")).unwrap()
             took = time.perf_counter() - began
     except CellwrightError as error:
-        return Rung(name="process", ok=False, seen=str(error))
-    return Rung(name="process", ok=value == 2, seen=f"opened a session, ran 1 + 1 and closed it in {took * 1e3:.1f} ms")
+        return TriedRung(name="process", ok=False, seen=str(error))
+    return TriedRung(
+        name="process", ok=value == 2, seen=f"opened a session, ran 1 + 1 and closed it in {took * 1e3:.1f} ms"
+    )
 
 
-def _lacking(held: Held, report: Report) -> list[str]:
+def _lacking(limit: HeldLimit, report: LayerReport) -> list[str]:
     missing = {finding.name for finding in report.findings if not finding.ok}
-    return [layer for layer in held.needs if layer in missing]
+    return [layer for layer in limit.needs if layer in missing]
 
 
-def _by(held: Held, report: Report) -> str:
+def _by(limit: HeldLimit, report: LayerReport) -> str:
     grouped = any(finding.name == "cgroup" and finding.ok for finding in report.findings)
-    return held.by if grouped or not held.ungrouped else held.ungrouped
+    return limit.by if grouped or not limit.ungrouped else limit.ungrouped
 
 
-def _described(report: Report, rung: Rung) -> dict[str, object]:
+def _described(report: LayerReport, rung: TriedRung) -> dict[str, object]:
     from cellwright.sandboxes import STANDARD, Limits
 
     return {
@@ -133,18 +135,18 @@ def _described(report: Report, rung: Rung) -> dict[str, object]:
         "rungs": [asdict(rung)],
         "limits": [
             {
-                "name": held.name,
-                "default": getattr(Limits(), held.name),
-                "enforced": not _lacking(held, report),
-                "by": _by(held, report),
-                "outcome": held.outcome,
+                "name": limit.name,
+                "default": getattr(Limits(), limit.name),
+                "enforced": not _lacking(limit, report),
+                "by": _by(limit, report),
+                "outcome": limit.outcome,
             }
-            for held in LIMITS
+            for limit in LIMITS
         ],
     }
 
 
-def _show(report: Report, rung: Rung) -> None:
+def _show(report: LayerReport, rung: TriedRung) -> None:
     from rich.console import Console
 
     from cellwright.sandboxes import STANDARD, Limits
@@ -161,17 +163,17 @@ def _show(report: Report, rung: Rung) -> None:
     rungs = _table("rung", "what was tried, and seen")
     rungs.add_row(_mark(rung.ok), rung.name, _plain(rung.seen))
     limits = _table("limit", "default", "held by", "outcome")
-    for held in LIMITS:
-        lacking = _lacking(held, report)
-        by = _by(held, report) + (f" [red](needs {', '.join(lacking)})[/red]" if lacking else "")
-        limits.add_row(_mark(not lacking), held.name, f"{getattr(Limits(), held.name):g}", by, held.outcome)
+    for limit in LIMITS:
+        lacking = _lacking(limit, report)
+        by = _by(limit, report) + (f" [red](needs {', '.join(lacking)})[/red]" if lacking else "")
+        limits.add_row(_mark(not lacking), limit.name, f"{getattr(Limits(), limit.name):g}", by, limit.outcome)
     for table in (layers, rungs, limits):
         console.print()
         console.print(table)
     _close(console, report, rung)
 
 
-def _close(console: Console, report: Report, rung: Rung) -> None:
+def _close(console: Console, report: LayerReport, rung: TriedRung) -> None:
     from cellwright.sandboxes import STANDARD
 
     missing = [finding.name for finding in report.findings if not finding.ok]

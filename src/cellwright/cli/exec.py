@@ -6,26 +6,36 @@ import json
 import os
 import sys
 import tokenize
-from enum import StrEnum
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellwright.cli.asking import Person, YesOption
-from cellwright.cli.given import (
-    CANCELLED,
+from cellwright.cli.approval_prompt import TerminalApprover
+from cellwright.cli.arguments import (
     FAILED,
     LIMIT,
-    PIPE_CLOSED,
     PLATFORM,
-    USAGE,
     WAITING,
-    bound,
-    ended,
-    in_options,
+    bound_object,
+    exit_on_error,
     known_session,
     limited,
     packages_in,
+    say,
+)
+from cellwright.cli.options import (
+    AGENTS_DB,
+    CODE,
+    LIMITS,
+    SESSIONS,
+    CheckMode,
+    Packages,
+    Scope,
+    TakeOver,
+    Yes,
+    option,
+    with_options,
 )
 
 if TYPE_CHECKING:
@@ -34,126 +44,73 @@ if TYPE_CHECKING:
     from cellwright.runtime import Runtime
     from cellwright.sandboxes import Outcome
 
-_LIMITS = "Limits"
-_PLACES = "What the code gets"
-_LASTS = "Sessions"
+_SESSION = "Journal the cell in this session: a new one, or one that is resumed."
+_CARRY_ON = "In place of code: carry on the session's cell that was cut off, or that waited for a yes."
+_STORE = "Where sessions are: a file, or sqlite:///file.db."
+_CHECK = "What mistakes that the type checker finds do: nothing, tell, or refuse the cell."
 
 
-class Check(StrEnum):
-    """What mistakes that the type checker finds do."""
+@dataclass(frozen=True, kw_only=True)
+class ExecOptions:
+    """What the code gets, and the session that it runs in."""
 
-    off = "off"
-    warn = "warn"
-    strict = "strict"
-
-
-ScopeOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[NAME=]MODULE:OBJECT",
-        help="An object of yours that the code may use. Give it again for another.",
-        rich_help_panel=_PLACES,
-    ),
-]
-PackagesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME|DIR",
-        help="A package to install for the code (give it again for another), or the path of a virtual environment.",
-        rich_help_panel=_PLACES,
-    ),
-]
-WorkspaceOption = Annotated[
-    str | None, typer.Option(metavar="DIR", help="A directory to share with the code.", rich_help_panel=_PLACES)
-]
-SessionOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ID",
-        help="Journal the cell in this session: a new one, or one that is resumed.",
-        rich_help_panel=_LASTS,
-    ),
-]
-CarryOnOption = Annotated[
-    bool,
-    typer.Option(
-        "--carry-on",
-        help="In place of code: carry on the session's cell that was cut off, or that waited for a yes.",
-        rich_help_panel=_LASTS,
-    ),
-]
-StoreOption = Annotated[
-    str, typer.Option(metavar="URL", help="Where sessions are: a file, or sqlite:///file.db.", rich_help_panel=_LASTS)
-]
-TakeOverOption = Annotated[
-    bool,
-    typer.Option("--take-over", help="Take the session from another process that has it open.", rich_help_panel=_LASTS),
-]
-CheckOption = Annotated[
-    Check, typer.Option(help="What mistakes that the type checker finds do: nothing, tell, or refuse the cell.")
-]
+    scope: Scope = ()
+    packages: Packages = ()
+    workspace: Annotated[str | None, option("A directory to share with the code.", panel=CODE, metavar="DIR")] = None
+    session: Annotated[str | None, option(_SESSION, panel=SESSIONS, metavar="ID")] = None
+    carry_on: Annotated[bool, option(_CARRY_ON, "--carry-on", panel=SESSIONS)] = False
+    store: Annotated[str, option(_STORE, panel=SESSIONS, metavar="URL")] = AGENTS_DB
+    take_over: TakeOver = False
+    check: Annotated[CheckMode, option(_CHECK)] = CheckMode.off
+    yes: Yes = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class LimitOptions:
+    """The fields of `Limits`."""
+
+    wall_s: Annotated[float, option("Seconds on the clock.", panel=LIMITS)] = 30.0
+    cpu_s: Annotated[float, option("Seconds of processor time.", panel=LIMITS)] = 30.0
+    memory_mb: Annotated[int, option("Memory.", panel=LIMITS)] = 256
+    processes: Annotated[int, option("Child processes at once.", panel=LIMITS)] = 0
+    threads: Annotated[int, option("Threads at once.", panel=LIMITS)] = 64
+    open_files: Annotated[int, option("Open files.", panel=LIMITS)] = 256
+    file_mb: Annotated[int, option("Size of one file.", panel=LIMITS)] = 64
+    workspace_mb: Annotated[int, option("Size of the workspace.", panel=LIMITS)] = 256
+    output_kb: Annotated[int, option("Printed output.", panel=LIMITS)] = 8192
+    host_calls: Annotated[int, option("Calls to your objects.", panel=LIMITS)] = 10_000
+
+
+@with_options
 def execute(
     file: Annotated[str | None, typer.Argument(help="A file with Python code; - reads it from stdin.")] = None,
     code: Annotated[str | None, typer.Option("-c", metavar="CODE", help="The code itself.")] = None,
-    scope: ScopeOption = None,
-    packages: PackagesOption = None,
-    workspace: WorkspaceOption = None,
-    session: SessionOption = None,
-    carry_on: CarryOnOption = False,
-    store: StoreOption = "sqlite:///agents.db",
-    take_over: TakeOverOption = False,
-    check: CheckOption = Check.off,
-    yes: YesOption = False,
-    wall_s: Annotated[float, typer.Option(help="Seconds on the clock.", rich_help_panel=_LIMITS)] = 30.0,
-    cpu_s: Annotated[float, typer.Option(help="Seconds of processor time.", rich_help_panel=_LIMITS)] = 30.0,
-    memory_mb: Annotated[int, typer.Option(help="Memory.", rich_help_panel=_LIMITS)] = 256,
-    processes: Annotated[int, typer.Option(help="Child processes at once.", rich_help_panel=_LIMITS)] = 0,
-    threads: Annotated[int, typer.Option(help="Threads at once.", rich_help_panel=_LIMITS)] = 64,
-    open_files: Annotated[int, typer.Option(help="Open files.", rich_help_panel=_LIMITS)] = 256,
-    file_mb: Annotated[int, typer.Option(help="Size of one file.", rich_help_panel=_LIMITS)] = 64,
-    workspace_mb: Annotated[int, typer.Option(help="Size of the workspace.", rich_help_panel=_LIMITS)] = 256,
-    output_kb: Annotated[int, typer.Option(help="Printed output.", rich_help_panel=_LIMITS)] = 8192,
-    host_calls: Annotated[int, typer.Option(help="Calls to your objects.", rich_help_panel=_LIMITS)] = 10_000,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object in place of all else.")] = False,
+    *,
+    options: ExecOptions,
+    limits: LimitOptions,
+    as_json: Annotated[bool, option("Print one JSON object in place of all else.", "--json")] = False,
 ) -> None:
     """Run one cell in the sandbox. Prints stream; the value of the last line is printed at the end.
 
     Exit codes: 0 it ran, 1 it raised, 2 wrong usage, 3 a limit ended it, 4 it crashed or this machine cannot run it,
     5 it waits for a person's yes, 130 cancelled with Ctrl-C.
     """
-    from cellwright.errors import PlatformError, UsageError
     from cellwright.sandboxes import Limits
 
-    asked = {name: value for name, value in locals().items() if name in Limits.__dataclass_fields__}
-    person = Person(yes=yes)
-    try:
-        text = _code(file, code) if not carry_on else _no_code(file, code, session)
+    approver = TerminalApprover(yes=options.yes)
+    with exit_on_error():
+        text = _code(file, code) if not options.carry_on else _no_code(file, code, options.session)
         runtime = _runtime(
-            session,
-            store,
-            take_over,
-            scope=dict(bound(name) for name in scope or ()),
-            packages=packages_in(packages),
-            limits=limited(Limits, asked),
-            workspace=workspace,
-            check=check.value,
-            approve=person.approve,
+            options,
+            scope=dict(map(bound_object, options.scope)),
+            packages=packages_in(options.packages),
+            limits=limited(Limits, asdict(limits)),
+            workspace=options.workspace,
+            check=options.check.value,
+            approve=approver.approve,
         )
-        outcome = _run(runtime, text, None if as_json else _Out(person))
-    except UsageError as error:
-        raise ended(USAGE, in_options(str(error))) from None
-    except PlatformError as error:
-        raise ended(PLATFORM, str(error)) from None
-    except KeyboardInterrupt:
-        raise ended(CANCELLED, "cancelled") from None
-    except BrokenPipeError:
-        raise typer.Exit(PIPE_CLOSED) from None
+        outcome = _run(runtime, text, None if as_json else _Out(approver))
     raise typer.Exit(_tell(outcome, as_json))
-
-
-# what is asked for
 
 
 def _code(file: str | None, code: str | None) -> str:
@@ -179,37 +136,34 @@ def _no_code(file: str | None, code: str | None, session: str | None) -> None:
         raise UsageError("--carry-on goes with --session ID, and without code")
 
 
-def _runtime(session: str | None, store: str, take_over: bool, **options: Any) -> Runtime:
-    """One that forgets; or that of a session, which is resumed where the store has it."""
+def _runtime(options: ExecOptions, **more: Any) -> Runtime:
+    """Without a session nothing is kept; a session that the store has is resumed."""
     from cellwright.runtime import Runtime
 
-    if session is None:
-        return Runtime(**options)
-    known = known_session(store, session)
-    if known is None:
-        return Runtime(session=session, store=store, **options)
-    return Runtime.resume(known, store=store, take_over=take_over, **options)
-
-
-# running it
+    if options.session is None:
+        return Runtime(**more)
+    id = known_session(options.store, options.session)
+    if id is None:
+        return Runtime(session=options.session, store=options.store, **more)
+    return Runtime.resume(id, store=options.store, take_over=options.take_over, **more)
 
 
 class _Out:
-    """Prints of the cell, passed on as they come; after the answer where the person is asked something."""
+    """Passes on what the cell prints as it comes; while a question to the person is open, after the answer."""
 
-    def __init__(self, person: Person) -> None:
+    def __init__(self, approver: TerminalApprover) -> None:
         self.last = "\n"
         self.closed = False
-        self._person = person
+        self._approver = approver
         self._held: list[str] = []
-        person.answered = self._pass_on
+        approver.answered = self._pass_on
 
     def hear(self, event: Event) -> None:
         from cellwright.events import Printed
 
         if isinstance(event, Printed):
             self._held.append(event.text)
-            if not self._person.asked:
+            if not self._approver.asked:
                 self._pass_on()
 
     def _pass_on(self) -> None:
@@ -258,7 +212,7 @@ def _tell(outcome: Outcome, as_json: bool) -> int:
     """The JSON object, or the error on stderr; gives the exit code."""
     error = outcome.error
     for mistake in outcome.mistakes if not as_json else ():
-        print(f"cellwright: {mistake}", file=sys.stderr)
+        say(mistake)
     if as_json:
         print(json.dumps(_described(outcome), ensure_ascii=False))
     elif error is not None:
@@ -269,9 +223,9 @@ def _tell(outcome: Outcome, as_json: bool) -> int:
         words = str(error) if _type(error) in str(error) else f"{_type(error)}: {error}"
         where.print(Text(words, style="red"), soft_wrap=True)
         for id in outcome.waiting:
-            print(f"cellwright: decide it with `cellwright approve {id} --yes`, or --no", file=sys.stderr)
+            say(f"decide it with `cellwright approve {id} --yes`, or --no")
         if outcome.waiting:
-            print("cellwright: then carry it on with --session ID --carry-on", file=sys.stderr)
+            say("then carry it on with --session ID --carry-on")
     return 0 if error is None else _exit_code(error)
 
 

@@ -6,7 +6,6 @@ No guest is started. What changes the history of a session needs that nobody has
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -15,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cellwright.cli.given import USAGE, ended
-from cellwright.cli.session_stores import in_store, told
-from cellwright.cli.sessions import JsonOption, SessionArgument, StoreOption
+from cellwright.cli.arguments import USAGE, ended, exit_on_error, in_store, say
+from cellwright.cli.options import Json, option
+from cellwright.cli.sessions import SessionArgument, StoreOption
 
 if TYPE_CHECKING:
     from cellwright.journal import FileChange, FileDiff
@@ -35,9 +34,9 @@ files = typer.Typer(
 @files.command("list", epilog="Example: cellwright files list s1 --at 3")
 def list_(
     session: SessionArgument,
-    at: Annotated[int | None, typer.Option(metavar="CELL", help="As they were after this cell; 0: before all.")] = None,
+    at: Annotated[int | None, option("As they were after this cell; 0: before all.", metavar="CELL")] = None,
     store: StoreOption = None,
-    as_json: JsonOption = False,
+    as_json: Json = False,
 ) -> None:
     """List the files of a session as they are, or as they were after a cell.
 
@@ -45,24 +44,22 @@ def list_(
     """
     from cellwright.journal import printable
 
-    with told():
-        found: Sequence[FileEntry] = in_store(store, session, lambda held, id: held.files(id).list(at))
+    with exit_on_error():
+        entries: Sequence[FileEntry] = in_store(store, session, lambda sessions, id: sessions.files(id).list(at))
     if as_json:
-        print(json.dumps([{"path": one.path, "size": one.size} for one in found], indent=2))
+        print(json.dumps([{"path": entry.path, "size": entry.size} for entry in entries], indent=2))
         return
-    for one in found:
-        print(f"{one.size:>12,}  {printable(one.path)}")
+    for entry in entries:
+        print(f"{entry.size:>12,}  {printable(entry.path)}")
 
 
 @files.command("diff", epilog="Example: cellwright files diff s1 --since 3")
 def diff(
     session: SessionArgument,
-    since: Annotated[
-        int | None, typer.Option(metavar="CELL", help="Since this cell ended; 0: since the beginning.")
-    ] = None,
-    names: Annotated[bool, typer.Option("--names", help="The paths alone.")] = False,
+    since: Annotated[int | None, option("Since this cell ended; 0: since the beginning.", metavar="CELL")] = None,
+    names: Annotated[bool, option("The paths alone.", "--names")] = False,
     store: StoreOption = None,
-    as_json: JsonOption = False,
+    as_json: Json = False,
 ) -> None:
     """Show what the last cell changed in the files, and whoever came after it; or all since a cell.
 
@@ -70,45 +67,44 @@ def diff(
     """
     from cellwright.journal import printable
 
-    with told():
-        found: Sequence[FileDiff] = in_store(
-            store, session, lambda held, id: held.files(id).diff(since, texts=not names)
+    with exit_on_error():
+        changes: Sequence[FileDiff] = in_store(
+            store, session, lambda sessions, id: sessions.files(id).diff(since, texts=not names)
         )
     if as_json:
-        print(json.dumps([asdict(change) for change in found], indent=2))
+        print(json.dumps([asdict(change) for change in changes], indent=2))
         return
-    for change in found:
-        print(f"{SIGNS[change.what]} {printable(change.path)}{'/' if change.kind == 'dir' else ''}")
+    for change in changes:
+        _print_path(change)
         if change.text:
             print(printable(change.text))
 
 
 @files.command("undo", epilog="Example: cellwright files undo s1")
-def undo(session: SessionArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def undo(session: SessionArgument, store: StoreOption = None, as_json: Json = False) -> None:
     """Put the files back as they were before the last cell. Names, and what was done outside, stay.
 
     Exit codes: 0, 2 wrong usage, no such session, or somebody has it open, 4 this machine cannot do it.
     """
-    with told():
-        _tell(in_store(store, session, lambda held, id: held.files(id).undo()), as_json)
+    with exit_on_error():
+        _tell(in_store(store, session, lambda sessions, id: sessions.files(id).undo()), as_json)
 
 
 @files.command("restore", epilog="Example: cellwright files restore s1 --at 3")
 def restore(
     session: SessionArgument,
     at: Annotated[
-        int | None,
-        typer.Option(metavar="CELL", help="As they were after this cell; 0: before all. Left out: the last."),
+        int | None, option("As they were after this cell; 0: before all. Left out: the last.", metavar="CELL")
     ] = None,
     store: StoreOption = None,
-    as_json: JsonOption = False,
+    as_json: Json = False,
 ) -> None:
     """Put the files back as they were after a cell; a workspace that is gone, too.
 
     Exit codes: 0, 2 wrong usage, no such session, or somebody has it open, 4 this machine cannot do it.
     """
-    with told():
-        _tell(in_store(store, session, lambda held, id: held.files(id).restore(at)), as_json)
+    with exit_on_error():
+        _tell(in_store(store, session, lambda sessions, id: sessions.files(id).restore(at)), as_json)
 
 
 @files.command("put", epilog="Example: cellwright files put s1 sales.csv in/sales.csv")
@@ -122,8 +118,8 @@ def put(
 
     Exit codes: 0, 2 wrong usage or no such session, 4 this machine cannot do it.
     """
-    with told():
-        in_store(store, session, lambda held, id: held.files(id).put(local, path or local.name))
+    with exit_on_error():
+        in_store(store, session, lambda sessions, id: sessions.files(id).put(local, path or local.name))
 
 
 @files.command("take", epilog="Example: cellwright files take s1 out/report.csv report.csv")
@@ -137,8 +133,8 @@ def take(
 
     Exit codes: 0, 2 wrong usage, no such session or no such file, 4 this machine cannot do it.
     """
-    with told(), _found():
-        in_store(store, session, lambda held, id: held.files(id).take(path, local or Path(Path(path).name)))
+    with exit_on_error(), _found():
+        in_store(store, session, lambda sessions, id: sessions.files(id).take(path, local or Path(Path(path).name)))
 
 
 @contextmanager
@@ -153,11 +149,17 @@ def _found() -> Generator[None]:
 
 
 def _tell(changes: Sequence[FileChange], as_json: bool) -> None:
-    from cellwright.journal import counted, printable
+    from cellwright.journal import counted
 
     if as_json:
         print(json.dumps([asdict(change) for change in changes], indent=2))
         return
     for change in changes:
-        print(f"{SIGNS[change.what]} {printable(change.path)}{'/' if change.kind == 'dir' else ''}")
-    print(f"cellwright: {counted(len(changes), 'path')} put back", file=sys.stderr)
+        _print_path(change)
+    say(f"{counted(len(changes), 'path')} put back")
+
+
+def _print_path(change: FileChange | FileDiff) -> None:
+    from cellwright.journal import printable
+
+    print(f"{SIGNS[change.what]} {printable(change.path)}{'/' if change.kind == 'dir' else ''}")

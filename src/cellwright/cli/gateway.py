@@ -1,55 +1,25 @@
-"""`cellwright gateway`: serve `search` and `execute` over sources, and see what that exposes."""
+"""`cellwright gateway`: serve `search` and `execute` over sources, show what that exposes, configure a client."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
-from collections.abc import Coroutine
+import re
+import shutil
+import sys
+from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellwright.cli.gateway_install import install
-from cellwright.cli.gateway_options import (
-    AudienceOption,
-    BaseUrlOption,
-    CheckOption,
-    CommandOption,
-    ConfigOption,
-    CredentialOption,
-    DirOption,
-    HeaderOption,
-    HttpOption,
-    IdleOption,
-    IssuerOption,
-    McpConfigOption,
-    McpOption,
-    MemoryOption,
-    NoAuthOption,
-    OpenapiOption,
-    OriginOption,
-    PackagesOption,
-    PolicyOption,
-    PublicOption,
-    PythonOption,
-    RateOption,
-    ReadOnlyOption,
-    SessionsOption,
-    TimeoutOption,
-    TokenFileOption,
-    TokenOption,
-    TokensOption,
-    given_in,
-    parsed,
-    say,
-    wrong,
-)
-from cellwright.cli.given import CANCELLED, FAILED, PLATFORM, USAGE, ended, found, in_options
+from cellwright.cli.arguments import FAILED, PLATFORM, ended, exit_on_error, object_named, say
+from cellwright.cli.gateway_options import GatewayOptions, parsed, requested, wrong
+from cellwright.cli.options import option, with_options
 
 if TYPE_CHECKING:
-    from cellwright.gateway import Report
+    from cellwright.gateway import GatewayReport
 
 BAR = 40
 ENDED = 143  # by SIGTERM
@@ -66,68 +36,38 @@ gateway = typer.Typer(
 
 
 @gateway.callback()
-def serve(
-    context: typer.Context,
-    openapi: OpenapiOption = None,
-    mcp: McpOption = None,
-    mcp_config: McpConfigOption = None,
-    python: PythonOption = None,
-    command: CommandOption = None,
-    config: ConfigOption = None,
-    credential: CredentialOption = None,
-    base_url: BaseUrlOption = None,
-    header: HeaderOption = None,
-    directory: DirOption = None,
-    read_only: ReadOnlyOption = False,
-    policy: PolicyOption = None,
-    check: CheckOption = None,
-    timeout: TimeoutOption = "60s",
-    memory_mb: MemoryOption = 256,
-    packages: PackagesOption = None,
-    max_tokens: TokensOption = 4_000,
-    idle: IdleOption = "30m",
-    sessions: SessionsOption = 100,
-    http: HttpOption = None,
-    token_file: TokenFileOption = None,
-    token: TokenOption = None,
-    oauth_issuer: IssuerOption = None,
-    oauth_audience: AudienceOption = None,
-    no_auth: NoAuthOption = False,
-    rate: RateOption = None,
-    origin: OriginOption = None,
-    public_url: PublicOption = None,
-) -> None:
+@with_options
+def serve(context: typer.Context, *, options: GatewayOptions) -> None:
     """Serve two tools, search and execute, over everything that is named here. Over stdio, or with --http.
 
     Exit codes: 0 the client has left, 1 no source could be opened, 2 wrong usage, 4 this machine cannot serve it,
     130 cancelled with Ctrl-C.
     """
     if context.invoked_subcommand is None:
-        _ending(_serve(context.params))
+        _ending(_serve(options))
 
 
-async def _serve(params: dict[str, Any]) -> None:
-    from cellwright.gateway import Web, place_of, read_rate, read_tokens, serve_http, serve_stdio
+async def _serve(options: GatewayOptions) -> None:
+    from cellwright.gateway import WebOptions, place_of, read_rate, read_tokens, serve_http, serve_stdio
 
-    given = given_in(params)
-    if params["http"] is None:
-        misplaced = [
-            name for name in ("token_file", "token", "oauth_issuer", "no_auth", "rate", "origin") if params[name]
-        ]
-        if misplaced:
-            raise wrong(f"--{misplaced[0].replace('_', '-')} is for --http; over stdio there is one client")
-        await serve_stdio(given.sources, given.options, find=found, say=say)
+    request = requested(options)
+    if options.http is None:
+        for_http = ("token_file", "token", "oauth_issuer", "no_auth", "rate", "origin")
+        misplaced = next((name for name in for_http if getattr(options, name)), None)
+        if misplaced is not None:
+            raise wrong(f"--{misplaced.replace('_', '-')} is for --http; over stdio there is one client")
+        await serve_stdio(request.sources, request.options, find=object_named, say=say)
         return
-    host, port = place_of(params["http"])
-    if params["token_file"] is not None and _is_open(Path(params["token_file"])):
-        say(f"--token-file {params['token_file']}: others on this machine may read it; run: chmod 600")
-    web = Web(
-        host=host, port=port, tokens=read_tokens(params["token_file"], params["token"] or ()),
-        issuer=params["oauth_issuer"] or "", audience=params["oauth_audience"] or "", no_auth=params["no_auth"],
-        rate=read_rate(params["rate"]) if params["rate"] else None, origins=tuple(params["origin"] or ()),
-        public_url=params["public_url"] or "", idle_s=given.options.idle_s, sessions=given.options.sessions,
+    host, port = place_of(options.http)
+    if options.token_file is not None and _is_open(Path(options.token_file)):
+        say(f"--token-file {options.token_file}: others on this machine may read it; run: chmod 600")
+    web = WebOptions(
+        host=host, port=port, tokens=read_tokens(options.token_file, options.token),
+        issuer=options.oauth_issuer or "", audience=options.oauth_audience or "", no_auth=options.no_auth,
+        rate=read_rate(options.rate) if options.rate else None, origins=tuple(options.origin),
+        public_url=options.public_url or "", idle_s=request.options.idle_s, sessions=request.options.sessions,
     )  # fmt: skip
-    await serve_http(given.sources, given.options, web, find=found, say=say)
+    await serve_http(request.sources, request.options, web, find=object_named, say=say)
 
 
 def _is_open(file: Path) -> bool:
@@ -136,35 +76,99 @@ def _is_open(file: Path) -> bool:
 
 
 def _ending(work: Coroutine[Any, Any, None]) -> None:
-    """Run it to its end; what goes wrong is one line and an exit code."""
-    from cellwright.errors import PlatformError, UsageError
+    """Run the work to its end. An error is one line and an exit code."""
     from cellwright.gateway import NothingOpen
     from cellwright.settings import install_command
 
-    try:
-        asyncio.run(work)
-    except NothingOpen as error:
-        raise ended(FAILED, str(error)) from None
-    except UsageError as error:
-        raise ended(USAGE, in_options(str(error))) from None
-    except PlatformError as error:
-        raise ended(PLATFORM, in_options(str(error))) from None
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] in ("cellwright", "cellwright_guest"):
-            raise
-        text = f"the gateway needs the package {error.name!r}; run: {install_command('connect')}"
-        raise ended(PLATFORM, text) from None
-    except asyncio.CancelledError:
-        raise typer.Exit(ENDED) from None
-    except KeyboardInterrupt:
-        raise ended(CANCELLED, "cancelled") from None
+    with exit_on_error():
+        try:
+            asyncio.run(work)
+        except NothingOpen as error:
+            raise ended(FAILED, str(error)) from None
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] in ("cellwright", "cellwright_guest"):
+                raise
+            text = f"the gateway needs the package {error.name!r}; run: {install_command('connect')}"
+            raise ended(PLATFORM, text) from None
+        except asyncio.CancelledError:
+            raise typer.Exit(ENDED) from None
 
 
-gateway.command(
+@gateway.command(
     "install",
     context_settings=_VERBATIM,
     epilog="Example: cellwright gateway install cursor --openapi github=spec.json --credential github=env:GITHUB_TOKEN",
-)(install)
+)
+def install(
+    context: typer.Context,
+    client: Annotated[str, typer.Argument(help="claude, claude-code, cursor, vscode, windsurf, zed, codex or gemini.")],
+    name: Annotated[str, option("What the client is to call it.")] = "cellwright",
+    file: Annotated[str | None, option("The client's file, if not the usual one.", metavar="FILE")] = None,
+    yes: Annotated[bool, option("Write it without asking; comments in the file are lost.", "--yes")] = False,
+    only_print: Annotated[bool, option("Print what to add, and write nothing.", "--print")] = False,
+) -> None:
+    """Enter a gateway with these options into a client's own file, after showing the change and asking.
+
+    Takes the options of `cellwright gateway`. Keys are not written: env:, file: and command: stay what they are.
+
+    Exit codes: 0 it is there, 1 it was not wanted, 2 wrong usage, 4 the file cannot be written.
+    """
+    from cellwright.gateway import absolute, client_of, config_change, write_change
+
+    here = Path.cwd()
+    with exit_on_error(one_line=False):
+        options = parsed(context)
+        requested(options)  # what would not start is not written
+        _no_secrets(options.header)
+        _no_logins([*options.openapi, *options.mcp, *options.base_url])
+        if options.http is not None:
+            raise wrong("--http: a client starts this over stdio; for one that is served, give the client its address")
+        command = [*_ourselves(), "gateway", *absolute(context.args, here)]
+        wanted = config_change(client_of(client), name, command, Path(file).expanduser() if file else None)
+        if only_print:
+            print(wanted.entry.rstrip("\n"))
+            return
+        if wanted.old == wanted.new:
+            say(f"{wanted.path} has it already")
+            return
+        print(wanted.diff)
+        _confirm(wanted.comments, yes, str(wanted.path), wanted.entry)
+        write_change(wanted)
+    say(f"{wanted.path} is written" + (f"; the old one is {wanted.backup}" if wanted.old else ""))
+
+
+def _no_secrets(headers: Iterable[str]) -> None:
+    for text in headers:
+        name = text.partition("=")[2].partition(":")[0].strip()
+        if re.search(r"auth|key|token|secret|cookie|password", name, re.IGNORECASE):
+            source = text.partition("=")[0]
+            raise wrong(f"--header {source}={name}: … would be written as it is; give --credential {source}=env:NAME")
+
+
+def _no_logins(texts: Iterable[str]) -> None:
+    for text in texts:
+        if re.search(r"://[^/@\s]*:[^/@\s]*@", text):
+            shown = re.sub(r"://[^/@\s]*@", "://…@", text)
+            raise wrong(f"{shown:.100}: its password would be written as it is; give --credential NAME=env:NAME")
+
+
+def _confirm(comments: bool, yes: bool, path: str, entry: str) -> None:
+    if yes:
+        return
+    if comments:
+        raise wrong(f"{path} has comments, which would be lost; add this by hand, or say --yes:\n{entry}")
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise wrong("nobody can be asked here; say --yes to write it")
+    print(f"Write this to {path}? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise ended(FAILED, "nothing was written")
+
+
+def _ourselves() -> list[str]:
+    """How a client starts this program, wherever it is."""
+    beside = Path(sys.executable).with_name("cellwright")
+    program = str(beside) if beside.is_file() else shutil.which("cellwright")
+    return [program] if program else [sys.executable, "-m", "cellwright"]
 
 
 @gateway.command(
@@ -174,7 +178,7 @@ gateway.command(
 )
 def inspect(
     context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object in place of the picture.")] = False,
+    as_json: Annotated[bool, option("Print one JSON object in place of the picture.", "--json")] = False,
 ) -> None:
     """Open the sources and show what a gateway would expose, in how many tokens, against plain MCP.
 
@@ -182,15 +186,14 @@ def inspect(
     """
 
     async def main() -> None:
-        from cellwright.gateway import as_plain, close_gateway, inspected, open_gateway
+        from cellwright.gateway import as_plain, close_gateway, inspect_gateway, open_gateway
 
-        given = given_in(parsed(context))
-        made, failed = await open_gateway(given.sources, given.options, find=found, say=say)
+        request = requested(parsed(context))
+        opened, failed = await open_gateway(request.sources, request.options, find=object_named, say=say)
         try:
-            told = [(one.title, one.reason) for one in (*given.problems, *failed)]
-            report = await inspected(made, told)
+            report = await inspect_gateway(opened, [(bad.title, bad.reason) for bad in (*request.problems, *failed)])
         finally:
-            await close_gateway(made)
+            await close_gateway(opened)
         if as_json:
             print(json.dumps(as_plain(report), ensure_ascii=False, indent=2))
         else:
@@ -199,15 +202,15 @@ def inspect(
     _ending(main())
 
 
-def _picture(report: Report) -> None:
+def _picture(report: GatewayReport) -> None:
     from rich.console import Console
     from rich.table import Table
 
     out = Console(highlight=False)
     table = Table("source", "kind", "operations", "as plain MCP tools", "skipped", box=None, pad_edge=False)
-    for one in report.sources:
-        plain = "–" if one.plain_tokens is None else f"{one.plain_tokens:,} tokens"
-        table.add_row(one.name, one.kind, f"{one.operations:,}", plain, f"{one.skipped_count:,}")
+    for source in report.sources:
+        plain = "–" if source.plain_tokens is None else f"{source.plain_tokens:,} tokens"
+        table.add_row(source.name, source.kind, f"{source.operations:,}", plain, f"{source.skipped_count:,}")
     out.print(table)
     out.print()
     most = max(report.plain_tokens, report.tokens, 1)
@@ -217,9 +220,9 @@ def _picture(report: Report) -> None:
         bar = "█" * max(1 if tokens else 0, round(BAR * tokens / most))
         out.print(f"{title:<13} {bar:<{BAR}} {tokens:,} tokens", soft_wrap=True, markup=False)
     out.print(f"(tokens: {report.counted_by})", style="dim")
-    for one in report.sources:
-        for line in one.skipped:
-            out.print(f"skipped {one.name} {line}", style="dim", markup=False, soft_wrap=True)
+    for source in report.sources:
+        for line in source.skipped:
+            out.print(f"skipped {source.name} {line}", style="dim", markup=False, soft_wrap=True)
     for title, reason in report.failed:
         out.print(f"failed  {title}: {reason}", style="red", markup=False, soft_wrap=True)
     if report.query:

@@ -4,152 +4,131 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellwright.cli.given import packages_in
+from cellwright.cli.arguments import limited, packages_in, say
+from cellwright.cli.options import CheckMode, Texts, option, options_of
 
 if TYPE_CHECKING:
-    from cellwright.gateway import Failed, Options, Policy, Source
+    from cellwright.gateway import FailedSource, GatewayPolicy, GatewaySettings, GatewaySource
 
 _FROM, _MAY, _RUN, _WEB = "Sources", "What code may do", "Running code", "Over HTTP"
 
 
-class Check(StrEnum):
-    """What mistakes that the type checker finds do."""
-
-    off = "off"
-    warn = "warn"
-    strict = "strict"
-
-
 def _many(metavar: str, text: str, panel: str = _FROM) -> Any:
-    return typer.Option(metavar=metavar, help=f"{text} Give it again for another.", rich_help_panel=panel)
+    return option(f"{text} Give it again for another.", panel=panel, metavar=metavar)
 
 
-OpenapiOption = Annotated[list[str] | None, _many("[NAME=]FILE|URL", "An API, by its OpenAPI description.")]
-McpOption = Annotated[list[str] | None, _many("[NAME=]COMMAND|URL", "An MCP server.")]
-McpConfigOption = Annotated[list[str] | None, _many("FILE", "MCP servers, from a file with mcpServers.")]
-PythonOption = Annotated[list[str] | None, _many("[NAME=]MODULE:OBJECT", "A Python object.")]
-CommandOption = Annotated[list[str] | None, _many("[NAME=]PROGRAM", "A command-line program, run in a jail.")]
-ConfigOption = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="Sources and policy, from a TOML or JSON file.", rich_help_panel=_FROM),
-]
-CredentialOption = Annotated[
-    list[str] | None,
-    _many("NAME[.SCHEME]=SOURCE", "A source's key: env:VARIABLE, file:PATH or command:PROGRAM."),
-]
-BaseUrlOption = Annotated[list[str] | None, _many("NAME=URL", "Where an API is, if not where its description says.")]
-HeaderOption = Annotated[list[str] | None, _many("NAME=HEADER: VALUE", "A header for a source's requests.")]
-DirOption = Annotated[
-    str | None,
-    typer.Option("--dir", metavar="DIR", help="Be in this directory: modules are found there.", rich_help_panel=_FROM),
-]
-ReadOnlyOption = Annotated[
-    bool, typer.Option("--read-only", help="Only operations that are known to read.", rich_help_panel=_MAY)
-]
-PolicyOption = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="Which calls are allowed, asked for, denied.", rich_help_panel=_MAY),
-]
-CheckOption = Annotated[
-    Check | None,
-    typer.Option(help="What mistakes that the type checker finds do. Strict, where it is here.", rich_help_panel=_RUN),
-]
-TimeoutOption = Annotated[str, typer.Option(metavar="TIME", help="For one execute.", rich_help_panel=_RUN)]
-MemoryOption = Annotated[int, typer.Option(help="Of one client's interpreter.", rich_help_panel=_RUN)]
-PackagesOption = Annotated[list[str] | None, _many("NAME|DIR", "A package that code may import.", _RUN)]
-TokensOption = Annotated[int, typer.Option(help="What one result has at most.", rich_help_panel=_RUN)]
-IdleOption = Annotated[
-    str, typer.Option(metavar="TIME", help="An interpreter unused for so long is closed.", rich_help_panel=_RUN)
-]
-SessionsOption = Annotated[int, typer.Option(help="Interpreters at once.", rich_help_panel=_RUN)]
-HttpOption = Annotated[
-    str | None, typer.Option(metavar="HOST:PORT", help="Serve there and not on stdio.", rich_help_panel=_WEB)
-]
-TokenFileOption = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Clients: NAME: TOKEN, a line each.", rich_help_panel=_WEB)
-]
-TokenOption = Annotated[list[str] | None, _many("[NAME=]env:VARIABLE", "A client's token.", _WEB)]
-IssuerOption = Annotated[
-    str | None, typer.Option(metavar="URL", help="Accept the tokens of this OAuth issuer.", rich_help_panel=_WEB)
-]
-AudienceOption = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="What those tokens are made out to.", rich_help_panel=_WEB)
-]
-NoAuthOption = Annotated[
-    bool, typer.Option("--no-auth", help="Let everybody in, also from other machines.", rich_help_panel=_WEB)
-]
-RateOption = Annotated[
-    str | None, typer.Option(metavar="N/TIME", help="Requests of one client, as 60/min.", rich_help_panel=_WEB)
-]
-OriginOption = Annotated[list[str] | None, _many("URL", "A web page's origin that may use it.", _WEB)]
-PublicOption = Annotated[
-    str | None, typer.Option(metavar="URL", help="What clients know it by, behind a proxy.", rich_help_panel=_WEB)
-]
+def _one(text: str, metavar: str, panel: str = _WEB) -> Any:
+    return option(text, panel=panel, metavar=metavar)
+
+
+OpenapiOption = Annotated[Texts, _many("[NAME=]FILE|URL", "An API, by its OpenAPI description.")]
+McpOption = Annotated[Texts, _many("[NAME=]COMMAND|URL", "An MCP server.")]
+McpConfigOption = Annotated[Texts, _many("FILE", "MCP servers, from a file with mcpServers.")]
+ConfigOption = Annotated[str | None, _one("Sources and policy, from a TOML or JSON file.", "FILE", _FROM)]
+_CHECK = "What mistakes that the type checker finds do. Strict, where it is here."
+_CREDENTIAL = "A source's key: env:VARIABLE, file:PATH or command:PROGRAM."
+_BASE_URL = "Where an API is, if not where its description says."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
+class GatewayOptions:
+    """Its sources, its policy, how code runs, and how it is served."""
+
+    openapi: OpenapiOption = ()
+    mcp: McpOption = ()
+    mcp_config: McpConfigOption = ()
+    python: Annotated[Texts, _many("[NAME=]MODULE:OBJECT", "A Python object.")] = ()
+    command: Annotated[Texts, _many("[NAME=]PROGRAM", "A command-line program, run in a jail.")] = ()
+    config: ConfigOption = None
+    credential: Annotated[Texts, _many("NAME[.SCHEME]=SOURCE", _CREDENTIAL)] = ()
+    base_url: Annotated[Texts, _many("NAME=URL", _BASE_URL)] = ()
+    header: Annotated[Texts, _many("NAME=HEADER: VALUE", "A header for a source's requests.")] = ()
+    directory: Annotated[
+        str | None, option("Be in this directory: modules are found there.", "--dir", panel=_FROM, metavar="DIR")
+    ] = None
+    read_only: Annotated[bool, option("Only operations that are known to read.", "--read-only", panel=_MAY)] = False
+    policy: Annotated[str | None, _one("Which calls are allowed, asked for, denied.", "FILE", _MAY)] = None
+    check: Annotated[CheckMode | None, option(_CHECK, panel=_RUN)] = None
+    timeout: Annotated[str, _one("For one execute.", "TIME", _RUN)] = "60s"
+    memory_mb: Annotated[int, option("Of one client's interpreter.", panel=_RUN)] = 256
+    packages: Annotated[Texts, _many("NAME|DIR", "A package that code may import.", _RUN)] = ()
+    max_tokens: Annotated[int, option("What one result has at most.", panel=_RUN)] = 4_000
+    idle: Annotated[str, _one("An interpreter unused for so long is closed.", "TIME", _RUN)] = "30m"
+    sessions: Annotated[int, option("Interpreters at once.", panel=_RUN)] = 100
+    http: Annotated[str | None, _one("Serve there and not on stdio.", "HOST:PORT")] = None
+    token_file: Annotated[str | None, _one("Clients: NAME: TOKEN, a line each.", "FILE")] = None
+    token: Annotated[Texts, _many("[NAME=]env:VARIABLE", "A client's token.", _WEB)] = ()
+    oauth_issuer: Annotated[str | None, _one("Accept the tokens of this OAuth issuer.", "URL")] = None
+    oauth_audience: Annotated[str | None, _one("What those tokens are made out to.", "TEXT")] = None
+    no_auth: Annotated[bool, option("Let everybody in, also from other machines.", "--no-auth", panel=_WEB)] = False
+    rate: Annotated[str | None, _one("Requests of one client, as 60/min.", "N/TIME")] = None
+    origin: Annotated[Texts, _many("URL", "A web page's origin that may use it.", _WEB)] = ()
+    public_url: Annotated[str | None, _one("What clients know it by, behind a proxy.", "URL")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatewayRequest:
     """The sources, those of files that cannot be used, and how they are served."""
 
-    sources: list[Source]
-    problems: list[Failed]
-    options: Options
+    sources: list[GatewaySource]
+    problems: list[FailedSource]
+    options: GatewaySettings
 
 
-def given_in(params: dict[str, Any]) -> Given:
-    from cellwright.gateway import Config, policy_from, read_config, read_policy, with_settings
+def requested(options: GatewayOptions) -> GatewayRequest:
+    """What the options ask for. Problems of single sources are reported, and do not stop the others."""
+    from cellwright.gateway import GatewayConfig, policy_from, read_config, read_policy, with_settings
 
-    if params["directory"] is not None:
-        _go_to(params["directory"])
-    config = read_config(params["config"]) if params["config"] is not None else Config()
-    sources, problems = _listed(params)
+    if options.directory is not None:
+        _go_to(options.directory)
+    config = read_config(options.config) if options.config is not None else GatewayConfig()
+    sources, problems = listed_sources(options)
     sources, problems = [*config.sources, *sources], [*config.problems, *problems]
     if not sources and not problems:
         raise wrong("there is nothing to serve; give --openapi, --mcp, --mcp-config, --python, --command or --config")
-    policy = read_policy(params["policy"]) if params["policy"] is not None else config.policy or policy_from({}, "")
-    for one in problems:
-        say(f"{one.title}: {one.reason}")
-    named = with_settings(sources, params["credential"] or (), params["base_url"] or (), params["header"] or ())
-    return Given(sources=named, problems=problems, options=_options(params, policy))
+    policy = read_policy(options.policy) if options.policy is not None else config.policy or policy_from({}, "")
+    for problem in problems:
+        say(f"{problem.title}: {problem.reason}")
+    named = with_settings(sources, options.credential, options.base_url, options.header)
+    return GatewayRequest(sources=named, problems=problems, options=_serving(options, policy))
 
 
-def _listed(params: dict[str, Any]) -> tuple[list[Source], list[Failed]]:
+def listed_sources(options: GatewayOptions) -> tuple[list[GatewaySource], list[FailedSource]]:
+    """The sources that are named one by one and in MCP files; and what is wrong with sources of the files."""
     from cellwright.gateway import mcp_sources, source_of
 
-    sources = [source_of(k, text) for k in ("openapi", "mcp", "python", "command") for text in params[k] or ()]
-    problems: list[Failed] = []
-    for file in params["mcp_config"] or ():
+    kinds = ("openapi", "mcp", "python", "command")
+    sources = [source_of(kind, text) for kind in kinds for text in getattr(options, kind)]
+    problems: list[FailedSource] = []
+    for file in options.mcp_config:
         good, bad = mcp_sources(file)
         sources += good
         problems += bad
     return sources, problems
 
 
-def _options(params: dict[str, Any], policy: Policy) -> Options:
-    from cellwright.cli.given import limited
-    from cellwright.gateway import Options
+def _serving(options: GatewayOptions, policy: GatewayPolicy) -> GatewaySettings:
+    from cellwright.gateway import GatewaySettings
     from cellwright.sandboxes import Limits
 
-    for option, least in (("max_tokens", 200), ("sessions", 1)):
-        if params[option] < least:
-            raise wrong(f"--{option.replace('_', '-')} {params[option]}: give at least {least}")
-    wall_s = _seconds("--timeout", params["timeout"])
-    return Options(
+    for name, least in (("max_tokens", 200), ("sessions", 1)):
+        if getattr(options, name) < least:
+            raise wrong(f"--{name.replace('_', '-')} {getattr(options, name)}: give at least {least}")
+    wall_s = _seconds("--timeout", options.timeout)
+    return GatewaySettings(
         policy=policy,
-        read_only=params["read_only"],
-        check=None if params["check"] is None else Check(params["check"]).value,
-        limits=limited(Limits, {"wall_s": wall_s, "cpu_s": wall_s, "memory_mb": params["memory_mb"]}),
-        packages=packages_in(params["packages"]),
-        max_tokens=params["max_tokens"],
-        idle_s=_seconds("--idle", params["idle"]),
-        sessions=params["sessions"],
+        read_only=options.read_only,
+        check=None if options.check is None else CheckMode(options.check).value,
+        limits=limited(Limits, {"wall_s": wall_s, "cpu_s": wall_s, "memory_mb": options.memory_mb}),
+        packages=packages_in(options.packages),
+        max_tokens=options.max_tokens,
+        idle_s=_seconds("--idle", options.idle),
+        sessions=options.sessions,
     )
 
 
@@ -175,16 +154,12 @@ def wrong(text: str) -> Exception:
     return UsageError(text)
 
 
-def say(line: str) -> None:
-    print(f"cellwright: {line}", file=sys.stderr, flush=True)
-
-
-def parsed(context: typer.Context) -> dict[str, Any]:
-    """Options of the gateway that stand behind a command of it."""
+def parsed(context: typer.Context) -> GatewayOptions:
+    """The gateway's options that follow one of its commands."""
     assert context.parent is not None
     parser: Any = context.parent.command
-    made = parser.make_context("cellwright gateway", list(context.args))
-    rest = [*getattr(made, "_protected_args", ()), *made.args]
+    inner = parser.make_context("cellwright gateway", list(context.args))
+    rest = [*getattr(inner, "_protected_args", ()), *inner.args]
     if rest:
         raise wrong(f"{rest[0]!r} is no option of the gateway; `cellwright gateway --help` lists them")
-    return dict(made.params)
+    return options_of(GatewayOptions, inner.params)

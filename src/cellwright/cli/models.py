@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellwright.cli.arguments import PLATFORM, ended, exit_on_error
+from cellwright.cli.options import option
+
 if TYPE_CHECKING:
     from types import TracebackType
 
     from rich.progress import Progress as Bar
 
-    from cellwright.models import Held
+    from cellwright.models import WeightsState
 
-PLATFORM, CANCELLED = 4, 130
 _TENTH = 0.1  # how often a pull that no terminal watches says how far it is
 
 models = typer.Typer(
@@ -29,7 +31,7 @@ models = typer.Typer(
 @models.callback()
 def listed(
     context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object in place of the table.")] = False,
+    as_json: Annotated[bool, option("Print one JSON object in place of the table.", "--json")] = False,
 ) -> None:
     """Show which model would be used and why, the state of the embedded one, and the providers whose key is set.
 
@@ -37,33 +39,29 @@ def listed(
     """
     if context.invoked_subcommand is not None:
         return
-    told = _described()
+    with exit_on_error():
+        described = _described()
     if as_json:
-        print(json.dumps(told, ensure_ascii=False, indent=2))
+        print(json.dumps(described, ensure_ascii=False, indent=2))
     else:
-        _show(told)
+        _show(described)
 
 
 @models.command("pull", epilog="Example: cellwright models pull --quiet")
 def pull(
-    force: Annotated[bool, typer.Option("--force", help="Fetch it even if it is here.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but what goes wrong.")] = False,
+    force: Annotated[bool, option("Fetch it even if it is here.", "--force")] = False,
+    quiet: Annotated[bool, option("Say nothing but what goes wrong.", "--quiet", "-q")] = False,
 ) -> None:
     """Fetch the embedded model (1.1 GB, once) and check its hash. Goes on where an earlier pull broke off.
 
     Exit codes: 0 it is here, 4 it could not be fetched, 130 cancelled with Ctrl-C.
     """
-    from cellwright.errors import PlatformError
     from cellwright.models import pull_weights
     from cellwright.settings import Settings
 
-    try:
-        with _Watched(quiet=quiet) as watched:
-            path = pull_weights(Settings.from_environment(), progress=watched, force=force)
-    except PlatformError as error:
-        raise _ended(PLATFORM, str(error)) from None
-    except KeyboardInterrupt:
-        raise _ended(CANCELLED, "cancelled; what was fetched is kept, and the next pull goes on from it") from None
+    kept = "cancelled; what was fetched is kept, and the next pull goes on from it"
+    with exit_on_error(kept), _PullProgress(quiet=quiet) as progress:
+        path = pull_weights(Settings.from_environment(), progress=progress, force=force)
     if not quiet:
         print(path)
 
@@ -74,39 +72,25 @@ def rm() -> None:
 
     Exit codes: 0 it is gone, 4 it could not be removed.
     """
-    from cellwright.errors import PlatformError
-    from cellwright.models import QWEN, in_words, remove_weights
+    from cellwright.models import QWEN, remove_weights, size_text
     from cellwright.settings import Settings
 
-    try:
+    with exit_on_error():
         settings = Settings.from_environment()
-        freed = remove_weights(settings)
-    except PlatformError as error:
-        raise _ended(PLATFORM, str(error)) from None
-    except OSError as error:
-        raise _ended(PLATFORM, f"cannot remove it: {error.strerror or error}") from None
-    print(f"removed {QWEN.path(settings)}: {in_words(freed)} freed" if freed else "the embedded model is not here")
-
-
-def _ended(code: int, words: str) -> typer.Exit:
-    print(f"cellwright: {words}", file=sys.stderr)
-    return typer.Exit(code)
-
-
-# the list
+        try:
+            freed = remove_weights(settings)
+        except OSError as error:
+            raise ended(PLATFORM, f"cannot remove it: {error.strerror or error}") from None
+    print(f"removed {QWEN.path(settings)}: {size_text(freed)} freed" if freed else "the embedded model is not here")
 
 
 def _described() -> dict[str, Any]:
     from importlib.util import find_spec
 
-    from cellwright.errors import PlatformError
     from cellwright.models import QWEN, default_model
     from cellwright.settings import Settings
 
-    try:
-        settings = Settings.from_environment()
-    except PlatformError as error:
-        raise _ended(PLATFORM, str(error)) from None
+    settings = Settings.from_environment()
     choice, held = default_model(settings), QWEN.held(settings)
     package = find_spec("xllamacpp") is not None
     return {
@@ -125,7 +109,7 @@ def _described() -> dict[str, Any]:
     }
 
 
-def _next(held: Held, package: bool) -> str:
+def _next(held: WeightsState, package: bool) -> str:
     """What makes the embedded model ready; "" where it is."""
     from cellwright.settings import install_command
 
@@ -135,25 +119,25 @@ def _next(held: Held, package: bool) -> str:
     return " && ".join(steps)
 
 
-def _show(told: dict[str, Any]) -> None:
+def _show(described: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from cellwright.models import in_words
+    from cellwright.models import size_text
 
-    local, keys = told["local"], told["keys"]
-    size = in_words(local["of_bytes"])
+    default, local, keys = described["default"], described["local"], described["keys"]
+    size = size_text(local["of_bytes"])
     states = {
         "not pulled": f"not pulled ({size})",
-        "partial": f"{in_words(local['bytes'])} of {size} pulled",
+        "partial": f"{size_text(local['bytes'])} of {size} pulled",
         "pulled": f"pulled, {size}, in {local['path']}",
         "damaged": f"{local['path']} has {local['bytes']} bytes and not {local['of_bytes']}",
     }
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    table.add_row(Text("default", style="bold"), Text(f"{told['default']['name']}\n{told['default']['why']}"))
+    table.add_row(Text("default", style="bold"), Text(f"{default['name']}\n{default['why']}"))
     table.add_row(Text("local", style="bold"), Text(states[local["state"]]))
     if local["next"]:
         table.add_row("", Text(f"→ {local['next']}", style="yellow"))
@@ -161,10 +145,7 @@ def _show(told: dict[str, Any]) -> None:
     Console(highlight=False).print(table)
 
 
-# a pull
-
-
-class _Watched:
+class _PullProgress:
     """Shows a pull on stderr: a bar on a terminal, lines elsewhere, nothing when `quiet`."""
 
     def __init__(self, *, quiet: bool) -> None:
@@ -173,7 +154,7 @@ class _Watched:
         self._task: Any = None
         self._told = 0.0
 
-    def __enter__(self) -> _Watched:
+    def __enter__(self) -> _PullProgress:
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
 

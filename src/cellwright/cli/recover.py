@@ -1,22 +1,34 @@
-"""`cellwright recover`: carries on the turns whose process died, each as it was opened."""
+"""`cellwright recover`: carries on the turns whose process died, each as it was opened; `run` and `chat` use its parts.
+
+Opening a session imports the modules that its command line named, so a turn is carried on only in the directory that it
+was opened in.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import time
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellwright.cli.cut_off import CutOff, answered, carry_on, find, told
-from cellwright.cli.given import CANCELLED, FAILED, ended, in_options
-from cellwright.cli.wishes import AGENTS_DB, code_of
+from cellwright.cli.agent_options import TurnOrigin
+from cellwright.cli.arguments import FAILED, exit_on_error, say, stores
+from cellwright.cli.options import AGENTS_DB, option
+from cellwright.short_texts import cut, one_line
 
 if TYPE_CHECKING:
     from cellwright.agent import Recovered
+    from cellwright.events import Event
+    from cellwright.store import Store
+
+Hear = Callable[["Event"], None]
+Say = Callable[[str], None]
 
 
 def recover(
@@ -25,13 +37,11 @@ def recover(
     ] = None,
     store: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL", help=f"Where sessions are kept. Left out: those of `chat`, and {AGENTS_DB} if it is here."
-        ),
+        option(f"Where sessions are kept. Left out: those of `chat`, and {AGENTS_DB} if it is here.", metavar="URL"),
     ] = None,
-    only_list: Annotated[bool, typer.Option("--list", help="Say what there is, and do nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line for each turn.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False,
+    only_list: Annotated[bool, option("Say what there is, and do nothing.", "--list")] = False,
+    as_json: Annotated[bool, option("One JSON object a line for each turn.", "--json")] = False,
+    quiet: Annotated[bool, option("Nothing on stderr but errors.", "--quiet", "-q")] = False,
 ) -> None:
     """Carry on turns that were cut off: their process died, or what they waited for is decided.
 
@@ -40,109 +50,172 @@ def recover(
 
     Exit codes: 0 all came to an answer, 1 one did not, 2 wrong usage, 4 this machine cannot do it, 130 cancelled.
     """
-    from cellwright.errors import CellwrightError
-
-    try:
-        found = [(place, one) for place in stores(store) for one in find(place)]
-        chosen = _chosen(found, ids or [])
+    with exit_on_error("cancelled; the others are left as they were"):
+        turns = [(url, turn) for url in stores(store) for turn in recoverable_turns(url)]
+        chosen = _chosen(turns, ids or [])
         if only_list:
             _list(chosen, as_json)
             return
-        failed = asyncio.run(_all(chosen, as_json=as_json, quiet=quiet))
-    except CellwrightError as error:
-        raise ended(code_of(error), in_options(str(error))) from None
-    except KeyboardInterrupt:
-        raise ended(CANCELLED, "cancelled; the others are left as they were") from None
-    if failed:
-        raise typer.Exit(FAILED)
+        if asyncio.run(_all(chosen, as_json=as_json, quiet=quiet)):
+            raise typer.Exit(FAILED)
 
 
-def stores(given: str | None) -> list[str]:
-    """The stores that a command looks into that was given this one, or none."""
-    from cellwright.settings import Settings
-
-    if given is not None:
-        return [given]
-    chats = Settings.from_environment().state_dir / "sessions.db"
-    places = [f"sqlite:///{chats}", AGENTS_DB]
-    return [place for place in places if Path(place.removeprefix("sqlite:///")).is_file()]
-
-
-def _chosen(found: list[tuple[str, CutOff]], ids: list[str]) -> list[tuple[str, CutOff]]:
+def _chosen(turns: list[tuple[str, RecoverableTurn]], ids: list[str]) -> list[tuple[str, RecoverableTurn]]:
     from cellwright.errors import UsageError
 
-    known = {one.session: (place, one) for place, one in found}
+    by_session = {turn.session: (url, turn) for url, turn in turns}
     for id in ids:
-        if id not in known:
+        if id not in by_session:
             raise UsageError(f"session {id!r} has no turn that was cut off; `cellwright recover --list` shows what has")
-        if known[id][1].obstacle:
-            raise UsageError(f"session {id!r}: {known[id][1].obstacle}")
-    return [known[id] for id in dict.fromkeys(ids)] if ids else found
+        if by_session[id][1].obstacle:
+            raise UsageError(f"session {id!r}: {by_session[id][1].obstacle}")
+    return [by_session[id] for id in dict.fromkeys(ids)] if ids else turns
 
 
-def _list(found: list[tuple[str, CutOff]], as_json: bool) -> None:
+def _list(turns: list[tuple[str, RecoverableTurn]], as_json: bool) -> None:
     if as_json:
-        for place, one in found:
-            print(json.dumps(_described(place, one)))
+        for url, turn in turns:
+            print(json.dumps(_described(url, turn)))
         return
-    for _, one in found:
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.at))
-        print(f"{one.session}  {when}  {told(one)}{f'  ({one.obstacle})' if one.obstacle else ''}")
-    if not found:
-        print("cellwright: no turn was cut off", file=sys.stderr)
+    for _, turn in turns:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(turn.at))
+        print(f"{turn.session}  {when}  {short_task(turn)}{f'  ({turn.obstacle})' if turn.obstacle else ''}")
+    if not turns:
+        say("no turn was cut off")
 
 
-def _described(place: str, one: CutOff) -> dict[str, Any]:
+def _described(url: str, turn: RecoverableTurn) -> dict[str, Any]:
     return {
-        "session": one.session,
-        "store": place,
-        "task": one.task,
-        "set": one.at,
-        "directory": None if one.opened is None else one.opened.directory,
-        "command": None if one.opened is None else one.opened.command,
-        "obstacle": one.obstacle or None,
+        "session": turn.session,
+        "store": url,
+        "task": turn.task,
+        "set": turn.at,
+        "directory": None if turn.origin is None else turn.origin.directory,
+        "command": None if turn.origin is None else turn.origin.command,
+        "obstacle": turn.obstacle or None,
     }
 
 
-async def _all(found: list[tuple[str, CutOff]], *, as_json: bool, quiet: bool) -> int:
-    """One after the other; gives how many came to nothing."""
-    from cellwright.cli.page import Page
-    from cellwright.cli.showing import Showing
+async def _all(turns: list[tuple[str, RecoverableTurn]], *, as_json: bool, quiet: bool) -> int:
+    """Carry on one after the other; gives how many failed."""
+    from cellwright.cli.terminal_page import TerminalPage
+    from cellwright.cli.turn_view import TurnView
 
-    page = Page(sys.stderr)
+    page = TerminalPage(sys.stderr)
     failed = 0
 
-    def say(line: str) -> None:
+    def tell(line: str) -> None:
         if not quiet:
             page.line(line, "dim")
 
-    for place, one in found:
-        if one.obstacle:
-            say(f"cellwright: left alone: session {one.session}: {one.obstacle}")
+    for url, turn in turns:
+        if turn.obstacle:
+            tell(f"cellwright: left alone: session {turn.session}: {turn.obstacle}")
             continue
-        say(f"cellwright: carrying on session {one.session}: {told(one)}")
-        showing = Showing(page, text=False)
-        done = await carry_on(place, one, None if quiet else showing.hear, say)
-        showing.end()
+        tell(f"cellwright: carrying on session {turn.session}: {short_task(turn)}")
+        view = TurnView(page, text=False)
+        done = await carry_on(url, turn, None if quiet else view.hear, tell)
+        view.end()
         if done is None:
-            say(f"cellwright: session {one.session}: another process has it by now")
+            tell(f"cellwright: session {turn.session}: another process has it by now")
             continue
         failed += done.error is not None
-        _tell(place, one, done, as_json)
-    if not found:
-        say("cellwright: no turn was cut off")
+        _report(url, turn, done, as_json)
+    if not turns:
+        tell("cellwright: no turn was cut off")
     return failed
 
 
-def _tell(place: str, one: CutOff, done: Recovered, as_json: bool) -> None:
+def _report(url: str, turn: RecoverableTurn, done: Recovered, as_json: bool) -> None:
     if as_json:
-        from cellwright.cli.answers import told as plain
+        from cellwright.cli.answers import json_value
 
         error = None if done.error is None else {"type": type(done.error).__name__, "text": str(done.error)}
         steps = 0 if done.result is None else done.result.steps
-        made = _described(place, one) | {"value": plain(done.value), "error": error, "steps": steps}
-        print(json.dumps(made, ensure_ascii=False), flush=True)
+        row = _described(url, turn) | {"value": json_value(done.value), "error": error, "steps": steps}
+        print(json.dumps(row, ensure_ascii=False), flush=True)
     elif done.error is not None:
-        print(f"cellwright: session {one.session}: {answered(done)}", file=sys.stderr, flush=True)
+        say(f"session {turn.session}: {answered(done)}")
     else:
-        print(f"{one.session}: {answered(done)}", flush=True)
+        print(f"{turn.session}: {answered(done)}", flush=True)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecoverableTurn:
+    """A turn that could be carried on. `origin` is None where no command set its task."""
+
+    session: str
+    task: str
+    at: float
+    origin: TurnOrigin | None
+
+    @property
+    def obstacle(self) -> str:
+        """Why it is not carried on here; "" where it can be."""
+        if self.origin is None:
+            return "a program set its task: agent.recover() there carries it on"
+        if self.origin.directory != os.getcwd():
+            return f"it was opened in {self.origin.directory}: run `cellwright recover {self.session}` there"
+        return ""
+
+
+def recoverable_turns(store: str, command: str = "") -> list[RecoverableTurn]:
+    """The turns in a store that nobody works on, the oldest first; with a `command`, its own that can go on here."""
+    from cellwright.agent import interrupted_turns
+    from cellwright.errors import NoSession
+    from cellwright.store import open_store
+
+    try:
+        journal = open_store(store, make=False)
+    except NoSession:
+        return []
+    try:
+        turns = [
+            RecoverableTurn(session=summary.id, task=turn.task, at=turn.at, origin=TurnOrigin.read(turn.opened))
+            for summary, turn in interrupted_turns(journal)
+        ]
+    finally:
+        journal.close()
+    if command:
+        turns = [turn for turn in turns if turn.origin and turn.origin.command == command and not turn.obstacle]
+    return sorted(turns, key=lambda turn: turn.at)
+
+
+async def carry_on(store: str, turn: RecoverableTurn, hear: Hear | None, say: Say) -> Recovered | None:
+    """To its end, as it was opened. None where another process has it by now."""
+    from cellwright.agent import Recovered, carry_on_one
+    from cellwright.cli.return_type import read_type
+    from cellwright.errors import CellwrightError
+    from cellwright.store import open_store
+
+    assert turn.origin is not None
+    options = turn.origin.options(store)
+    try:
+        returns: Any = None if options.returns is None else read_type(options.returns)
+        agent = options.agent(say)
+    except CellwrightError as error:  # a module that is gone: the others are carried on all the same
+        return Recovered(session=turn.session, task=turn.task, error=error)
+    journal: Store = open_store(store, make=False)
+    try:
+        return await carry_on_one(agent, journal, turn.session, returns=returns, on_event=hear)
+    finally:
+        journal.close()
+        await agent.close()
+
+
+def short_task(turn: RecoverableTurn) -> str:
+    """The task in short, for one line on a terminal."""
+    from cellwright.cli.terminal_page import harmless
+
+    return cut(one_line(harmless(turn.task)), 60)
+
+
+def answered(done: Recovered) -> str:
+    """What came of it, for a terminal."""
+    from cellwright.cli.answers import answer_text
+    from cellwright.cli.arguments import in_options
+    from cellwright.cli.terminal_page import harmless
+
+    if done.error is not None:
+        return harmless(in_options(str(done.error)))
+    return harmless(answer_text(done.value).strip()) or "done"

@@ -11,114 +11,83 @@ import stat
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from cellwright.cli import wishes
-from cellwright.cli.asking import YesOption
-from cellwright.cli.exec import PackagesOption, ScopeOption, TakeOverOption
-from cellwright.cli.given import CANCELLED, PIPE_CLOSED, ended, in_options
-from cellwright.cli.wishes import AGENTS_DB, NONE, ModeName, Wish, code_of, offer_to_pull, waiting_words
+from cellwright.cli.agent_options import NONE, AgentOptions, offer_to_pull
+from cellwright.cli.arguments import CANCELLED, PIPE_CLOSED, code_of, ended, in_options, waiting_words
+from cellwright.cli.options import AGENTS_DB, SESSIONS, option, with_options
 
 if TYPE_CHECKING:
     from cellwright.agent import Result, Session
-    from cellwright.cli.page import Outlet
-    from cellwright.cli.showing import Showing
+    from cellwright.cli.terminal_page import Outlet
+    from cellwright.cli.turn_view import TurnView
     from cellwright.errors import CellwrightError
     from cellwright.events import Event
 
 _OUT = "What is printed"
-StoreOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help=f"Where the session is kept: a file, or sqlite:///file.db. With --session or --resume {AGENTS_DB}.",
-        rich_help_panel="Sessions",
-    ),
-]
+_STORE = f"Where the session is kept: a file, or sqlite:///file.db. With --session or --resume {AGENTS_DB}."
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(AgentOptions):
+    """Those of `run`."""
+
+    command: ClassVar[str] = "run"
+
+    store: Annotated[str | None, option(_STORE, panel=SESSIONS, metavar="URL")] = None
+    as_json: Annotated[bool, option("One JSON object in place of the bare answer.", "--json", panel=_OUT)] = False
+    trace: Annotated[bool, option("With --json: all events.", "--trace", panel=_OUT)] = False
+    events: Annotated[bool, option("Each event as a JSON line, as it happens.", "--events", panel=_OUT)] = False
+    quiet: Annotated[bool, option("Nothing on stderr but errors.", "--quiet", "-q", panel=_OUT)] = False
 
 
 @dataclass(kw_only=True, slots=True)
 class _Run:
-    """One run: what is asked for, and what is known of it so far."""
+    """One run: its options, and what is known of it so far."""
 
-    wish: Wish
+    options: RunOptions
     task: str | None
-    as_json: bool = False
-    trace: bool = False
-    events: bool = False
-    quiet: bool = False
-    recover: bool = True
     began: float = field(default_factory=time.monotonic)
     session: str = ""
-    showing: Showing | None = None
+    view: TurnView | None = None
 
 
+@with_options
 def run(
     task: Annotated[
         str | None,
         typer.Argument(help="The task; - or nothing reads it from stdin. What is piped in besides stands below it."),
     ] = None,
-    model: wishes.ModelOption = None,
-    scope: ScopeOption = None,
-    packages: PackagesOption = None,
-    returns: wishes.ReturnsOption = None,
-    instructions: wishes.InstructionsOption = "",
-    mode: wishes.ModeOption = ModeName.auto,
-    plan: wishes.PlanOption = False,
-    yes: YesOption = False,
-    steps: wishes.StepsOption = None,
-    tokens: wishes.TokensOption = None,
-    cost: wishes.CostOption = None,
-    seconds: wishes.SecondsOption = None,
-    store: StoreOption = None,
-    session: wishes.SessionOption = None,
-    resume: wishes.ResumeOption = None,
-    take_over: TakeOverOption = False,
-    no_recover: wishes.NoRecoverOption = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object in place of the bare answer.", rich_help_panel=_OUT)
-    ] = False,
-    trace: Annotated[bool, typer.Option("--trace", help="With --json: all events.", rich_help_panel=_OUT)] = False,
-    events: Annotated[
-        bool, typer.Option("--events", help="Each event as a JSON line, as it happens.", rich_help_panel=_OUT)
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.", rich_help_panel=_OUT)
-    ] = False,
+    *,
+    options: RunOptions,
 ) -> None:
     """Set an agent to work on a task. The answer goes to stdout: text as it is, other values as JSON.
 
     Exit codes: 0 there is an answer, 1 the turn failed, 2 wrong usage, 3 the budget was spent, 4 the model or this
     machine did not do its part, 5 it waits for a person's yes, 130 cancelled with Ctrl-C.
     """
-    kept = store or (AGENTS_DB if session or resume else None)
-    wish = Wish(
-        model=model, scope=tuple(scope or ()), packages=tuple(packages or ()), returns=returns, mode=mode, plan=plan,
-        instructions=instructions, steps=steps, tokens=tokens, cost=cost, seconds=seconds,
-        store=None if kept == NONE else kept, session=session, resume=resume, take_over=take_over, yes=yes,
-        command="run",
-    )  # fmt: skip
-    recover = not no_recover
-    _carry_out(_Run(wish=wish, task=task, as_json=as_json, trace=trace, events=events, quiet=quiet, recover=recover))
+    store = options.store or (AGENTS_DB if options.session or options.resume else None)
+    _carry_out(_Run(options=replace(options, store=None if store == NONE else store), task=task))
 
 
-def _carry_out(one: _Run) -> None:
+def _carry_out(run: _Run) -> None:
     from cellwright.errors import CellwrightError, UsageError
 
-    wish = one.wish
+    options = run.options
     try:
-        if one.events and (one.as_json or one.trace):
+        if options.events and (options.as_json or options.trace):
             raise UsageError("--events, or --json with --trace: give one of them")
-        one.task = _task(one.task, wish.resume)
-        offer_to_pull(wish.model)
-        asyncio.run(_main(one))
+        run.task = _task(run.task, options.resume)
+        offer_to_pull(options.model)
+        asyncio.run(_main(run))
     except CellwrightError as error:
-        raise _failed(one, error) from None
+        raise _failed(run, error) from None
     except KeyboardInterrupt:
-        again = f"; `{wish.again('run', one.session, resume=True)}` carries on" if wish.store and one.session else ""
+        resume = f"; `{options.again('run', run.session, resume=True)}` carries on"
+        again = resume if options.store and run.session else ""
         raise ended(CANCELLED, f"cancelled{again}") from None
     except (BrokenPipeError, asyncio.CancelledError):  # whoever read us has left
         raise typer.Exit(PIPE_CLOSED) from None
@@ -157,99 +126,92 @@ def _is_piped() -> bool:
 # the turn
 
 
-async def _main(one: _Run) -> None:
+async def _main(run: _Run) -> None:
     """One turn, cancelled when nobody reads what it prints; then those that other runs left behind."""
     turn = asyncio.current_task()
     assert turn is not None
     loop = asyncio.get_running_loop()
-    hear, say = _listeners(one, lambda: loop.call_soon_threadsafe(turn.cancel))
-    agent = one.wish.agent(say)
+    hear, say = _listeners(run, lambda: loop.call_soon_threadsafe(turn.cancel))
+    agent = run.options.agent(say)
     try:
-        async with one.wish.open(agent) as session:
-            one.session = session.id
-            if one.wish.store and sys.stderr.isatty():
-                where = "" if one.wish.store == AGENTS_DB else f" --store {shlex.quote(one.wish.place)}"
+        async with run.options.open(agent) as session:
+            run.session = session.id
+            if run.options.store and sys.stderr.isatty():
+                where = "" if run.options.store == AGENTS_DB else f" --store {shlex.quote(run.options.place)}"
                 say(f"cellwright: session {session.id}; to say something to it: cellwright tell {session.id} …{where}")
-            if one.wish.session and session.runtime.cells:
+            if run.options.session and session.runtime.cells:
                 say(f"cellwright: going on in session {session.id}")
-            one.began = time.monotonic()
-            result = await _turn(one, session, hear)
+            run.began = time.monotonic()
+            result = await _turn(run, session, hear)
     finally:
-        if one.showing is not None:
-            one.showing.end()
+        if run.view is not None:
+            run.view.end()
         await agent.close()
-    _print(one, result)
-    if one.recover and one.wish.store:
-        await _recover(one, one.wish.store, say)
+    _print(run, result)
+    if not run.options.no_recover and run.options.store:
+        await _recover(run, run.options.store, say)
 
 
-async def _recover(one: _Run, store: str, say: Callable[[str], None]) -> None:
+async def _recover(run: _Run, store: str, say: Callable[[str], None]) -> None:
     """Turns of this command whose process died are carried on here, after its own."""
-    from cellwright.cli.cut_off import answered, carry_on, find, told
+    from cellwright.cli.recover import answered, carry_on, recoverable_turns, short_task
 
-    one.session = ""  # it is over: Ctrl-C from here on is for another
-    for found in find(store, one.wish.command):
-        say(f"cellwright: carrying on session {found.session}, which was cut off: {told(found)}")
-        showing = one.showing if not one.quiet and not one.events else None
-        done = await carry_on(store, found, None if showing is None else showing.hear, say)
-        if showing is not None:
-            showing.end()
+    run.session = ""  # it is over: Ctrl-C from here on is for another
+    for turn in recoverable_turns(store, run.options.command):
+        say(f"cellwright: carrying on session {turn.session}, which was cut off: {short_task(turn)}")
+        view = run.view if not run.options.quiet and not run.options.events else None
+        done = await carry_on(store, turn, None if view is None else view.hear, say)
+        if view is not None:
+            view.end()
         if done is not None:
-            say(f"cellwright: session {found.session}: {answered(done)}")
+            say(f"cellwright: session {turn.session}: {answered(done)}")
 
 
-async def _turn(one: _Run, session: Session, hear: Callable[[Event], None]) -> Result[Any]:
-    if one.task is None:
+async def _turn(run: _Run, session: Session, hear: Callable[[Event], None]) -> Result[Any]:
+    if run.task is None:
         return await session.carry_on(on_event=hear)
-    return await session.run(one.task, on_event=hear)
+    return await session.run(run.task, on_event=hear)
 
 
-def _listeners(one: _Run, leave: Callable[[], object]) -> tuple[Callable[[Event], None], Callable[[str], None]]:
+def _listeners(run: _Run, leave: Callable[[], object]) -> tuple[Callable[[Event], None], Callable[[str], None]]:
     """Who hears events, and who hears lines for people."""
-    from cellwright.cli.answers import described
-    from cellwright.cli.page import Outlet, Page
-    from cellwright.cli.showing import Showing
+    from cellwright.cli.answers import event_json
+    from cellwright.cli.terminal_page import Outlet, TerminalPage
+    from cellwright.cli.turn_view import TurnView
 
-    page = Page(sys.stderr)
+    page = TerminalPage(sys.stderr)
     page.outlet.on_close = leave
-    showing = one.showing = Showing(page, text=False)
+    view = run.view = TurnView(page, text=False)
     out = Outlet(sys.stdout, leave)
 
     def tell(event: Event) -> None:
-        _write(out, json.dumps(described(event), ensure_ascii=False))
+        _write(out, json.dumps(event_json(event), ensure_ascii=False))
 
     def say(line: str) -> None:
-        if not one.quiet:
+        if not run.options.quiet:
             page.line(line, "dim")
 
-    if one.events:
+    if run.options.events:
         return tell, say
-    return (_count(showing) if one.quiet else showing.hear), say
-
-
-def _count(showing: Showing) -> Callable[[Event], None]:
-    """Hears what was used, and nothing else."""
-    from cellwright.events import Used
-
-    return lambda event: showing.spent.hear(event) if isinstance(event, Used) else None
+    return (view.tally.hear if run.options.quiet else view.hear), say
 
 
 # what came of it
 
 
-def _print(one: _Run, result: Result[Any]) -> None:
+def _print(run: _Run, result: Result[Any]) -> None:
     from cellwright.cli.answers import answer_text
-    from cellwright.cli.page import Outlet
+    from cellwright.cli.terminal_page import Outlet
 
     out = Outlet(sys.stdout)
-    if one.as_json:
-        _write(out, json.dumps(_object(one, result, None), ensure_ascii=False))
-    elif not one.events:
+    if run.options.as_json:
+        _write(out, json.dumps(_object(run, result, None), ensure_ascii=False))
+    elif not run.options.events:
         text = answer_text(result.value, width=shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
         if text:
             _write(out, text)
-    if one.wish.store and not one.quiet and not one.events:
-        print(f"cellwright: session {one.session} in {one.wish.place}", file=sys.stderr)
+    if run.options.store and not run.options.quiet and not run.options.events:
+        print(f"cellwright: session {run.session} in {run.options.place}", file=sys.stderr)
     if out.closed_early:
         raise BrokenPipeError
 
@@ -259,29 +221,29 @@ def _write(out: Outlet, text: str) -> None:
     out.flush()
 
 
-def _failed(one: _Run, error: CellwrightError) -> typer.Exit:
+def _failed(run: _Run, error: CellwrightError) -> typer.Exit:
     """The one line, and with --json the object."""
-    from cellwright.cli.page import Outlet
+    from cellwright.cli.terminal_page import Outlet
     from cellwright.errors import UsageError
 
-    if one.as_json and not isinstance(error, UsageError):
-        _write(Outlet(sys.stdout), json.dumps(_object(one, getattr(error, "result", None), error), ensure_ascii=False))
-    return ended(code_of(error), waiting_words(error, f"`cellwright recover {one.session}`") or in_options(str(error)))
+    if run.options.as_json and not isinstance(error, UsageError):
+        _write(Outlet(sys.stdout), json.dumps(_object(run, getattr(error, "result", None), error), ensure_ascii=False))
+    return ended(code_of(error), waiting_words(error, f"`cellwright recover {run.session}`") or in_options(str(error)))
 
 
-def _object(one: _Run, result: Result[Any] | None, error: CellwrightError | None) -> dict[str, Any]:
-    from cellwright.cli.answers import described, told
+def _object(run: _Run, result: Result[Any] | None, error: CellwrightError | None) -> dict[str, Any]:
+    from cellwright.cli.answers import event_json, json_value
     from cellwright.messages import Usage
 
-    spent = one.showing.spent.turn if one.showing is not None else Usage()
-    made: dict[str, Any] = {
-        "value": told(result.value) if result is not None else None,
+    spent = run.view.tally.turn if run.view is not None else Usage()
+    row: dict[str, Any] = {
+        "value": json_value(result.value) if result is not None else None,
         "error": None if error is None else {"type": type(error).__name__, "text": str(error)},
         "usage": asdict(spent),
         "steps": 0 if result is None else result.steps,
-        "session": one.session if one.wish.store else None,
-        "seconds": round(time.monotonic() - one.began, 3),
+        "session": run.session if run.options.store else None,
+        "seconds": round(time.monotonic() - run.began, 3),
     }
-    if one.trace:
-        made["trace"] = [] if result is None else [described(event) for event in result.trace]
-    return made
+    if run.options.trace:
+        row["trace"] = [] if result is None else [event_json(event) for event in result.trace]
+    return row

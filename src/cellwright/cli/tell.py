@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellwright.cli.given import CANCELLED, PLATFORM, USAGE, ended
-from cellwright.cli.wishes import AGENTS_DB
+from cellwright.cli.arguments import USAGE, ended, exit_on_error
+from cellwright.cli.options import AGENTS_DB, JsonObject, option
 
 if TYPE_CHECKING:
     from cellwright.store import Message, MessageKind, Store, Summary
@@ -24,45 +24,34 @@ LOOK_S = 0.2
 def tell(
     session: Annotated[str, typer.Argument(help="The session, by its id or its name.")],
     text: Annotated[str, typer.Argument(help="What to add to its task; - reads it from stdin.")] = "",
-    ask: Annotated[bool, typer.Option("--ask", help="A question: it is answered, and the task goes on.")] = False,
-    redirect: Annotated[bool, typer.Option("--redirect", help="Another task, in the place of the turn's.")] = False,
-    cancel: Annotated[bool, typer.Option("--cancel", help="End the turn at its next step.")] = False,
-    now: Annotated[bool, typer.Option("--now", help="With --cancel: at once, and the cell that runs too.")] = False,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Wait until it is taken up; with --ask print the answer.")
-    ] = False,
+    ask: Annotated[bool, option("A question: it is answered, and the task goes on.", "--ask")] = False,
+    redirect: Annotated[bool, option("Another task, in the place of the turn's.", "--redirect")] = False,
+    cancel: Annotated[bool, option("End the turn at its next step.", "--cancel")] = False,
+    now: Annotated[bool, option("With --cancel: at once, and the cell that runs too.", "--now")] = False,
+    wait: Annotated[bool, option("Wait until it is taken up; with --ask print the answer.", "--wait")] = False,
     store: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            help="Where the session is kept. Left out: agents.db here, then your own state directory.",
-        ),
+        option("Where the session is kept. Left out: agents.db here, then your own state directory.", metavar="URL"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object in place of words.")] = False,
+    as_json: JsonObject = False,
 ) -> None:
     """Say something to a session while it works. It is seen at the next step, and no step is disturbed by it.
 
     Exit codes: 0 it is posted (with --wait: taken up), 2 wrong usage, 4 the store cannot be used, 130 you did not wait.
     """
-    from cellwright.errors import CellwrightError, PlatformError
-    from cellwright.journal import printable
-
-    try:
+    with exit_on_error("it is posted; nobody waits for it here any more"):
         kind = _kind(ask=ask, redirect=redirect, cancel=cancel, now=now)
-        words = sys.stdin.read() if text == "-" else text
+        try:
+            words = sys.stdin.read() if text == "-" else text
+        except UnicodeDecodeError as error:
+            raise ended(USAGE, str(error)) from None
         with _opened(session, store) as (journal, id):
-            posted, how = _post(journal, id, kind, words.strip())
-            told = _Told(journal, id, posted, how, as_json=as_json)
-            told.posted(waits=wait)
+            message, summary = _post(journal, id, kind, words.strip())
+            post = _Post(journal, id, message, summary, as_json=as_json)
+            post.announce(waits=wait)
             if wait:
-                told.wait()
-            told.end()
-    except PlatformError as error:
-        raise ended(PLATFORM, printable(str(error))) from None
-    except (CellwrightError, UnicodeDecodeError) as error:
-        raise ended(USAGE, printable(str(error))) from None
-    except KeyboardInterrupt:
-        raise ended(CANCELLED, "it is posted; nobody waits for it here any more") from None
+                post.wait()
+            post.end()
 
 
 def _kind(*, ask: bool, redirect: bool, cancel: bool, now: bool) -> MessageKind:
@@ -113,15 +102,15 @@ def _places() -> list[str]:
 
 
 def _post(journal: Store, id: str, kind: MessageKind, text: str) -> tuple[Message, Summary]:
-    from cellwright.cli.asking import login
+    from cellwright.cli.approval_prompt import login
     from cellwright.journal import new_message
 
     before = journal.summary(id)
     return journal.post(id, new_message(kind, text, login())), before
 
 
-class _Told:
-    """One message that was posted, and what is known of it."""
+class _Post:
+    """One message that was posted, and what is known of it so far."""
 
     def __init__(self, journal: Store, id: str, message: Message, session: Summary, *, as_json: bool) -> None:
         self._journal = journal
@@ -136,7 +125,7 @@ class _Told:
     def _runs(self) -> bool:
         return self._session.state == "running" and self._session.holder is not None
 
-    def posted(self, *, waits: bool) -> None:
+    def announce(self, *, waits: bool) -> None:
         """Say what was posted, and when it will be seen."""
         if self._as_json:
             return

@@ -1,6 +1,6 @@
-"""`Command`: a command-line program as scope. What its `--help` says becomes typed functions; each call runs in a jail.
+"""`Command`: a command-line program as scope. Its `--help` is read as typed functions; each call runs in a jail.
 
-It sees the machine's programs, the files that it is given and nothing else: no network, no keys, no other call's files.
+The program sees the machine's programs and the files that it is given: no network, no keys, no files of other calls.
 """
 
 from __future__ import annotations
@@ -11,16 +11,25 @@ import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
-from cellwright.connectors.help_text import Help, Option, read_help
-from cellwright.connectors.jailed import Jail
-from cellwright.connectors.listed import ListedSurface
-from cellwright.connectors.roots import make_root
+from cellwright.connectors.command_jail import CommandJail
+from cellwright.connectors.help_text import CommandHelp, ProgramOption, read_help
+from cellwright.connectors.roots import ListedSurface, make_root
 from cellwright.errors import UsageError, WrongArguments
 from cellwright.sandboxes import Limits
-from cellwright.scope import Line, Offered, Record, Shape, find_records_with, record_class
+from cellwright.scope import (
+    KEYWORD_ONLY,
+    VAR_POSITIONAL,
+    Declaration,
+    Parameter,
+    Record,
+    Shape,
+    Signature,
+    UpstreamOperation,
+    find_records_with,
+    record_class,
+)
 
 LIMITS = Limits(processes=16, wall_s=30.0, output_kb=1024)
 OWN = frozenset(("self", "args", "stdin", "files"))
@@ -35,10 +44,12 @@ DONE = Shape(
     name="Done",
     kind="record",
     doc="What came of a run of the program.",
-    lines=tuple(
-        Line(name=name, heads=(f"{name}: {kind}",), callable=False, gives=kind, doc=doc)
-        for name, (kind, doc) in _FIELDS.items()
-    ),
+    lines=tuple(Declaration(name=name, type=kind, doc=doc) for name, (kind, doc) in _FIELDS.items()),
+)
+_TAKEN = (
+    Parameter(name="args", type="str", kind=VAR_POSITIONAL),
+    Parameter(name="stdin", type="str | bytes | None", default="None", kind=KEYWORD_ONLY),
+    Parameter(name="files", type="dict[str, str | bytes] | None", default="None", kind=KEYWORD_ONLY),
 )
 
 
@@ -49,7 +60,7 @@ class Command:
     order; options go by name; `stdin` is text or bytes; `files` are put where the program runs, by their paths.
     """
 
-    def __init__(self, name: str, argv: tuple[str, ...], jail: Jail, helps: Mapping[str, Help]) -> None:
+    def __init__(self, name: str, argv: tuple[str, ...], jail: CommandJail, helps: Mapping[str, CommandHelp]) -> None:
         self.name = name
         self._argv = argv
         self._jail = jail
@@ -68,13 +79,13 @@ class Command:
     async def open(
         cls, program: str | Sequence[str], *, name: str | None = None, limits: Limits = LIMITS, commands: bool = True
     ) -> Command:
-        """Read the program's help, in the jail. `commands=False` leaves its commands to be given as arguments."""
+        """Read the program's help, in the jail. With `commands=False` its commands are given as arguments of `run`."""
         argv = tuple(shlex.split(program) if isinstance(program, str) else program)
         if not argv or shutil.which(argv[0]) is None:
             raise UsageError(
                 f"no program {argv[0] if argv else program!r} on this machine; give one that is on the PATH"
             )
-        jail = Jail(limits)
+        jail = CommandJail(limits)
         try:
             helps = await _helps(jail, argv, commands)
         except BaseException:
@@ -103,73 +114,64 @@ class Command:
             raise WrongArguments(f"{self.name}.{path}: arguments are texts; give stdin= or files= for data")
         argv = [*self._argv, *self._words[path], *flags, *map(str, args)]
         files = {path: _bytes(content, path) for path, content in dict(arguments.get("files", {})).items()}
-        ran = await self._jail.run(argv, _bytes(arguments.get("stdin", b""), "stdin"), files)
-        found = {name: getattr(ran, name) for name in _FIELDS}
-        found |= {name: getattr(ran, name).decode(errors="backslashreplace") for name in ("stdout", "stderr")}
-        return self._done._of(found | {"files": dict(ran.files)})  # pyright: ignore[reportPrivateUsage]  as connectors do
+        result = await self._jail.run(argv, _bytes(arguments.get("stdin", b""), "stdin"), files)
+        fields = {name: getattr(result, name) for name in _FIELDS} | {"files": dict(result.files)}
+        fields |= {name: getattr(result, name).decode(errors="backslashreplace") for name in ("stdout", "stderr")}
+        return self._done._of(fields)  # pyright: ignore[reportPrivateUsage]  as connectors do
 
     async def __aenter__(self) -> Command:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
         await self._jail.close()
 
 
-async def _helps(jail: Jail, argv: tuple[str, ...], commands: bool) -> dict[str, Help]:
+async def _helps(jail: CommandJail, argv: tuple[str, ...], commands: bool) -> dict[str, CommandHelp]:
     first = await _help(jail, argv)
     helps = {"run": first}
     if commands and first.commands:
         turns = asyncio.Semaphore(4)
 
-        async def one(name: str) -> Help:
+        async def help_of(name: str) -> CommandHelp:
             async with turns:
                 return await _help(jail, (*argv, name))
 
-        found = await asyncio.gather(*(one(name) for name, _ in first.commands))
-        for (name, doc), told in zip(first.commands, found, strict=True):
+        below = await asyncio.gather(*(help_of(name) for name, _ in first.commands))
+        for (name, doc), its in zip(first.commands, below, strict=True):
             path = re.sub(r"\W", "_", name)
             path += "_" if name == "run" or keyword.iskeyword(path) else ""
-            helps.setdefault(path, Help(about=doc, usage=told.usage, options=told.options, command=name))
+            helps.setdefault(path, CommandHelp(about=doc, usage=its.usage, options=its.options, command=name))
     return helps
 
 
-async def _help(jail: Jail, argv: tuple[str, ...]) -> Help:
+async def _help(jail: CommandJail, argv: tuple[str, ...]) -> CommandHelp:
     for flag in ("--help", "-h"):
-        ran = await jail.run([*argv, flag])
-        text = (ran.stdout or ran.stderr).decode(errors="replace")
-        told = read_help(text, OWN)
-        if told.options or told.commands or told.usage:
-            return told
-    return Help()
+        result = await jail.run([*argv, flag])
+        text = (result.stdout or result.stderr).decode(errors="replace")
+        program = read_help(text, OWN)
+        if program.options or program.commands or program.usage:
+            return program
+    return CommandHelp()
 
 
-def _offered(argv: tuple[str, ...], path: str, told: Help) -> Offered:
-    parameters = [
-        "*args: str",
-        "stdin: str | bytes | None = None",
-        "files: dict[str, str | bytes] | None = None",
-        *(option.parameter for option in told.options),
-    ]
+def _offered(argv: tuple[str, ...], path: str, told: CommandHelp) -> UpstreamOperation:
+    parameters = (*_TAKEN, *(option.parameter for option in told.options))
     program = " ".join((*argv, told.command) if told.command else argv)
     docs = [f"{option.name}: {option.doc}" for option in told.options if option.doc]
     doc = "\n\n".join(filter(None, (told.about or f"Run {program}.", told.usage, "\n".join(docs))))
-    line = Line(
+    line = Declaration(
         name=path,
-        heads=(f"def {path}(self, {', '.join(parameters)}) -> Done",),
-        callable=True,
-        gives="Done",
-        parameters=("args", "stdin", "files", *(option.name for option in told.options)),
+        signatures=(Signature(parameters=parameters, returns="Done"),),
+        first="self",
         doc=doc,
     )
-    return Offered(path=path, line=line, words=program)
+    return UpstreamOperation(path=path, line=line, words=program)
 
 
-def _flag(option: Option, value: Any) -> list[str]:
+def _flag(option: ProgramOption, value: Any) -> list[str]:
     if option.type == "bool":
         return [option.flag] if value else []
     if issubclass(type(value), list | tuple):

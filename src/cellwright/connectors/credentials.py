@@ -1,7 +1,7 @@
 """Keys to an upstream: where they are kept, read when they are used, and never shown.
 
 A source is "env:NAME", "file:PATH", "command:PROGRAM ARGUMENTS" (run without a shell), or a `Secret` given in code. It
-knows neither HTTP nor what a key is good for; `Redactor` takes known keys out of what an upstream says.
+knows neither HTTP nor what a key is good for. `Redactor` removes known keys from what an upstream says.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FORMS = 'give "env:NAME", "file:PATH", "command:PROGRAM ARGUMENTS", or Secret("
 
 
 class Secret:
-    """A key as it is, given in code. Printing it shows nothing of it."""
+    """A key that is given in code. Its repr does not show it."""
 
     __slots__ = ("_value",)
 
@@ -54,7 +54,7 @@ class Secret:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Kept:
-    """Where a key is kept. `told` is what may be said of it."""
+    """Where a key is kept. `told` names the source in messages, without the key."""
 
     kind: Literal["env", "file", "command", "code"]
     place: str
@@ -62,7 +62,7 @@ class _Kept:
 
 
 class Credential:
-    """One key and its source. It is read on first use, and again when `value(fresh=True)` asks for it."""
+    """One key and its source. The key is read on first use, and again by `value(fresh=True)`."""
 
     def __init__(self, source: str | Secret | Credential) -> None:
         self._value: str | None = None
@@ -83,12 +83,12 @@ class Credential:
 
     @property
     def path(self) -> Path | None:
-        """The file that it is kept in, for what reads files itself (certificates); None for other sources."""
+        """The file that holds the key, for libraries that read files themselves (certificates); else None."""
         return Path(self._kept.place).expanduser() if self._kept.kind == "file" else None
 
     @property
     def there(self) -> bool:
-        """Whether there is anything to read. Only asked of variables: files and commands say so when they are read."""
+        """Whether the variable is set. True for other sources: they are asked when the key is read."""
         return self._kept.kind != "env" or bool((variable(self._kept.place) or "").strip())
 
     @property
@@ -115,7 +115,7 @@ class Credential:
                 return self._value or ""
 
     def warning(self) -> str:
-        """What the operator should know of the source; "" where there is nothing."""
+        """A warning to the operator about the source; "" if there is none."""
         path = self.path
         try:
             open_to_all = path is not None and path.stat().st_mode & (stat.S_IROTH | stat.S_IWOTH)
@@ -128,7 +128,7 @@ def _parsed(source: str | Secret) -> _Kept:
     if isinstance(source, Secret):
         return _Kept(kind="code", place="", told="a key given in code")
     found = _SOURCE.fullmatch(source.strip()) if type(source) is str else None
-    if found is None:  # what was given may be the key itself, so it is not shown
+    if found is None:  # the text may be the key itself, so it is not shown
         raise UsageError(f"a credential that names no source; {_FORMS}")
     kind, place = found[1], found[2].strip()
     if kind == "env":
@@ -180,7 +180,7 @@ async def _command(place: str) -> str:
 
 
 async def _bounded(running: asyncio.subprocess.Process) -> bytes:
-    """What a program prints; what is above the bound is refused later, and more is not waited for."""
+    """The output of a program. Reading stops above the bound; the caller refuses such a key."""
     found = bytearray()
     while running.stdout is not None and len(found) <= LONGEST and (part := await running.stdout.read(8192)):
         found += part
@@ -188,19 +188,19 @@ async def _bounded(running: asyncio.subprocess.Process) -> bytes:
 
 
 async def _over(running: asyncio.subprocess.Process) -> None:
-    """Wait for the end of one that was killed. What it had printed is read: `wait` waits for its pipe, too."""
+    """Wait for the end of a killed program. Its output is read, because `wait` waits for the pipe too."""
     try:
         async with asyncio.timeout(ENDING_S):
             while running.stdout is not None and await running.stdout.read(1 << 16):
                 pass
             await running.wait()
     except TimeoutError:
-        pass  # a process of a session of its own holds the pipe: nobody waits for that one
+        pass  # a process in another session holds the pipe: nobody waits for it
 
 
 def _end(running: asyncio.subprocess.Process) -> None:
     try:
-        os.killpg(running.pid, 9)  # it began a session of its own, with whatever it started
+        os.killpg(running.pid, 9)  # it leads a session of its own, with the processes that it started
     except ProcessLookupError:
         pass
 

@@ -1,6 +1,6 @@
-"""What a program's `--help` says, read: its options with what they take, and its commands.
+"""Reads the `--help` of a program: its options with their types, and its commands.
 
-Help is written for people. What is not understood is left out: every argument can still be given as text.
+Help is written for people. A line that is not understood is left out: every argument can still be given as text.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import keyword
 import re
 from dataclasses import dataclass
+
+from cellwright.scope import KEYWORD_ONLY, Parameter
 
 LINES = 4_000
 WIDTH = 500  # characters of a line
@@ -33,8 +35,8 @@ _CHOICES = re.compile(r"^\{?([\w.\-]+(?:[,|][\w.\-]+)+)\}?$")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Option:
-    """One option: how code names it, how the program does, and the type of what it takes ("bool": nothing)."""
+class ProgramOption:
+    """One option: its name in code, the program's own name, and the type of its value ("bool": it takes none)."""
 
     name: str
     flag: str
@@ -42,33 +44,35 @@ class Option:
     doc: str = ""
 
     @property
-    def parameter(self) -> str:
-        return f"{self.name}: bool = False" if self.type == "bool" else f"{self.name}: {self.type} | None = None"
+    def parameter(self) -> Parameter:
+        if self.type == "bool":
+            return Parameter(name=self.name, type="bool", default="False", kind=KEYWORD_ONLY)
+        return Parameter(name=self.name, type=f"{self.type} | None", default="None", kind=KEYWORD_ONLY)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Help:
-    """All of it: what the program is for, its options and its commands, each command with a sentence.
+class CommandHelp:
+    """The purpose of a program, its options, and its commands with a sentence each.
 
-    `command` is the one of them that it is the help of, "" for the program itself.
+    `command` is the command whose help this is, "" for the program itself.
     """
 
     command: str = ""
     about: str = ""
     usage: str = ""
-    options: tuple[Option, ...] = ()
+    options: tuple[ProgramOption, ...] = ()
     commands: tuple[tuple[str, str], ...] = ()
 
 
-def read_help(text: str, taken: frozenset[str] = frozenset()) -> Help:
+def read_help(text: str, taken: frozenset[str] = frozenset()) -> CommandHelp:
     """Read the output of `--help`. `taken` are names that no option may have."""
     lines = [line[:WIDTH].expandtabs().translate(_FRAMES).rstrip() for line in text.splitlines()[:LINES]]
-    options: dict[str, Option] = {}
+    options: dict[str, ProgramOption] = {}
     for number, line in enumerate(lines):
         option = _option(line, lines[number + 1 : number + 2], taken)
         if option is not None and len(options) < OPTIONS:
             options.setdefault(option.name, option)
-    return Help(
+    return CommandHelp(
         about=_about(lines),
         usage=next((line.strip() for line in lines if re.match(r"\s*usage:", line, re.IGNORECASE)), "")[:DOC],
         options=tuple(options.values()),
@@ -76,7 +80,7 @@ def read_help(text: str, taken: frozenset[str] = frozenset()) -> Help:
     )
 
 
-def _option(line: str, following: list[str], taken: frozenset[str]) -> Option | None:
+def _option(line: str, following: list[str], taken: frozenset[str]) -> ProgramOption | None:
     match = _OPTION.match(line) or _SHORT_ONLY.match(line)
     if match is None:
         return None
@@ -85,13 +89,13 @@ def _option(line: str, following: list[str], taken: frozenset[str]) -> Option | 
     name = re.sub(r"\W", "_", flag.lstrip("-"))
     name = f"n{name}" if name[0].isdigit() else name
     name = f"{name}_" if keyword.iskeyword(name) or name in taken else name
-    if not (name.isascii() and name.isidentifier()):  # other letters may be one name to Python that are two here
+    if not (name.isascii() and name.isidentifier()):  # Python folds other letters: two options may become one name
         return None
-    column = _TABLE.match(found["rest"])  # as typer writes it: what an option takes stands in a column of its own
+    column = _TABLE.match(found["rest"])  # typer writes the type in a column of its own
     if column is not None:
         found |= {"value": found.get("value") or column[1], "rest": found["rest"][column.end() :]}
     doc = found["rest"].strip(" :") or (following[0].strip() if following and following[0].startswith("      ") else "")
-    return Option(name=name, flag=flag, type=_type(found.get("value") or ""), doc=doc[:DOC])
+    return ProgramOption(name=name, flag=flag, type=_type(found.get("value") or ""), doc=doc[:DOC])
 
 
 def _type(value: str) -> str:

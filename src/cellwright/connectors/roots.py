@@ -1,41 +1,44 @@
 """An upstream's surface as host objects: `github.issues.create(…)`, made namespace by namespace when code reaches them.
 
-It knows what a surface tells and whom to call. It knows no upstream.
+It knows surfaces and a function that makes the calls. It knows no upstream.
 """
 
 from __future__ import annotations
 
 import difflib
+import functools
+import hashlib
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
 from cellwright.errors import UpstreamMissing, WrongArguments
-from cellwright.scope import NAMESPACE, SURFACE, Offered, Surface, head_signature, operation
+from cellwright.scope import NAMESPACE, SURFACE, Shape, Signature, Surface, UpstreamOperation, operation
+from cellwright.short_texts import cut
 
 Invoke = Callable[[str, dict[str, Any]], Awaitable[Any]]
-"""Makes the call of an operation: its path in the surface, its arguments by name. What was not given is not there.
+"""Calls an operation: (its path in the surface, the arguments that code gave, by name).
 
-None is there where code gave it: an upstream may take it for "clear this", and usually takes it for "not given".
+An argument may be None if code gave None: some upstreams read it as "clear this", most as "not given".
 """
 
-SIGNATURE = 400  # characters of one that a wrong call is told
+SIGNATURE = 400  # characters of a signature in the error of a wrong call
 
 
 def make_root(name: str, surface: Surface, invoke: Invoke) -> Any:
-    """What is bound in a scope for an upstream."""
+    """The object that is bound in a scope for an upstream."""
     return _namespace(name, "", surface, invoke)
 
 
 class Namespace:
-    """Operations of an upstream, and further namespaces. Its class has those that there were when it was made."""
+    """Operations of an upstream, and namespaces below. Its class has the members of the time when it was made."""
 
     __slots__ = ("_inner", "_invoke", "_path", "_surface", "_title")
     _inner: dict[str, Any]
 
     def __getattr__(self, name: str) -> Any:
-        """What came later: an upstream may change what it offers."""
-        if name.startswith("_") or not name.isidentifier():  # a path would go round what is declared of its parts
+        """A member that came later: an upstream may change what it offers."""
+        if name.startswith("_") or not name.isidentifier():  # a dotted path would go round the rules for its parts
             raise AttributeError(name)
         path = f"{self._path}.{name}" if self._path else name
         offered = self._surface.find(path)
@@ -86,38 +89,79 @@ def _attribute(name: str) -> property:
     return property(lambda self: _inner(self, name))
 
 
-def _method(title: str, offered: Offered, surface: Surface, invoke: Invoke) -> Any:
+def _method(title: str, offered: UpstreamOperation, surface: Surface, invoke: Invoke) -> Any:
     line = offered.line
 
     async def called(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         now = surface.find(offered.path)  # an upstream may change what an operation takes
         if now is None:
             raise UpstreamMissing(f"{title}.{line.name} is not offered any more; search() finds what is")
-        return await invoke(offered.path, _bound(f"{title}.{line.name}", now.line.heads[0], args, kwargs))
+        return await invoke(offered.path, _bound(f"{title}.{line.name}", now.line.signatures[0], args, kwargs))
 
     called.__name__ = line.name
     called.__qualname__ = f"{title}.{line.name}"
     called.__doc__ = line.doc
     called.__module__ = "cellwright.connectors"
-    vars(called)["__signature__"] = _unbound(line.heads[0])
+    vars(called)["__signature__"] = _with_self(line.signatures[0])
     return operation(reads=offered.reads, idempotent=offered.idempotent, thread="task")(called)
 
 
-def _unbound(head: str) -> inspect.Signature:
-    found = head_signature(head)
+_inspected = functools.lru_cache(maxsize=4096)(Signature.inspected)
+
+
+def _with_self(signature: Signature) -> inspect.Signature:
+    found = _inspected(signature)
     first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     return found.replace(parameters=[first, *found.parameters.values()])
 
 
-def _bound(title: str, head: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    signature = head_signature(head)
+def _bound(title: str, takes: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    signature = _inspected(takes)
     try:
         found = signature.bind(*args, **kwargs).arguments
     except TypeError as error:
-        takes = str(signature)
-        takes = takes if len(takes) <= SIGNATURE else f"{takes[:SIGNATURE]}…"
+        text = cut(str(signature), SIGNATURE)
         unknown = next((name for name in kwargs if name not in signature.parameters), "")
         near = difflib.get_close_matches(unknown, signature.parameters, 1) if unknown else []
         meant = f"did you mean {near[0]!r}? " if near else ""
-        raise WrongArguments(f"{title}: {error}; {meant}it takes {takes}") from None
+        raise WrongArguments(f"{title}: {error}; {meant}it takes {text}") from None
     return dict(found)
+
+
+class ListedSurface:
+    """A surface in memory, for an upstream of tens or hundreds of operations. `about` describes namespaces by path."""
+
+    def __init__(
+        self,
+        offered: Iterable[UpstreamOperation],
+        shapes: Mapping[str, Shape] | None = None,
+        about: Mapping[str, str] | None = None,
+    ) -> None:
+        self._offered = {one.path: one for one in offered}
+        self._shapes = dict(shapes or {})
+        self._about = dict(about or {})
+        whole = repr((self._offered, self._shapes, self._about))
+        self._key = hashlib.sha256(whole.encode(errors="replace")).hexdigest()
+
+    @property
+    def key(self) -> str:
+        return self._key
+
+    def listed(self) -> Iterator[UpstreamOperation]:
+        yield from self._offered.values()
+
+    def find(self, path: str) -> UpstreamOperation | None:
+        return self._offered.get(path)
+
+    def below(self, path: str) -> tuple[str, ...]:
+        start = f"{path}." if path else ""
+        return tuple(dict.fromkeys(p[len(start) :].partition(".")[0] for p in self._offered if p.startswith(start)))
+
+    def about(self, path: str) -> str:
+        return self._about.get(path, "")
+
+    def shape(self, name: str) -> Shape | None:
+        return self._shapes.get(name)
+
+    def shapes(self) -> Iterator[str]:
+        yield from self._shapes

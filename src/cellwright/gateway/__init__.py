@@ -1,49 +1,48 @@
 """The MCP gateway: `search` and `execute` over everything that is in scope.
 
-Importing this loads nothing of the MCP SDK nor of a web server; what needs them loads them when it runs.
+Importing this loads neither the MCP SDK nor a web server; they are imported by the functions that need them.
 """
 
 from cellwright.gateway.access import read_rate, read_tokens
-from cellwright.gateway.clients import CLIENTS, absolute, change, client_of
-from cellwright.gateway.clients import write as write_change
-from cellwright.gateway.gateway import Gateway, Options
-from cellwright.gateway.inspecting import Report, as_plain, inspected
-from cellwright.gateway.opening import Opened, open_sources
-from cellwright.gateway.policy import Policy, policy_from, read_policy
-from cellwright.gateway.running import NothingOpen, close_gateway, open_gateway, serve_http, serve_stdio
-from cellwright.gateway.serving import Served
+from cellwright.gateway.client_configs import CLIENTS, absolute, client_of, config_change, write_change
+from cellwright.gateway.gateway import Gateway, GatewaySettings
+from cellwright.gateway.gateway_server import GatewayServer
+from cellwright.gateway.inspection import GatewayReport, as_plain, inspect_gateway
+from cellwright.gateway.lifecycle import NothingOpen, close_gateway, open_gateway, serve_http, serve_stdio
+from cellwright.gateway.policy import GatewayPolicy, policy_from, read_policy
+from cellwright.gateway.source_openers import OpenedSource, open_sources
 from cellwright.gateway.sources import (
-    Config,
-    Failed,
-    Source,
+    FailedSource,
+    GatewayConfig,
+    GatewaySource,
     mcp_sources,
     read_config,
     source_of,
     with_settings,
 )
-from cellwright.gateway.tools import definitions
-from cellwright.gateway.web import Web, place_of, web_app
+from cellwright.gateway.tool_definitions import definitions
+from cellwright.gateway.web import WebOptions, place_of, web_app
 
 __all__ = [
     "CLIENTS",
-    "Config",
-    "Failed",
+    "FailedSource",
     "Gateway",
+    "GatewayConfig",
+    "GatewayPolicy",
+    "GatewayReport",
+    "GatewayServer",
+    "GatewaySettings",
+    "GatewaySource",
     "NothingOpen",
-    "Opened",
-    "Options",
-    "Policy",
-    "Report",
-    "Served",
-    "Source",
-    "Web",
+    "OpenedSource",
+    "WebOptions",
     "absolute",
     "as_plain",
-    "change",
     "client_of",
     "close_gateway",
+    "config_change",
     "definitions",
-    "inspected",
+    "inspect_gateway",
     "mcp_sources",
     "open_gateway",
     "open_sources",

@@ -1,4 +1,4 @@
-"""Who may use a gateway over HTTP: bearer tokens with the names of clients, tokens of an OAuth issuer, and how often.
+"""Who may use a gateway over HTTP, and how often: bearer tokens with the names of clients, tokens of an OAuth issuer.
 
 It knows tokens and clocks. It knows neither sessions nor tools.
 """
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 SHORTEST = 16  # characters of a token
-KEYS_S = 600.0  # an issuer's keys are good for so long
-AGAIN_S = 30.0  # and are not asked for again sooner than this, whatever a token says
+KEYS_S = 600.0  # an issuer's keys are used for so long
+AGAIN_S = 30.0  # and are not fetched again sooner than this, whatever key a token names
 LEEWAY_S = 30
 ANSWER = 1_000_000  # bytes of an issuer's answer
-CLIENTS = 10_000  # that a rate is kept for
+CLIENTS = 10_000  # whose rate is remembered
 _NAME = re.compile(r"[\w.@-]{1,100}")
 
 
-class Tokens:
-    """Bearer tokens by the client they belong to. Only their hashes are kept."""
+class BearerTokens:
+    """Bearer tokens and their clients. Only hashes of the tokens are kept."""
 
     def __init__(self, tokens: Mapping[str, str]) -> None:
         self._clients = {sha256(token.encode()).digest(): name for name, token in tokens.items()}
@@ -42,9 +42,9 @@ class Tokens:
     async def verify_token(self, token: str) -> AccessToken | None:
         from mcp.server.auth.provider import AccessToken
 
-        given = sha256(token.encode()).digest()
-        found = [name for known, name in self._clients.items() if hmac.compare_digest(known, given)]
-        return AccessToken(token="", client_id=found[0], scopes=[]) if found else None
+        digest = sha256(token.encode()).digest()
+        clients = [name for kept, name in self._clients.items() if hmac.compare_digest(kept, digest)]
+        return AccessToken(token="", client_id=clients[0], scopes=[]) if clients else None
 
 
 def read_tokens(file: str | None, sources: Sequence[str]) -> dict[str, str]:
@@ -87,7 +87,7 @@ def _add(found: dict[str, str], name: str, token: str, where: str) -> None:
     found[name] = token
 
 
-class Issuer:
+class TokenIssuer:
     """JSON Web Tokens of one OAuth issuer, for one audience. Its keys are fetched when they are needed."""
 
     def __init__(self, issuer: str, audience: str) -> None:
@@ -128,16 +128,16 @@ class Issuer:
     async def _key(self, kid: str) -> Any:
         async with self._lock:
             now = time.monotonic()
-            found = self._known(kid)
-            if now - self._fetched > (AGAIN_S if found is None else KEYS_S):
+            key = self._find(kid)
+            if now - self._fetched > (AGAIN_S if key is None else KEYS_S):
                 self._fetched = now
                 self._keys = await self._fetch()
-                found = self._known(kid)
-        if found is None:
+                key = self._find(kid)
+        if key is None:
             raise LookupError(kid)
-        return found
+        return key
 
-    def _known(self, kid: str) -> Any:
+    def _find(self, kid: str) -> Any:
         keys: list[Any] = [] if self._keys is None else self._keys.keys
         if not kid:
             return keys[0] if len(keys) == 1 else None
@@ -149,13 +149,13 @@ class Issuer:
 
         try:
             async with httpx2.AsyncClient(timeout=10.0, trust_env=False) as client:
-                place = str((await self._described(client))["jwks_uri"])
+                place = str((await self._metadata(client))["jwks_uri"])
                 return jwt.PyJWKSet.from_dict(await _json(client, place))
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise OSError(str(error)) from None
 
-    async def _described(self, client: Any) -> dict[str, Any]:
-        """What the issuer says of itself, at one of the places where issuers do."""
+    async def _metadata(self, client: Any) -> dict[str, Any]:
+        """The issuer's metadata, from one of its two well-known places."""
         root, _, path = self._issuer.removeprefix("https://").removeprefix("http://").partition("/")
         begin = f"{self._issuer.partition('://')[0]}://{root}"
         tail = f"/{path.rstrip('/')}" if path.strip("/") else ""
@@ -163,9 +163,9 @@ class Issuer:
             f"{begin}/.well-known/oauth-authorization-server{tail}",
             f"{self._issuer.rstrip('/')}/.well-known/openid-configuration",
         ):
-            found = await _json(client, place)
-            if found.get("issuer") == self._issuer and "jwks_uri" in found:
-                return found
+            metadata = await _json(client, place)
+            if metadata.get("issuer") == self._issuer and "jwks_uri" in metadata:
+                return metadata
         raise LookupError(self._issuer)
 
 
@@ -180,7 +180,7 @@ async def _json(client: Any, place: str) -> dict[str, Any]:
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
-class Either:
+class AnyVerifier:
     """Accepts what one of several verifiers accepts."""
 
     def __init__(self, *verifiers: TokenVerifier) -> None:
@@ -200,8 +200,8 @@ class _Bucket:
     at: float
 
 
-class Rate:
-    """So many requests in so many seconds, for each client; bursts up to the number."""
+class RateLimit:
+    """At most `number` requests in `seconds` for each client; they may come all at once."""
 
     def __init__(self, number: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._number = number
@@ -210,12 +210,12 @@ class Rate:
         self._buckets: dict[Hashable, _Bucket] = {}
 
     def wait_s(self, client: Hashable) -> float:
-        """0 where a request may be made, and it is counted; else how long until the next one may."""
+        """0 if a request may be made now, which is counted; else the seconds until it may."""
         now = self._clock()
         bucket = self._buckets.pop(client, None) or _Bucket(self._number, now)
         bucket.left = min(self._number, bucket.left + (now - bucket.at) * self._number / self._seconds)
         bucket.at = now
-        self._buckets[client] = bucket  # the last used stands last
+        self._buckets[client] = bucket  # the dict has the last used at its end
         if len(self._buckets) > CLIENTS:
             del self._buckets[next(iter(self._buckets))]
         if bucket.left >= 1:

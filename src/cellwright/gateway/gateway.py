@@ -1,4 +1,4 @@
-"""`Gateway`: everything that stands behind the two tools, for any number of clients. Knows no protocol.
+"""`Gateway`: what is behind the two tools, for any number of clients. It knows no protocol.
 
 >>> async with Gateway(opened, Options(read_only=True)) as gateway:
 ...     found = await gateway.search("create an issue")
@@ -12,18 +12,17 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
-from cellwright.catalog import Catalog, Hit, catalog_functions
+from cellwright.catalog import Catalog, SearchHit, catalog_functions
 from cellwright.errors import NotInScope, UsageError
 from cellwright.events import ApprovalWanted
-from cellwright.gateway.answers import CHARS, show_function
-from cellwright.gateway.applying import apply_policy, operations
-from cellwright.gateway.cells import Question
-from cellwright.gateway.opening import Opened, close_sources
-from cellwright.gateway.policy import Policy
-from cellwright.gateway.sessions import Live, Sessions
+from cellwright.gateway.cell_answers import CHARS, show_function
+from cellwright.gateway.client_cells import ClientQuestion
+from cellwright.gateway.client_sessions import ClientSession, ClientSessions
+from cellwright.gateway.policy import GatewayPolicy
+from cellwright.gateway.policy_rules import apply_policy, operations
+from cellwright.gateway.source_openers import OpenedSource, close_sources
 from cellwright.runtime import Runtime
 from cellwright.sandboxes import Limits
 from cellwright.scope import Scope, surface_of
@@ -31,14 +30,14 @@ from cellwright.scope import Scope, surface_of
 OWN = ("search", "show")
 _NAME = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*)*(\(\))?")
 LONGEST = 1_000  # characters of a query
-SPACES = 30  # namespaces of one source that a listing tells
+SPACES = 30  # namespaces of one source in a listing
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
-    """How a gateway serves. `check` None is "strict" where the type checker is installed."""
+class GatewaySettings:
+    """How a gateway serves. `check` None is "strict" if the type checker is installed."""
 
-    policy: Policy = field(default_factory=Policy)
+    policy: GatewayPolicy = field(default_factory=GatewayPolicy)
     read_only: bool = False
     check: Literal["off", "warn", "strict"] | None = None
     limits: Limits = field(default_factory=lambda: Limits(wall_s=60.0, cpu_s=60.0))
@@ -49,25 +48,25 @@ class Options:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
-    """What a search came to: hits, or the stub or listing that was asked for."""
+class SearchReply:
+    """The reply to a search: hits, or the stub or listing that was asked for."""
 
     text: str
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[SearchHit, ...] = ()
 
 
 class Gateway:
     """Sources, one catalog over them, and an interpreter for each client. An async context manager."""
 
-    def __init__(self, opened: Sequence[Opened], options: Options | None = None) -> None:
-        self.options = options or Options()
+    def __init__(self, opened: Sequence[OpenedSource], options: GatewaySettings | None = None) -> None:
+        self.options = options or GatewaySettings()
         self.opened = tuple(opened)
         self.scope = Scope({one.name: one.value for one in opened})
         self.catalog = Catalog(self.scope)
         self.sources: Mapping[str, int] = {}
         self._keys: Mapping[str, str] | None = None
         self._granted: frozenset[str] = frozenset()
-        self.sessions = Sessions(
+        self.sessions = ClientSessions(
             self._runtime,
             most=self.options.sessions,
             idle_s=self.options.idle_s,
@@ -84,7 +83,7 @@ class Gateway:
         return self
 
     async def refresh(self) -> None:
-        """Look whether a source offers something else by now, and count it."""
+        """Count the operations again if a source has changed."""
         surfaces = ((name, surface_of(value)) for name, value in self.scope.names())
         keys = {name: surface.key if surface is not None else "" for name, surface in surfaces}
         if keys == self._keys:
@@ -93,21 +92,19 @@ class Gateway:
         self.sources = await asyncio.to_thread(self._counted)
 
     async def elicit(self, server: str, message: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """A question of an upstream's, passed on to the only client whose code is calling it; else a no."""
+        """Pass an upstream's question on to the client whose code is calling it; None if that is not exactly one."""
         calling = [cell for cell in self.sessions.running() if cell.is_calling(server)]
         if len(calling) != 1:
             return None
-        said = await calling[0].ask(Question(text=f"{server} asks: {message}", schema=schema))
+        said = await calling[0].ask(ClientQuestion(text=f"{server} asks: {message}", schema=schema))
         return None if isinstance(said, str) else said
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.sessions.close()
         await close_sources(self.opened)
 
     def _counted(self) -> dict[str, int]:
-        """How many operations of each source code may call."""
+        """The number of operations of each source that code may call."""
         policy, read_only = self.options.policy, self.options.read_only
         return {
             one.name: sum(
@@ -119,26 +116,26 @@ class Gateway:
 
     # search
 
-    async def search(self, query: str, limit: int = 8) -> Found:
-        """Operations by what they do; the stub of a name; without a query, what there is."""
+    async def search(self, query: str, limit: int = 8) -> SearchReply:
+        """Operations by what they do, the stub of a name, or, for an empty query, all sources."""
         await self.refresh()
         words = query.strip()[:LONGEST]
         if not words:
-            return Found(text=await asyncio.to_thread(self.listing))
+            return SearchReply(text=await asyncio.to_thread(self.listing))
         if _NAME.fullmatch(words) and ("." in words or words in self.sources or words[:1].isupper()):
             try:
                 budget = self.options.max_tokens * CHARS
                 name = words.removesuffix("()")
-                return Found(text=await asyncio.to_thread(self.catalog.show, name, budget))
+                return SearchReply(text=await asyncio.to_thread(self.catalog.show, name, budget))
             except NotInScope as error:
                 near = await asyncio.to_thread(self.catalog.search, words.replace(".", " "), limit)
-                return Found(text="\n".join([f"{error}.", *map(str, near)]), hits=near)
+                return SearchReply(text="\n".join([f"{error}.", *map(str, near)]), hits=near)
         hits = await asyncio.to_thread(self.catalog.search, words, limit)
         if not hits:
-            return Found(text=f"Nothing found for {words[:100]!r}. {await asyncio.to_thread(self.listing)}")
-        return Found(text=self._fitted(hits), hits=hits)
+            return SearchReply(text=f"Nothing found for {words[:100]!r}. {await asyncio.to_thread(self.listing)}")
+        return SearchReply(text=self._fitted(hits), hits=hits)
 
-    def _fitted(self, hits: tuple[Hit, ...]) -> str:
+    def _fitted(self, hits: tuple[SearchHit, ...]) -> str:
         room, told = self.options.max_tokens * CHARS, list[str]()
         for hit in hits:
             room -= len(str(hit)) + 1
@@ -149,7 +146,7 @@ class Gateway:
         return "\n".join(told)
 
     def listing(self) -> str:
-        """Each source with its number of operations, and the namespaces it has."""
+        """Each source with its number of operations and its namespaces."""
         lines = ["Sources (search for what you need, or give a dotted name for its stub):"]
         for one in self.opened:
             surface = surface_of(self.scope.get(one.name))
@@ -173,7 +170,7 @@ class Gateway:
             raise UsageError(f"--check {self.options.check} needs the type checker; install cellwright[check]")
         return self.options.check
 
-    def _runtime(self, live: Live) -> Runtime:
+    def _runtime(self, live: ClientSession) -> Runtime:
         """A client's interpreter, with `search` and `show` of its own."""
         functions = catalog_functions(self.catalog, budget=self.options.max_tokens * CHARS)
 

@@ -1,6 +1,6 @@
-"""What an operator allows: ordered rules, each allow, ask or deny, by names and by kinds of operations.
+"""The policy of an operator: ordered rules, each allow, ask or deny, by names and by kinds of operations.
 
-It decides about one operation at a time. It knows neither scopes nor clients, nor how somebody is asked.
+It decides about one operation at a time. It knows neither scopes nor clients, nor how a person is asked.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _KEYS = ("pattern", "kind", "action")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
-    """An operation that is decided about."""
+class PolicySubject:
+    """An operation that a policy decides about."""
 
     name: str  # "github.issues.create"
     reads: bool = False
@@ -41,34 +41,34 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rule:
-    """One line of a policy. An empty `kind` is any."""
+class PolicyRule:
+    """One rule of a policy. `kind` None covers every kind."""
 
     action: Action
     pattern: str = "*"
     kind: Kind | None = None
 
-    def covers(self, asked: Asked) -> bool:
+    def covers(self, asked: PolicySubject) -> bool:
         return (self.kind is None or asked.is_a(self.kind)) and bool(_compiled(self.pattern).match(asked.name))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Policy:
-    """Rules in order: the first that covers an operation decides, `default` where none does."""
+class GatewayPolicy:
+    """Rules in order: the first rule that covers an operation decides, `default` if none does."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PolicyRule, ...] = ()
     default: Action = "allow"
 
-    def decide(self, asked: Asked) -> Action:
+    def decide(self, asked: PolicySubject) -> Action:
         for rule in self.rules:
             if rule.covers(asked):
                 return rule.action
         return self.default
 
     def unlisted(self, source: str, *, reads: bool = False) -> Action:
-        """For an operation of a source that nobody has listed yet: it may be any that writes, or any that `reads`."""
-        name = f"{source}.\0"  # no name: only patterns that cover everything of the source cover it
-        return self.decide(Asked(name=name, reads=reads, destructive=not reads))
+        """The action for an unknown operation of a source, that writes or `reads`."""
+        name = f"{source}.\0"  # no operation has this name: only patterns for the whole source cover it
+        return self.decide(PolicySubject(name=name, reads=reads, destructive=not reads))
 
     @cached_property
     def allows_all(self) -> bool:
@@ -76,7 +76,7 @@ class Policy:
 
 
 def is_destructive(name: str, doc: str = "") -> bool:
-    """Whether an operation takes something away, as far as its name or its upstream's hint tells."""
+    """Whether an operation removes something, by its name or by the hint of its upstream."""
     words = [word.lower() for word in _WORD.findall(name.rpartition(".")[2])]
     return bool(DESTRUCTIVE.intersection(words)) or "destructive" in doc.lower()
 
@@ -89,22 +89,22 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 # files
 
 
-def read_policy(path: Path | str) -> Policy:
-    """A policy from a TOML or JSON file; UsageError in one line, with the line that is wrong where that is known."""
-    file = Path(path)
+def read_policy(path: Path | str) -> GatewayPolicy:
+    """A policy from a TOML or JSON file; UsageError in one line, with the number of a wrong line if it is known."""
+    return policy_from(read_table(Path(path), f"the policy {path} cannot be read"), f"the policy {path}")
+
+
+def read_table(file: Path, failure: str) -> Any:
+    """The content of a TOML or JSON file. `failure` begins the UsageError."""
     try:
         text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the policy {file} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    try:
-        found: Any = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
-    except ValueError as error:  # both say the line and the column
-        raise UsageError(f"the policy {file} cannot be read: {error}") from None
-    return policy_from(found, f"the policy {file}")
+        return json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
+    except (OSError, ValueError) as error:  # parsers say the line and the column
+        raise UsageError(f"{failure}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def policy_from(found: Any, title: str) -> Policy:
-    """A policy from what a file held. `title` is how the file is named in errors."""
+def policy_from(found: Any, title: str) -> GatewayPolicy:
+    """A policy from the content of a file. `title` names the file in errors."""
     if not isinstance(found, Mapping):
         raise UsageError(f"{title} is no table; it has `default` and `rules`")
     whole = cast("Mapping[str, Any]", found)
@@ -115,10 +115,10 @@ def policy_from(found: Any, title: str) -> Policy:
     if not isinstance(listed, list):
         raise UsageError(f"{title}: `rules` is no list")
     rules = (_rule(one, f"{title}, rule {number}") for number, one in enumerate(cast("list[Any]", listed), 1))
-    return Policy(rules=tuple(rules), default=_action(whole.get("default", "allow"), f"{title}: default"))
+    return GatewayPolicy(rules=tuple(rules), default=_action(whole.get("default", "allow"), f"{title}: default"))
 
 
-def _rule(found: Any, title: str) -> Rule:
+def _rule(found: Any, title: str) -> PolicyRule:
     if not isinstance(found, Mapping):
         raise UsageError(f'{title} is no table; write {{ pattern = "github.repos.delete", action = "deny" }}')
     one = cast("Mapping[str, Any]", found)
@@ -131,7 +131,7 @@ def _rule(found: Any, title: str) -> Rule:
     pattern: Any = one.get("pattern", "*")
     if not isinstance(pattern, str) or not pattern or ("pattern" not in one and kind is None):
         raise UsageError(f"{title} needs a pattern, such as github.repos.*, or a kind")
-    return Rule(action=_action(one.get("action"), title), pattern=pattern, kind=kind)
+    return PolicyRule(action=_action(one.get("action"), title), pattern=pattern, kind=kind)
 
 
 def _action(found: Any, title: str) -> Action:

@@ -1,77 +1,75 @@
-"""What a gateway stands in front of: APIs, MCP servers, Python objects, programs; as options and files name them.
+"""The sources of a gateway, as options and files name them: APIs, MCP servers, Python objects, programs.
 
 Values only: it opens nothing.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from cellwright.errors import UsageError
-from cellwright.gateway.policy import Policy, policy_from
+from cellwright.gateway.policy import GatewayPolicy, policy_from, read_table
 
 SourceKind = Literal["openapi", "mcp", "python", "command"]
 KINDS: tuple[SourceKind, ...] = ("openapi", "mcp", "python", "command")
-RESERVED = frozenset(("search", "show", "transaction"))  # names that code has anyway
+RESERVED = frozenset(("search", "show", "transaction"))  # names that code has in any scope
 _NAMED = re.compile(r"([A-Za-z]\w*)=(.+)", re.DOTALL)
 _SETTINGS = ("credentials", "base_url", "headers")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Source:
-    """One of them. `target` is a description, a command line, an URL, MODULE:OBJECT, or an entry of a file."""
+class GatewaySource:
+    """One source. `target` is an API description, a command line, a URL, MODULE:OBJECT, or an entry of a file."""
 
     kind: SourceKind
     target: Any = field(repr=False)
-    name: str = ""  # "": what the upstream calls itself
-    credentials: Mapping[str, str] = field(default_factory=dict[str, str])  # by scheme, "" for the only one
+    name: str = ""  # "": the upstream's own name
+    credentials: Mapping[str, str] = field(default_factory=dict[str, str])  # by scheme, "" for a single one
     base_url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
     @property
     def title(self) -> str:
-        """What to call it before it is open."""
+        """Its name in messages before it is open."""
         target = self.target if isinstance(self.target, str) else getattr(self.target, "title", self.kind)
         return self.name or re.sub(r"//[^/@]*@", "//", target.partition("?")[0])[:80]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Failed:
-    """A source that is not, and why, in one line."""
+class FailedSource:
+    """A source that cannot be used, and why, in one line."""
 
     title: str
     reason: str
 
 
 def named(text: str) -> tuple[str, str]:
-    """`[NAME=]TARGET` in two; an URL or a command with an equals sign in it has no name for that."""
+    """`[NAME=]TARGET` in two parts. An equals sign inside a URL or a command makes no name."""
     found = _NAMED.fullmatch(text.strip())
     return (found[1], found[2].strip()) if found else ("", text.strip())
 
 
-def source_of(kind: SourceKind, text: str) -> Source:
+def source_of(kind: SourceKind, text: str) -> GatewaySource:
     """One option: `--openapi github=spec.json`."""
     name, target = named(text)
     if not target:
         raise UsageError(f"--{kind} {text}: give [NAME=]{_SHAPES[kind]}")
     if name in RESERVED:
         raise UsageError(f"--{kind} {text}: {name!r} is a name that code has already; choose another")
-    return Source(kind=kind, name=name, target=target)
+    return GatewaySource(kind=kind, name=name, target=target)
 
 
 _SHAPES = {"openapi": "FILE_OR_URL", "mcp": "COMMAND_OR_URL", "python": "MODULE:OBJECT", "command": "PROGRAM"}
 
 
 def with_settings(
-    sources: Sequence[Source], credentials: Sequence[str], base_urls: Sequence[str], headers: Sequence[str]
-) -> list[Source]:
-    """The sources with `NAME[.SCHEME]=env:VAR`, `NAME=URL` and `NAME=HEADER: VALUE` given to the ones they name."""
+    sources: Sequence[GatewaySource], credentials: Sequence[str], base_urls: Sequence[str], headers: Sequence[str]
+) -> list[GatewaySource]:
+    """The sources with their settings: `NAME[.SCHEME]=env:VAR`, `NAME=URL` and `NAME=HEADER: VALUE`."""
     made = list(sources)
     for option, texts in (("credential", credentials), ("base-url", base_urls), ("header", headers)):
         for text in texts:
@@ -85,18 +83,18 @@ def with_settings(
     return made
 
 
-def _place(sources: Sequence[Source], name: str, shown: str) -> int:
+def _place(sources: Sequence[GatewaySource], name: str, shown: str) -> int:
     places = [number for number, one in enumerate(sources) if one.name == name]
     if places:
         return places[0]
     unnamed = [number for number, one in enumerate(sources) if not one.name and one.kind in ("openapi", "mcp")]
-    if len(unnamed) == 1 and len(sources) == 1:  # there is only one it can mean, and it takes that name
+    if len(unnamed) == 1 and len(sources) == 1:  # only one source can be meant
         return unnamed[0]
     names = ", ".join(one.name for one in sources if one.name) or "none has a name: write --openapi NAME=…"
     raise UsageError(f"{shown}: no source is called {name!r}; named sources: {names}")
 
 
-def _with(source: Source, option: str, scheme: str, value: str, shown: str) -> Source:
+def _with(source: GatewaySource, option: str, scheme: str, value: str, shown: str) -> GatewaySource:
     if option == "base-url":
         return replace(source, base_url=value)
     if option == "credential":
@@ -113,22 +111,18 @@ def _with(source: Source, option: str, scheme: str, value: str, shown: str) -> S
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Config:
-    """What a configuration file says."""
+class GatewayConfig:
+    """The content of a configuration file."""
 
-    sources: tuple[Source, ...] = ()
-    policy: Policy | None = None
-    problems: tuple[Failed, ...] = ()
+    sources: tuple[GatewaySource, ...] = ()
+    policy: GatewayPolicy | None = None
+    problems: tuple[FailedSource, ...] = ()
 
 
-def read_config(path: Path | str) -> Config:
+def read_config(path: Path | str) -> GatewayConfig:
     """A TOML or JSON file: `sources` by name, `mcpServers` as other clients have them, `policy`."""
     file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-        plain: Any = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise UsageError(f"--config {file}: {getattr(error, 'strerror', None) or error}") from None
+    plain = read_table(file, f"--config {file}")
     whole = cast("dict[str, Any]", plain) if isinstance(plain, dict) else {}
     unknown = [key for key in whole if key not in ("sources", "mcpServers", "servers", "policy")]
     if unknown or not whole:
@@ -137,12 +131,12 @@ def read_config(path: Path | str) -> Config:
     if not isinstance(listed, dict):
         raise UsageError(f"--config {file}: `sources` is no table of names")
     sources = [_entry(str(name), one, file) for name, one in cast("dict[Any, Any]", listed).items()]
-    servers, problems = _servers(whole) if "mcpServers" in whole or "servers" in whole else ([], [])
+    servers, problems = mcp_sources(whole) if "mcpServers" in whole or "servers" in whole else ([], [])
     policy = policy_from(whole["policy"], f"--config {file}, policy") if "policy" in whole else None
-    return Config(sources=(*sources, *servers), policy=policy, problems=tuple(problems))
+    return GatewayConfig(sources=(*sources, *servers), policy=policy, problems=tuple(problems))
 
 
-def _entry(name: str, found: Any, file: Path) -> Source:
+def _entry(name: str, found: Any, file: Path) -> GatewaySource:
     title = f"--config {file}, sources.{name}"
     one = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
     kinds: list[SourceKind] = [kind for kind in KINDS if kind in one]
@@ -152,7 +146,7 @@ def _entry(name: str, found: Any, file: Path) -> Source:
     if unknown:
         raise UsageError(f"{title} knows no {unknown[0]!r}; it has {', '.join((kinds[0], *_SETTINGS))}")
     credentials: Any = one.get("credentials", {})
-    return Source(
+    return GatewaySource(
         kind=kinds[0],
         name=name,
         target=one[kinds[0]],
@@ -162,25 +156,21 @@ def _entry(name: str, found: Any, file: Path) -> Source:
     )
 
 
-def mcp_sources(path: Path | str) -> tuple[list[Source], list[Failed]]:
-    """The servers of an `mcpServers` file, and the entries that cannot be used."""
-    return _servers(path)
-
-
-def _servers(found: Path | str | Mapping[str, Any]) -> tuple[list[Source], list[Failed]]:
+def mcp_sources(servers: Path | str | Mapping[str, Any]) -> tuple[list[GatewaySource], list[FailedSource]]:
+    """The servers of an `mcpServers` file or its content, and the entries that cannot be used."""
     from cellwright.mcp import servers_from
 
-    good: list[Source] = []
-    bad: list[Failed] = []
-    for name, server in servers_from(found).items():
+    good: list[GatewaySource] = []
+    bad: list[FailedSource] = []
+    for name, server in servers_from(servers).items():
         if server.problem:
-            bad.append(Failed(title=name, reason=server.problem))
+            bad.append(FailedSource(title=name, reason=server.problem))
         else:
-            good.append(Source(kind="mcp", name=tidy(name), target=server))
+            good.append(GatewaySource(kind="mcp", name=tidy(name), target=server))
     return good, bad
 
 
 def tidy(name: str) -> str:
-    """A name in code for what people call a server: "my-server" → my_server."""
+    """The name of a server for code: "my-server" → my_server."""
     made = re.sub(r"\W+", "_", name).strip("_").lower() or "source"
     return f"s_{made}" if made[0].isdigit() else made

@@ -1,6 +1,6 @@
-"""A gateway over streamable HTTP: one path for clients, another for those who look whether it lives.
+"""A gateway over streamable HTTP: one path for clients, and one for health checks.
 
-Every request passes, in this order: where it says it comes from, who it is, how often it comes. It knows no tools.
+Every request is checked, in this order: its host and origin, its token, its rate. It knows no tools.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from cellwright.errors import PlatformError, UsageError
-from cellwright.gateway.access import Either, Issuer, Rate, Tokens
+from cellwright.gateway.access import AnyVerifier, BearerTokens, RateLimit, TokenIssuer
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -29,8 +29,8 @@ Drop = Callable[[Hashable], Awaitable[None]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Web:
-    """How it is served. `public_url` is what clients know it by, where that is not where it listens."""
+class WebOptions:
+    """How a gateway is served. `public_url` is its address for clients, if that is not where it listens."""
 
     host: str = "127.0.0.1"
     port: int = 8765
@@ -74,15 +74,15 @@ class Web:
 
 
 def place_of(text: str) -> tuple[str, int]:
-    """`HOST:PORT`, `:PORT` or `PORT`; a host of its own is the loopback's."""
+    """`HOST:PORT`, `:PORT` or `PORT`; without a host it is the loopback's."""
     host, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > 65535:
         raise UsageError(f"--http {text}: give HOST:PORT, such as 127.0.0.1:8765")
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def bound_socket(web: Web) -> socket.socket:
-    """A socket that listens there; PlatformError in one line where that is not to be had."""
+def bound_socket(web: WebOptions) -> socket.socket:
+    """A socket that listens there; PlatformError in one line if the port cannot be had."""
     family = socket.AF_INET6 if ":" in web.host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -95,8 +95,8 @@ def bound_socket(web: Web) -> socket.socket:
     return made
 
 
-def web_app(server: Server[Any], web: Web, drop: Drop) -> Starlette:
-    """The application. `drop` is told of a client's session that the client ended."""
+def web_app(server: Server[Any], web: WebOptions, drop: Drop) -> Starlette:
+    """The application. `drop` is called for a session that its client ended."""
     from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
     from starlette.applications import Starlette
     from starlette.responses import JSONResponse
@@ -110,7 +110,7 @@ def web_app(server: Server[Any], web: Web, drop: Drop) -> Starlette:
     )
     inner: ASGIApp = _Leaving(StreamableHTTPASGIApp(manager), drop)
     if web.rate is not None:
-        inner = _Limited(inner, Rate(*web.rate))
+        inner = _Limited(inner, RateLimit(*web.rate))
     routes: list[Any] = []
     middleware: list[Any] = []
     if web.has_auth:
@@ -130,8 +130,8 @@ def web_app(server: Server[Any], web: Web, drop: Drop) -> Starlette:
     return Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
 
 
-def _guarded(inner: ASGIApp, web: Web, routes: list[Any], middleware: list[Any]) -> ASGIApp:
-    """Behind the SDK's own checks of bearer tokens, with the metadata that tells OAuth clients where to get one."""
+def _guarded(inner: ASGIApp, web: WebOptions, routes: list[Any], middleware: list[Any]) -> ASGIApp:
+    """`inner` behind the SDK's check of bearer tokens, with the metadata that OAuth clients need to get one."""
     from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
     from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
     from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
@@ -139,24 +139,24 @@ def _guarded(inner: ASGIApp, web: Web, routes: list[Any], middleware: list[Any])
     from starlette.middleware import Middleware
     from starlette.middleware.authentication import AuthenticationMiddleware
 
-    verifiers: list[Any] = [Tokens(web.tokens)] if web.tokens else []
+    verifiers: list[Any] = [BearerTokens(web.tokens)] if web.tokens else []
     metadata: AnyHttpUrl | None = None
     if web.issuer:
-        verifiers.append(Issuer(web.issuer, web.audience))
+        verifiers.append(TokenIssuer(web.issuer, web.audience))
         resource = AnyHttpUrl(web.url)
         metadata = build_resource_metadata_url(resource)
         routes += create_protected_resource_routes(
             resource_url=resource, authorization_servers=[AnyHttpUrl(web.issuer)], scopes_supported=None
         )
     middleware += [
-        Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(Either(*verifiers))),
+        Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(AnyVerifier(*verifiers))),
         Middleware(AuthContextMiddleware),
     ]
     return RequireAuthMiddleware(inner, [], metadata)
 
 
 def _for_pages(inner: ASGIApp, origins: Collection[str]) -> ASGIApp:
-    """Browsers ask first whether a page may, and show it only the headers that they are told of."""
+    """`inner` with CORS: browsers ask first whether a page may call, and show it only the headers named here."""
     from starlette.middleware.cors import CORSMiddleware
 
     told = ("Mcp-Session-Id", "Mcp-Protocol-Version", "WWW-Authenticate", "Retry-After")
@@ -165,9 +165,9 @@ def _for_pages(inner: ASGIApp, origins: Collection[str]) -> ASGIApp:
 
 
 class _Origins:
-    """Refuses what a page in a browser sends from elsewhere, and names that were made to lead here."""
+    """Refuses requests from pages of other origins, and host names that somebody pointed at this machine."""
 
-    def __init__(self, app: ASGIApp, web: Web) -> None:
+    def __init__(self, app: ASGIApp, web: WebOptions) -> None:
         self._app = app
         self._hosts = None if not web.is_loopback else {*LOOPBACK, web.host, _host(web.public_url)} - {""}
         self._origins = set(web.origins)
@@ -188,9 +188,9 @@ class _Origins:
 
 
 class _Limited:
-    """So many requests of a client, and no more: 429 with the time to wait."""
+    """Limits the rate of a client: 429 with the time to wait."""
 
-    def __init__(self, app: ASGIApp, rate: Rate) -> None:
+    def __init__(self, app: ASGIApp, rate: RateLimit) -> None:
         self._app = app
         self._rate = rate
 
@@ -207,7 +207,7 @@ class _Limited:
 
 
 def _client(scope: Scope) -> Hashable:
-    """Who it proved to be: of one application's many users each. Else where it comes from."""
+    """The client of a request by its token, each user of an application alone; else by its address."""
     user = scope.get("user")
     if user is None or not user.is_authenticated:
         return ("address", (scope.get("client") or ("", 0))[0])
@@ -217,7 +217,7 @@ def _client(scope: Scope) -> Hashable:
 
 
 class _Leaving:
-    """Tells of a session that its client has ended."""
+    """Calls `drop` for a session that its client has ended."""
 
     def __init__(self, app: ASGIApp, drop: Drop) -> None:
         self._app = app
@@ -234,7 +234,7 @@ class _Leaving:
 
         await self._app(scope, receive, seen)
         if scope["method"] == "DELETE" and 200 <= status < 300:
-            session = _values(scope, b"mcp-session-id")[:1]  # the first is the one that was asked about
+            session = _values(scope, b"mcp-session-id")[:1]  # the transport reads the first one
             await self._drop(("session", *session))
 
 
@@ -248,7 +248,7 @@ async def _refuse(send: Send, status: int, text: str, headers: list[tuple[bytes,
 
 
 def _values(scope: Scope, name: bytes) -> list[str]:
-    """Every header of that name: a request may have several, to be read by one and passed by another."""
+    """All headers of that name: of several, a proxy may have read one and the server another."""
     return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
 
 

@@ -1,20 +1,20 @@
 """What stands between guest code and what it may do: today, a person who is asked."""
 
-from cellwright.guard.approvals import Approved, Lasting
-from cellwright.guard.deciding import Always, decide, full_arguments, open_questions
-from cellwright.guard.desk import Desk
-from cellwright.guard.saying import LATER, Approvals, Approve, Later, Said
+from cellwright.guard.approval_desk import ApprovalDesk
+from cellwright.guard.approvals import Approved, StoredApproval
+from cellwright.guard.approver import LATER, Approvals, Approve, ApproverReply, Later
+from cellwright.guard.decisions import Always, decide, full_arguments, open_questions
 
 __all__ = [
     "LATER",
     "Always",
+    "ApprovalDesk",
     "Approvals",
     "Approve",
     "Approved",
-    "Desk",
-    "Lasting",
+    "ApproverReply",
     "Later",
-    "Said",
+    "StoredApproval",
     "decide",
     "full_arguments",
     "open_questions",

@@ -1,7 +1,7 @@
-"""`Approved`: operations that wait for a person's yes, at the door. Asks before the effect: without a yes, none.
+"""`Approved` and `StoredApproval`: operations that wait for a person's yes, at the door. Without a yes, no effect.
 
-It knows calls and what is said to them; not how a person is asked. Where the session is journaled, a call that was made
-is answered from there and never comes here again, and a question that was asked is found again with its answer.
+They know calls and decisions; not how a person is asked. Where the session is journaled, a call that was made is
+answered from the journal and never comes here again, and a question that was asked is found again with its decision.
 """
 
 from __future__ import annotations
@@ -12,168 +12,159 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from cellwright.doors import BY_GUEST, About, Answer, Call, Host, Wrapper
+from cellwright.doors import BY_GUEST, Answer, Call, Host, Wrapper
 from cellwright.errors import Denied, Fenced, JournalFailed, NoQuestion, UsageError
 from cellwright.events import ApprovalWanted
-from cellwright.guard.desk import Desk, once, wanted_of
-from cellwright.guard.saying import Approvals, Approve, said_by
-from cellwright.guard.told import told
-from cellwright.journal import Asking
+from cellwright.guard.approval_desk import ApprovalDesk, once, wanted_of
+from cellwright.guard.approver import Approvals, Approve, decision_by
+from cellwright.guard.arguments_text import arguments_text
+from cellwright.journal import CallQuestions, PauseWatch, is_late
 from cellwright.sandboxes import guest_at_work, waiting
 from cellwright.store import Decision, Question
-from cellwright_guest.wire import NOTHING, is_large
+from cellwright_guest.wire import is_large
 
 _VERBS = ("call", "new", "op")
 _CLASS_VERB, _OBJECT_VERB = "new", "dir"  # whose titles are the bare names
 
 
 class Approved(Wrapper):
-    """In a session that nobody writes down: `approve` is asked; None: nobody can be."""
+    """In a session that is not kept: `approve` is asked; None: nobody can be asked."""
 
     def __init__(self, inner: Host, approve: Approve | None) -> None:
         super().__init__(inner)
         self._approve = approve
 
     async def call(self, call: Call) -> Answer:
-        if call.refused is not None:
+        if call.refused is not None or not self._asks(call):
             return await self.inner.call(call)
-        about = self.inner.about(call)
-        if not self._asks(call, about):
-            return await self.inner.call(call)
-        no = await self._asked(call, about)
-        if no is not None:
-            return await self.inner.call(replace(call, refused=no))
-        return await self.inner.call(replace(call, approved=True))
+        denied = await self._asked(call)
+        return await self.inner.call(replace(call, refused=denied, approved=denied is None))
 
-    def _asks(self, call: Call, about: About) -> bool:
+    def _asks(self, call: Call) -> bool:
         """Whether it waits for a yes."""
-        return about.operation.ask
+        return call.about.operation.ask
 
-    async def _asked(self, call: Call, about: About) -> Denied | None:
+    async def _asked(self, call: Call) -> Denied | None:
         """None for a yes."""
+        title = call.about.title
         if self._approve is None:
             return Denied(
-                f"{about.title} waits for a person's yes, and there is nobody to ask: Runtime(approve=…) says who is"
+                f"{title} waits for a person's yes, and there is nobody to ask: Runtime(approve=…) says who is"
             )
         arguments = await self._arguments(call)
-        wanted = ApprovalWanted(
-            session="", cell=call.cell, call=call.id, name=_name(call, about.title), arguments=arguments
-        )
+        wanted = ApprovalWanted(session="", cell=call.cell, call=call.id, name=_name(call, title), arguments=arguments)
         with waiting(wanted):
-            said = await said_by(self._approve, wanted)
-        if said is None:
-            return Denied(f"{about.title} waits for a person's yes, and nobody gives it later: nothing is kept here")
-        return _denial(about.title, said)
+            decision = await decision_by(self._approve, wanted)
+        if decision is None:
+            return Denied(f"{title} waits for a person's yes, and nobody gives it later: nothing is kept here")
+        return _denial(title, decision)
 
     async def _arguments(self, call: Call) -> str:
         if is_large(call.arguments):
-            return await asyncio.to_thread(told, call.arguments, self._called)
-        return told(call.arguments, self._called)
+            return await asyncio.to_thread(arguments_text, call.arguments, self._object_name)
+        return arguments_text(call.arguments, self._object_name)
 
-    def _called(self, number: int) -> str:
-        verb = _OBJECT_VERB if number > 0 else _CLASS_VERB
-        named = Call(id=0, cell=0, verb=verb, target=number, name="", arguments=NOTHING)
-        return self.inner.about(named).title
+    def _object_name(self, number: int) -> str:
+        return self.inner.about(_OBJECT_VERB if number > 0 else _CLASS_VERB, number, "").title
 
 
-class Lasting(Approved):
-    """In a journaled one: what is asked is kept, anybody may decide it, and the cell is paused while nobody does."""
+class StoredApproval(Approved):
+    """In a kept session: a question is stored, anybody may decide it, and the cell is paused while nobody does."""
 
-    def __init__(self, inner: Host, asking: Asking, desk: Desk, approvals: Approvals) -> None:
+    def __init__(
+        self, inner: Host, questions: CallQuestions, pause: PauseWatch, desk: ApprovalDesk, approvals: Approvals
+    ) -> None:
         super().__init__(inner, None)
-        self._asking = asking
+        self._questions = questions
+        self._pause = pause
         self._desk = desk
         self._approvals = approvals
 
     async def call(self, call: Call) -> Answer:
-        await self._asking.pausing.gate()
+        await self._pause.gate()
         try:
             return await super().call(call)
         except (Fenced, JournalFailed) as error:
-            return await self._asking.stop(error)
+            return await self._questions.stop(error)
 
-    def _asks(self, call: Call, about: About) -> bool:
-        return about.operation.ask or self._asking.earlier(call) is not None
+    def _asks(self, call: Call) -> bool:
+        return call.about.operation.ask or self._questions.earlier(call) is not None
 
-    async def _asked(self, call: Call, about: About) -> Denied | None:
-        earlier = self._asking.earlier(call)
-        if self._asking.began(call) and _said_yes(earlier):  # a row alone may be a stranger's: it came with an import
+    async def _asked(self, call: Call) -> Denied | None:
+        earlier = self._questions.earlier(call)
+        if self._questions.began(call) and _said_yes(earlier):  # a row alone may be a stranger's: it came by an import
             return None
         try:
-            return await self._decided(call, about, earlier)
+            return await self._decided(call, earlier)
         except UsageError as error:
-            return Denied(f"{about.title} was denied: it cannot be asked for ({error})")
+            return Denied(f"{call.about.title} was denied: it cannot be asked for ({error})")
 
-    async def _decided(self, call: Call, about: About, earlier: Question | None) -> Denied | None:
-        asking, operation = self._asking, self._operation(call, about) if earlier is None else earlier.operation
-        grant = asking.granted(operation) if earlier is None or earlier.decision is None else None
+    async def _decided(self, call: Call, earlier: Question | None) -> Denied | None:
+        questions, title = self._questions, call.about.title
+        operation = self._operation(call) if earlier is None else earlier.operation
+        grant = questions.granted(operation) if earlier is None or earlier.decision is None else None
         if grant is not None:
-            return self._as_said_before(call, about, operation, grant)
-        if len(asking.pausing) >= self._approvals.at_once:
+            return self._as_granted(call, operation, grant)
+        if len(self._pause) >= self._approvals.at_once:
             most = f"{self._approvals.at_once} calls of this session wait for a person's yes already"
-            return Denied(f"{about.title} was denied: {most}; await some of them first")
-        question = earlier or await self._ask(call, about, operation)
-        if question.decision is None and not _is_late(question):
-            question = await self._answered(call, about, question)
-        await asking.pausing.gate()
+            return Denied(f"{title} was denied: {most}; await some of them first")
+        question = earlier or await self._ask(call, operation)
+        if question.decision is None and not is_late(question):
+            question = await self._answered(call, question)
+        await self._pause.gate()
         if question.decision is None:
-            return Denied(f"{about.title} was denied: {_too_late(question)}")
-        asking.heed(question.id, operation, question.decision)
-        return _denial(about.title, question.decision)
+            return Denied(f"{title} was denied: {_too_late(question)}")
+        questions.heed(question.id, operation, question.decision)
+        return _denial(title, question.decision)
 
-    async def _ask(self, call: Call, about: About, operation: str) -> Question:
-        arguments = await self._arguments(call)
-        if about.title not in operation:
-            arguments += f" on {about.title.rpartition('.')[0]}"
-        return self._asking.ask(call, about, operation, arguments, self._approvals.expires_s)
+    async def _ask(self, call: Call, operation: str) -> Question:
+        arguments, title = await self._arguments(call), call.about.title
+        if title not in operation:
+            arguments += f" on {title.rpartition('.')[0]}"
+        return self._questions.ask(call, operation, arguments, self._approvals.expires_s)
 
-    async def _answered(self, call: Call, about: About, question: Question) -> Question:
+    async def _answered(self, call: Call, question: Question) -> Question:
         """The question when it is decided, or too late."""
-        wanted = wanted_of(question, _name(call, about.title), call.id)
-        pausing = self._asking.pausing
+        wanted = wanted_of(question, _name(call, call.about.title), call.id)
         try:
-            with waiting(wanted), pausing.waiting(call.path, (question.id,), guest_at_work()) as wait:
-                found = await self._desk.first(question, wanted)
-                if found is not None:
-                    return found
-                pausing.put_off(wait)
+            with waiting(wanted), self._pause.waiting(call.path, (question.id,), guest_at_work()) as wait:
+                answered = await self._desk.first(question, wanted)
+                if answered is not None:
+                    return answered
+                self._pause.put_off(wait)
                 return await self._desk.decided(question)
         except asyncio.CancelledError as error:
             if error.args == (BY_GUEST,):
-                self._asking.give_up(question)
+                self._questions.give_up(question)
             raise
 
-    def _as_said_before(self, call: Call, about: About, operation: str, grant: Decision) -> Denied | None:
-        id = self._asking.question_of(call)
+    def _as_granted(self, call: Call, operation: str, grant: Decision) -> Denied | None:
+        id = self._questions.question_of(call)
         with suppress(NoQuestion, UsageError):  # never asked; or decided, or too late: what is said for good counts
-            self._asking.store.decide(id, once(grant))
-        self._asking.heed(id, operation, replace(grant, at=time.time()))
-        return _denial(about.title, grant)
+            self._questions.store.decide(id, once(grant))
+        self._questions.heed(id, operation, replace(grant, at=time.time()))
+        return _denial(call.about.title, grant)
 
-    def _operation(self, call: Call, about: About) -> str:
+    def _operation(self, call: Call) -> str:
         """What the operation is called, in every session; one without such a name is this session's alone."""
-        if about.known_as:
-            return _name(call, about.known_as)
-        return f"{_name(call, about.title)} in {self._asking.session}"
+        if call.about.known_as:
+            return _name(call, call.about.known_as)
+        return f"{_name(call, call.about.title)} in {self._questions.session}"
 
 
 def _name(call: Call, title: str) -> str:
     return title if call.verb in _VERBS else f"{call.verb} {title}"
 
 
-def _denial(title: str, said: Decision) -> Denied | None:
+def _denial(title: str, decision: Decision) -> Denied | None:
     """None for a yes."""
-    if said.yes:
+    if decision.yes:
         return None
-    return Denied(f"{title} was denied: {said.reason}" if said.reason else f"{title} was denied")
+    return Denied(f"{title} was denied: {decision.reason}" if decision.reason else f"{title} was denied")
 
 
 def _said_yes(question: Question | None) -> bool:
     return question is not None and question.decision is not None and question.decision.yes
-
-
-def _is_late(question: Question) -> bool:
-    return question.expires is not None and question.expires <= time.time()
 
 
 def _too_late(question: Question) -> str:

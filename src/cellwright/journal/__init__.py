@@ -1,75 +1,80 @@
 """The journal: what came through the doors, kept so that a session can be run again."""
 
-from cellwright.journal.asking import Asking
+from cellwright.journal.call_text import call_line, counted, ended_by_done, printable, value_text
 from cellwright.journal.checkpoints import read_key
-from cellwright.journal.continuity import Continuity
 from cellwright.journal.conversations import Conversation, conversation, replies, reply_in, request_in, requests_in
-from cellwright.journal.heartbeat import HEART, claimed
-from cellwright.journal.life import Divergence
+from cellwright.journal.divergence import Divergence
+from cellwright.journal.heartbeat import HEART, claim_session
+from cellwright.journal.history import History, checked_entry
+from cellwright.journal.kept_session import KeptSession
 from cellwright.journal.mail import Mail, new_message
-from cellwright.journal.models import ReplayedModel
-from cellwright.journal.moments import checked_entry
-from cellwright.journal.offline import Repeated, repeat
-from cellwright.journal.places import (
-    bring_back,
+from cellwright.journal.offline_replay import Repeated, repeat
+from cellwright.journal.pause import PauseWatch
+from cellwright.journal.questions import (
+    WITHDRAWN,
+    CallQuestions,
+    is_late,
+    is_open,
+    open_questions_in,
+    withdraw_of_lost_cells,
+)
+from cellwright.journal.replayed_model import ReplayedModel
+from cellwright.journal.restoration import Restored
+from cellwright.journal.rollback import Rewind, Rewound, RolledBack, is_undone, taken_back
+from cellwright.journal.session_journal import ForkPoint, SessionJournal, SessionOwner, check_id
+from cellwright.journal.session_workspaces import (
+    existing_workspace,
     files_of,
-    known_workspace,
     lost_tree,
     remove_workspace,
+    workspace_from_tree,
     workspace_of,
 )
-from cellwright.journal.questions import WITHDRAWN, Asker, is_late, is_open, open_in, withdraw_of_lost_cells
-from cellwright.journal.restored import Restored
-from cellwright.journal.rewinding import Rewinding, Rewound
-from cellwright.journal.rollback import RolledBack
-from cellwright.journal.session import Fork, SessionJournal, Whose, check_id
-from cellwright.journal.story import Story
+from cellwright.journal.snapshots import FileDiff, Versions, kept_after
 from cellwright.journal.trees import EMPTY, FileChange, Trees
-from cellwright.journal.turns import Turns, is_undone, taken_back
-from cellwright.journal.versions import FileDiff, Versions, kept_after
-from cellwright.journal.words import counted, ended_by_done, printable, shown, told_value
+from cellwright.journal.turns import Turns
 
 __all__ = [
     "EMPTY",
     "HEART",
     "WITHDRAWN",
-    "Asker",
-    "Asking",
-    "Continuity",
+    "CallQuestions",
     "Conversation",
     "Divergence",
     "FileChange",
     "FileDiff",
-    "Fork",
+    "ForkPoint",
+    "History",
+    "KeptSession",
     "Mail",
+    "PauseWatch",
     "Repeated",
     "ReplayedModel",
     "Restored",
-    "Rewinding",
+    "Rewind",
     "Rewound",
     "RolledBack",
     "SessionJournal",
-    "Story",
+    "SessionOwner",
     "Trees",
     "Turns",
     "Versions",
-    "Whose",
-    "bring_back",
+    "call_line",
     "check_id",
     "checked_entry",
-    "claimed",
+    "claim_session",
     "conversation",
     "counted",
     "ended_by_done",
+    "existing_workspace",
     "files_of",
     "is_late",
     "is_open",
     "is_undone",
     "kept_after",
-    "known_workspace",
     "lost_tree",
     "new_message",
-    "open_in",
+    "open_questions_in",
     "printable",
     "read_key",
     "remove_workspace",
@@ -78,9 +83,9 @@ __all__ = [
     "reply_in",
     "request_in",
     "requests_in",
-    "shown",
     "taken_back",
-    "told_value",
+    "value_text",
     "withdraw_of_lost_cells",
+    "workspace_from_tree",
     "workspace_of",
 ]

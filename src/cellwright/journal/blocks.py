@@ -19,7 +19,7 @@ _AFTER = frozenset("#.~+!:*")  # what may follow a prefix in a path
 
 
 @dataclass(kw_only=True, slots=True)
-class Block:
+class TransactionBlock:
     """`tree` is the workspace when it began. `anyway`: what cannot be undone may run in it.
 
     `used`: something may have been done in it.
@@ -43,16 +43,16 @@ def prefixes_of(path: str) -> Iterator[str]:
     return (path[:at] for at, letter in enumerate(path) if letter in _AFTER)
 
 
-class Blocks:
+class TransactionBlocks:
     """By prefix, in the order in which they began."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Block] = {}
+        self._known: dict[str, TransactionBlock] = {}
 
     @staticmethod
-    def told_by(rows: Iterable[Row]) -> Blocks:
+    def told_by(rows: Iterable[Row]) -> TransactionBlocks:
         """What these rows say of blocks."""
-        blocks = Blocks()
+        blocks = TransactionBlocks()
         for row in sorted(rows, key=lambda row: (row.delivered is None, row.delivered or 0)):
             blocks.hear(row)
         return blocks
@@ -75,25 +75,25 @@ class Blocks:
     def __len__(self) -> int:
         return len(self._known)
 
-    def begin(self, prefix: str, cell: int, tree: str, anyway: bool) -> Block:
-        block = self._known[prefix] = Block(prefix=prefix, cell=cell, tree=tree, anyway=anyway)
+    def begin(self, prefix: str, cell: int, tree: str, anyway: bool) -> TransactionBlock:
+        block = self._known[prefix] = TransactionBlock(prefix=prefix, cell=cell, tree=tree, anyway=anyway)
         return block
 
     def forget(self, prefix: str) -> None:
         self._known.pop(prefix, None)
 
-    def find(self, prefix: str) -> Block | None:
+    def find(self, prefix: str) -> TransactionBlock | None:
         return self._known.get(prefix)
 
-    def around(self, path: str) -> list[Block]:
+    def around(self, path: str) -> list[TransactionBlock]:
         """The blocks that a call lies in, the outermost first."""
         found = (self._known.get(prefix) for prefix in prefixes_of(path))
         return [block for block in found if block is not None]
 
-    def open(self) -> list[Block]:
+    def open(self) -> list[TransactionBlock]:
         return [block for block in self._known.values() if block.state in ("open", "undoing")]
 
-    def undone(self, block: Block) -> None:
+    def undone(self, block: TransactionBlock) -> None:
         """It, and with it those inside; the files that others began with later are gone as well."""
         block.state = "undone"
         later = False

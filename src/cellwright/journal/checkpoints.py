@@ -16,11 +16,11 @@ from importlib import metadata
 from pathlib import Path
 
 from cellwright.errors import JournalFailed, PlatformError
+from cellwright.journal.checkpoint_start import FORMAT, CheckpointStart, decoded, encoded
+from cellwright.journal.history import History
 from cellwright.journal.rollback import rollback_under_way
-from cellwright.journal.starts import FORMAT, Start, decoded, encoded
-from cellwright.journal.story import Story
-from cellwright.sandboxes import Saved
-from cellwright.store import Change, Checkpoint, Dropped, Store, digest_of
+from cellwright.sandboxes import SavedState
+from cellwright.store import Change, Checkpoint, DroppedCheckpoint, Store, digest_of
 
 KEY_FILE, KEY_BYTES = "checkpoints.key", 32
 COMPLETE, INCOMPLETE = 2, 1  # how many of each are kept
@@ -42,7 +42,7 @@ def read_key(directory: Path) -> bytes:
 
 
 def _make_key(path: Path) -> None:
-    """Of many who make it at once the first one's stands, and is whole when it is there."""
+    """Where many processes make it at once, the first one's key stands. It is never there in part."""
     handle, name = tempfile.mkstemp(dir=path.parent)  # its mode is 0600
     try:
         with os.fdopen(handle, "wb") as file:
@@ -54,8 +54,8 @@ def _make_key(path: Path) -> None:
         os.unlink(name)
 
 
-class Checkpoints:
-    """Those of one session, and of those it was forked from. Without a key there are none."""
+class SessionCheckpoints:
+    """The checkpoints of one session, and of those it was forked from. Without a key there are none."""
 
     def __init__(self, journal: Store, session: str, pins: dict[str, str], key: bytes | None) -> None:
         self.notes: list[str] = []  # why some were not used
@@ -63,7 +63,9 @@ class Checkpoints:
         self._session = session
         self._key = key
         self._pins = pins | {"cloudpickle": metadata.version("cloudpickle"), "format": str(FORMAT)}
-        self._last: Start | None = None  # the newest that was made or read here: what comes before it is known
+        self._last: CheckpointStart | None = (
+            None  # the newest that was made or read here: what comes before it is known
+        )
         self._useless: set[str] = set()
 
     @property
@@ -71,24 +73,24 @@ class Checkpoints:
         return self._key is not None
 
     def begin_anew(self) -> None:
-        """What was known of the cells so far may be otherwise: they are being rolled back."""
+        """Forget what was known of the cells so far: they are being rolled back."""
         self._last = None
 
     # making
 
-    def changes(self, story: Story, cell: int, delivered: int, saved: Saved) -> list[Change]:
-        """What is to be written of a state that the guest told: itself, and that older ones go. It may take a while."""
-        story = story.since(self._last if self._last is not None and self._last.cell < cell else None)
-        start = Start(
+    def changes(self, history: History, cell: int, delivered: int, saved: SavedState) -> list[Change]:
+        """What is to be written: the checkpoint of this state, and that older ones are dropped. It may take a while."""
+        history = history.since(self._last if self._last is not None and self._last.cell < cell else None)
+        start = CheckpointStart(
             session=self._session,
             cell=cell,
             delivered=delivered,
-            made=tuple(story.known()),
-            began=story.beginnings,
-            names=story.bound,
-            later=story.times_bound,
-            forgotten=story.forgets(cell + 1),
-            rollback=rollback_under_way(story),
+            made=tuple(history.known()),
+            began=history.beginnings,
+            names=history.bound,
+            later=history.times_bound,
+            forgotten=history.forgets(cell + 1),
+            rollback=rollback_under_way(history),
             missing=saved.missing,
             content=saved.content,
         )
@@ -105,7 +107,7 @@ class Checkpoints:
         )
         return [made, *self._surplus(made)]
 
-    def _surplus(self, made: Checkpoint) -> Iterator[Dropped]:
+    def _surplus(self, made: Checkpoint) -> Iterator[DroppedCheckpoint]:
         room = {True: COMPLETE, False: INCOMPLETE}
         room[not made.missing] -= 1
         for one in reversed(self._journal.checkpoints(self._session)):
@@ -113,7 +115,7 @@ class Checkpoints:
                 continue
             room[not one.missing] -= 1
             if room[not one.missing] < 0:
-                yield Dropped(cell=one.cell)
+                yield DroppedCheckpoint(cell=one.cell)
 
     def _signature(self, session: str, cell: int, digest: str, missing: tuple[str, ...]) -> str:
         assert self._key is not None
@@ -122,32 +124,32 @@ class Checkpoints:
 
     # using
 
-    def tail(self, story: Story) -> Story:
-        """The same story, told from its newest checkpoint that is complete and good; all of it where there is none."""
-        return next(self._usable(story, complete=True), story)
+    def tail(self, history: History) -> History:
+        """The same history, read from its newest checkpoint that is complete and good; all of it if there is none."""
+        return next(self._usable(history, complete=True), history)
 
-    def rescue(self, story: Story, cell: int) -> Iterator[Story]:
-        """For a cell that cannot be run again: the story told from checkpoints at or after it, whatever they lack."""
-        return (tail for tail in self._usable(story, complete=False) if tail.start and tail.start.cell >= cell)
+    def rescue(self, history: History, cell: int) -> Iterator[History]:
+        """For a cell that cannot be run again: the history told from checkpoints at or after it, whatever they lack."""
+        return (tail for tail in self._usable(history, complete=False) if tail.start and tail.start.cell >= cell)
 
-    def refuse(self, start: Start, why: str) -> None:
-        """It could not be taken up; it is not tried again."""
+    def refuse(self, start: CheckpointStart, why: str) -> None:
+        """The guest could not take it up; it is not tried again."""
         self._useless.add(f"{start.session} {start.cell}")
         self.notes.append(f"the checkpoint of cell {start.cell} was not used: {why}")
 
-    def _usable(self, story: Story, *, complete: bool) -> Iterator[Story]:
+    def _usable(self, history: History, *, complete: bool) -> Iterator[History]:
         if self._key is None:
             return
-        for session, one in reversed(story.checkpoints):
+        for session, one in reversed(history.checkpoints):
             if f"{session} {one.cell}" in self._useless or (complete and one.missing):
                 continue
             start = self._verified(session, one)
-            tail = None if start is None else story.since(start)
+            tail = None if start is None else history.since(start)
             if tail is not None and tail.has(one.cell):
                 self._last = start if session == self._session and start is not None and start.complete else None
                 yield tail
 
-    def _verified(self, session: str, one: Checkpoint) -> Start | None:
+    def _verified(self, session: str, one: Checkpoint) -> CheckpointStart | None:
         signature = self._signature(session, one.cell, one.digest, one.missing)
         if not hmac.compare_digest(signature.encode(), one.signature.encode("utf-8", "replace")):
             why = "it is not signed by this machine's key for this interpreter and these packages"

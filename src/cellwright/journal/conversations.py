@@ -18,11 +18,21 @@ from typing import Any
 
 from cellwright.doors import Reply, Request
 from cellwright.errors import JournalFailed, UsageError
-from cellwright.journal.keys import key_of_value
-from cellwright.messages import Generation, Message, Said, Tool, Traits, Usage, from_plain, to_plain, usage_from_plain
+from cellwright.journal.call_rows import key_of_value
+from cellwright.messages import (
+    AssistantMessage,
+    Generation,
+    Message,
+    Tool,
+    Traits,
+    Usage,
+    from_plain,
+    to_plain,
+    usage_from_plain,
+)
 from cellwright.store import Row
-from cellwright_guest.packing import Packer, plain
-from cellwright_guest.unpacking import Unpacker
+from cellwright_guest.packer import Packer, plain
+from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import Bounds, Packed, WireError
 
 PREFIX = "model#"
@@ -31,13 +41,13 @@ SAME = {"kind": "reply"}  # in the place of a message that is the base's reply
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Exchange:
+class ModelExchange:
     """A request that was answered, with its number in the session. `folds[i]` is the digest of its first i messages."""
 
     number: int
     request: Request
     folds: tuple[bytes, ...]
-    reply: Said
+    reply: AssistantMessage
     traits: Traits | None = None  # None: those of its row are not known
 
 
@@ -52,7 +62,7 @@ class Conversation:
     instructions: str = ""
     tools: tuple[Tool, ...] = ()
     messages: tuple[Message, ...] = ()
-    reply: Said | None = None
+    reply: AssistantMessage | None = None
     cut: bool = False
     requests: int = 0
 
@@ -120,7 +130,7 @@ def number_of(row: Row) -> int:
 # one request to one row
 
 
-def folded(messages: Sequence[Message], base: Exchange | None) -> tuple[bytes, ...]:
+def folded(messages: Sequence[Message], base: ModelExchange | None) -> tuple[bytes, ...]:
     """The digests of the beginnings of these messages; those that the base has are not made again."""
     kept = shared(messages, base)
     folds = [b""] if base is None else list(base.folds[: kept + 1])
@@ -135,13 +145,13 @@ def digest_of(request: Request, folds: Sequence[bytes]) -> str:
     return _hash(folds[-1], *map(_key, parts)).hex()
 
 
-def shared(messages: Sequence[Message], base: Exchange | None) -> int:
+def shared(messages: Sequence[Message], base: ModelExchange | None) -> int:
     """How many messages are those that the base begins with."""
     pairs = zip(messages, () if base is None else base.request.messages, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0] == pair[1], pairs))
 
 
-def arguments_of(request: Request, traits: Traits, base: Exchange | None) -> Packed:
+def arguments_of(request: Request, traits: Traits, base: ModelExchange | None) -> Packed:
     kept = shared(request.messages, base)
     said = None if base is None else base.reply
     fields: dict[str, Any] = {
@@ -203,7 +213,7 @@ def reply_in(row: Row) -> Reply:
     kept = _fields(row, row.value)
     try:
         message = from_plain(kept["message"])
-        if not isinstance(message, Said):
+        if not isinstance(message, AssistantMessage):
             raise ValueError("no reply")
         usage = usage_from_plain(kept["usage"])
         return Reply(message=message, usage=usage, model=str(kept["model"]), cut=bool(kept["cut"]))
@@ -224,7 +234,7 @@ def request_in(rows: Mapping[int, Row], number: int) -> tuple[Request, Traits]:
         if type(base) is not int or not 0 <= base < number:
             raise _damaged(row, ValueError(f"built on request {base!r}"))
         number = base
-    request, traits, said = Request(messages=()), Traits(), Said(text="")
+    request, traits, said = Request(messages=()), Traits(), AssistantMessage(text="")
     for row, kept in reversed(chain):
         try:
             request, traits = _built(request, said, kept), _traits(kept, traits)
@@ -234,7 +244,7 @@ def request_in(rows: Mapping[int, Row], number: int) -> tuple[Request, Traits]:
     return request, traits
 
 
-def _built(base: Request, said: Said, kept: dict[str, Any]) -> Request:
+def _built(base: Request, said: AssistantMessage, kept: dict[str, Any]) -> Request:
     new = (said if message == SAME else from_plain(message) for message in kept["messages"])
     tools = kept.get("tools")
     how = kept["generation"]
@@ -250,14 +260,14 @@ def _built(base: Request, said: Said, kept: dict[str, Any]) -> Request:
 
 def _offered(name: Any, description: Any, parameters: Any) -> Tool:
     if (type(name), type(description), type(parameters)) != (str, str, dict):
-        raise ValueError("a tool that is none")
+        raise ValueError("a tool without a name, description and parameters")
     return Tool(name=name, description=description, parameters=parameters)
 
 
 def _traits(kept: dict[str, Any], base: Traits) -> Traits:
     calls, window = kept.get("traits", (base.calls, base.window))
     if type(calls) is not bool or type(window) is not int:
-        raise ValueError("traits that are none")
+        raise ValueError("traits that are not a bool and a number")
     return Traits(calls=calls, window=window)
 
 

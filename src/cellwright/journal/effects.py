@@ -14,12 +14,15 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from cellwright.doors import About, Answer, Call, Operation, Undo
+from cellwright.doors import Answer, Call, Host, Operation, Undo
+from cellwright.errors import NotReversible
 from cellwright.journal.blocks import ENDED, VERBS
-from cellwright.journal.life import Life
-from cellwright.journal.story import NAMES, call_of
-from cellwright.journal.words import printable, shown
-from cellwright.store import Reading, Row, Status
+from cellwright.journal.call_rows import call_of
+from cellwright.journal.call_text import call_line, printable
+from cellwright.journal.history import NAMES
+from cellwright.journal.writer import JournalWriter
+from cellwright.short_texts import named_error
+from cellwright.store import Row, Status
 from cellwright_guest.wire import NOTHING
 
 PREFIX = "undo "  # before the path of the call, in the path of its undo: no call of a guest is named so
@@ -38,11 +41,11 @@ class Effect:
 
     def __str__(self) -> str:
         where = f"cell {self.row.cell}" + (f", line {self.row.line}" if self.row.line else "")
-        return f"{shown(self.row.title, self.row)} in {where}"
+        return f"{call_line(self.row.title, self.row)} in {where}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Left:
+class NotUndone:
     """An effect that cannot be undone."""
 
     effect: Effect
@@ -53,11 +56,11 @@ class Left:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class UndoPlan:
     """What is to be undone, the last first; and what cannot be."""
 
     todo: tuple[Effect, ...] = ()
-    left: tuple[Left, ...] = ()
+    left: tuple[NotUndone, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +68,7 @@ class Undone:
     """What came of undoing. Where `failed` is something, all before it is undone and nothing after it was tried."""
 
     undone: tuple[Effect, ...] = ()
-    left: tuple[Left, ...] = ()
+    left: tuple[NotUndone, ...] = ()
     failed: str = ""  # the call, or the files
     error: BaseException | None = None
     why: str = ""
@@ -98,27 +101,22 @@ def is_effect(verb: str, name: str, operation: Operation) -> bool:
 class Undoer:
     """Undoes what a session did. One at a time: who uses `plan` and `carry_out` holds `alone`."""
 
-    def __init__(
-        self, journal: Reading, session: str, life: Life, host: Undo | None, about: Callable[[Call], About]
-    ) -> None:
+    def __init__(self, session: str, writer: JournalWriter, host: Host) -> None:
         self.alone = asyncio.Lock()
-        self._journal = journal
         self._session = session
-        self._life = life
+        self._writer = writer
         self._host = host
-        self._about = about
+        self._undo = host if isinstance(host, Undo) else None
 
     def rows(self, first_cell: int) -> Sequence[Row]:
         """The session's own rows, as they are now; not those of the sessions that it was forked from."""
-        if self._life.writer is not None:
-            self._life.writer.now()
-        return self._journal.rows(self._session, first_cell)
+        self._writer.now()
+        return self._writer.store.rows(self._session, first_cell)
 
     async def read(self, first_cell: int) -> Sequence[Row]:
         """The same, in a thread: a guest decides how many there are, and when they are asked for."""
-        if self._life.writer is not None:
-            self._life.writer.now()
-        return await asyncio.to_thread(self._journal.rows, self._session, first_cell)
+        self._writer.now()
+        return await asyncio.to_thread(self._writer.store.rows, self._session, first_cell)
 
     def effects(self, rows: Sequence[Row], wanted: Callable[[Row], bool]) -> list[Effect]:
         """What is there to undo among these rows, and is not undone yet: the last first."""
@@ -133,38 +131,39 @@ class Undoer:
 
     def _happened(self, effect: Effect) -> bool:
         row = effect.row
-        if row.reads or not is_effect(row.verb, row.name, self._about(call_of(row)).operation):
+        operation = self._host.about(row.verb, row.target, row.name).operation
+        if row.reads or not is_effect(row.verb, row.name, operation):
             return False
         return row.status == "done" or _in_doubt(effect)
 
-    async def plan(self, effects: Iterable[Effect]) -> Plan:
+    async def plan(self, effects: Iterable[Effect]) -> UndoPlan:
         todo: list[Effect] = []
-        left: list[Left] = []
+        left: list[NotUndone] = []
         for effect in effects:
             why = await self._in_the_way(effect)
             if why:
-                left.append(Left(effect=effect, why=why))
+                left.append(NotUndone(effect=effect, why=why))
             else:
                 todo.append(effect)
-        return Plan(todo=tuple(todo), left=tuple(left))
+        return UndoPlan(todo=tuple(todo), left=tuple(left))
 
     async def _in_the_way(self, effect: Effect) -> str:
         call = call_of(effect.row)
         if _in_doubt(effect):
             return _IN_DOUBT
-        if self._host is None:
+        if self._undo is None:
             return "it has no undo"
-        if effect.mark is not None and effect.mark.status == "started" and not self._host.undo_repeats(call):
+        if effect.mark is not None and effect.mark.status == "started" and not self._undo.undo_repeats(call):
             return "its undo had begun when the process died, and may have happened"
-        return await self._host.cannot_undo(call, _answer(effect.row))
+        return await self._undo.cannot_undo(call, _answer(effect.row))
 
-    async def carry_out(self, plan: Plan) -> Undone:
+    async def carry_out(self, plan: UndoPlan) -> Undone:
         """Undo one after the other, up to the first that fails."""
         undone: list[Effect] = []
         for at, effect in enumerate(plan.todo):
             error = await self._one(effect)
             if error is not None:
-                why = f"{type(error).__name__}: {error}" if self._host is None else self._host.told(error)
+                why = named_error(error) if self._undo is None else self._undo.told(error)
                 rest = plan.todo[at + 1 :]
                 return Undone(
                     undone=tuple(undone), left=plan.left, failed=str(effect), error=error, why=why, not_tried=rest
@@ -173,10 +172,11 @@ class Undoer:
         return Undone(undone=tuple(undone), left=plan.left)
 
     async def _one(self, effect: Effect) -> BaseException | None:
-        assert self._host is not None
-        self.mark(effect.row, "started")
+        if self._undo is None:
+            raise NotReversible("it has no undo")
+        self._mark(effect.row, "started")
         try:
-            await self._host.undo(call_of(effect.row), _answer(effect.row))
+            await self._undo.undo(call_of(effect.row), _answer(effect.row))
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
@@ -186,13 +186,12 @@ class Undoer:
             failed = error
         else:
             failed = None
-        self.mark(effect.row, "done" if failed is None else "failed")
+        self._mark(effect.row, "done" if failed is None else "failed")
         return failed
 
-    def mark(self, row: Row, status: Status) -> None:
+    def _mark(self, row: Row, status: Status) -> None:
         """Write down how far the undo of that call is."""
-        if self._life.writer is not None:
-            self._life.writer.now(mark_of(row, status))
+        self._writer.now(mark_of(row, status))
 
 
 def mark_of(row: Row | Call, status: Status, title: str = "", verb: str = "undo") -> Row:

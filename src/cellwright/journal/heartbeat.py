@@ -1,6 +1,6 @@
-"""`Heart`: while sessions are open, tells their stores that this process lives. It knows claims, not sessions.
+"""`Heart`: renews the leases of open sessions, so that other processes know that this one is alive.
 
-One thread for all of them, and none where nothing is open. It does not keep the process alive.
+One thread renews all of them, and there is none where nothing is open. It does not keep the process alive.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import threading
 from collections.abc import Callable
 
 from cellwright.errors import JournalFailed, SessionBusy, UsageError
-from cellwright.store import LEASE_S, Claim, Store, here
+from cellwright.store import LEASE_S, Claim, Store, this_process
 
 
 class Heart:
-    """Renews leases every `every_s` seconds. A claim that somebody took is told to whoever added it, once."""
+    """Renews leases every `every_s` seconds. Whoever added a claim is told once when another process has taken it."""
 
     def __init__(self, every_s: float = LEASE_S / 3) -> None:
         self._every_s = every_s
@@ -23,7 +23,7 @@ class Heart:
         self.thread: threading.Thread | None = None
 
     def add(self, store: Store, claim: Claim, lost: Callable[[], object]) -> None:
-        """Keep this lease alive. `lost` is called from another thread."""
+        """Renew this lease from now on. `lost` is called from another thread."""
         with self._lock:
             self._kept[id(store), claim] = (store, lost)
             if self.thread is None or not self.thread.is_alive():
@@ -39,7 +39,7 @@ class Heart:
 
     @property
     def beats(self) -> bool:
-        """Whether there is a thread at work."""
+        """Whether the thread runs."""
         thread = self.thread
         return thread is not None and thread.is_alive()
 
@@ -62,9 +62,9 @@ class Heart:
             try:
                 held = set(store.renew(*claims))
             except JournalFailed:
-                continue  # the next beat tries again; what cannot be written is told by who writes
+                continue  # the next beat tries again; the writer tells what cannot be written
             except UsageError:
-                held = set[Claim]()  # somebody closed the store: nothing is held in it any more, and the others go on
+                held = set[Claim]()  # the store was closed: nothing is held in it any more, and the others go on
             for claim in claims:
                 if claim not in held:
                     _, lost = self._kept.pop((key, claim))
@@ -76,10 +76,10 @@ HEART = Heart()
 _CLAIMING = threading.Lock()
 
 
-def claimed(store: Store, session: str, *, take_over: bool = False) -> Claim:
+def claim_session(store: Store, session: str, *, take_over: bool = False) -> Claim:
     """The right to write to a session, for this process. `SessionBusy` where another has it, or this one has."""
     with _CLAIMING:
-        if not take_over and store.summary(session).holder == here():
+        if not take_over and store.summary(session).holder == this_process():
             words = f"session {session!r} is open in this process; close it there, or take it over with take_over=True"
             raise SessionBusy(words)
-        return store.claim(session, here(), take_over=take_over)
+        return store.claim(session, this_process(), take_over=take_over)

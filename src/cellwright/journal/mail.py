@@ -12,8 +12,8 @@ from typing import get_args
 
 from cellwright.errors import UsageError
 from cellwright.journal.conversations import is_request, number_of
-from cellwright.journal.session import SessionJournal
-from cellwright.store import Entry, Message, MessageKind, Note, Row, TurnRow
+from cellwright.journal.session_journal import SessionJournal
+from cellwright.store import JournalEntry, Message, MessageKind, Note, Row, TurnRow
 
 READ = 64  # entries at once, from the end
 LONGEST = 20_000  # characters of a message
@@ -41,15 +41,14 @@ class Mail:
         self._session = session
 
     def post(self, message: Message) -> Message:
-        return self._session.journal.post(self._session.id, message)
+        return self._session.store.post(self._session.id, message)
 
     def waiting(self) -> Sequence[Message]:
         """Those that no turn has taken up yet, in the order in which they came. May be called from any thread."""
-        return self._session.journal.inbox(self._session.id)
+        return self._session.store.inbox(self._session.id)
 
     def take(self, message: Message, answer: str | None = None) -> None:
         """It is taken up, and waits no more. `answer` is what the model said to it, where it asked something."""
-        assert self._session.writer is not None
         about, now = str(message.number), time.time()
         notes = [Note(kind="message", text=message.text, who=message.who, about=about, at=now, what=message.kind)]
         if answer is not None:
@@ -78,11 +77,10 @@ class Mail:
                     pass
         return found[::-1]
 
-    def _backwards(self) -> Iterator[Entry]:
+    def _backwards(self) -> Iterator[JournalEntry]:
         """The session's entries from the last to the first, no more of them than are wanted."""
-        assert self._session.writer is not None
         self._session.writer.now()
-        store, id = self._session.journal, self._session.id
+        store, id = self._session.store, self._session.id
         last = store.summary(id).entries
         while last > 0:
             first = max(1, last - READ + 1)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cellwright.errors import JournalFailed
-from cellwright.sandboxes import MODE, Entry, Listing
+from cellwright.sandboxes import MODE, WorkspaceEntry, WorkspaceListing
 from cellwright_guest.wire import type_of
 
 MOST_PARTS = 64  # sizes double from one part to the next, so there are about as many as the number of entries has bits
@@ -24,14 +24,14 @@ MOST_PARTS = 64  # sizes double from one part to the next, so there are about as
 class Manifest:
     """What one blob tells. Without `parts` it is a whole tree."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[WorkspaceEntry, ...] = ()
     gone: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
 
 
 def encoded(
-    entries: Iterable[Entry], left: Sequence[str], gone: Sequence[str] = (), parts: Sequence[str] = ()
+    entries: Iterable[WorkspaceEntry], left: Sequence[str], gone: Sequence[str] = (), parts: Sequence[str] = ()
 ) -> bytes:
     # In ASCII, names that are no text too: what could not be decoded is a lone surrogate, which JSON can escape.
     rows = [[e.path, e.kind, e.mode, e.mtime_ns, e.size, e.content] for e in entries]
@@ -41,12 +41,12 @@ def encoded(
     return json.dumps(told, separators=(",", ":")).encode()
 
 
-def listing(name: str, content: Callable[[str], bytes]) -> Listing:
+def listing(name: str, content: Callable[[str], bytes]) -> WorkspaceListing:
     """The whole tree of that name."""
     last = decoded(name, content(name))
     if not last.parts:
-        return Listing(entries=last.entries, left=last.left)
-    entries: dict[str, Entry] = {}
+        return WorkspaceListing(entries=last.entries, left=last.left)
+    entries: dict[str, WorkspaceEntry] = {}
     parts = [decoded(part, content(part)) for part in last.parts]
     if parts[0].parts:
         raise JournalFailed(f"{name} is no tree of a workspace: its first part is not whole")
@@ -54,7 +54,7 @@ def listing(name: str, content: Callable[[str], bytes]) -> Listing:
         for path in part.gone:
             entries.pop(path, None)
         entries.update((entry.path, entry) for entry in part.entries)
-    return Listing(entries=tuple(entries[path] for path in sorted(entries)), left=last.left)
+    return WorkspaceListing(entries=tuple(entries[path] for path in sorted(entries)), left=last.left)
 
 
 def decoded(name: str, text: bytes) -> Manifest:
@@ -76,13 +76,15 @@ def decoded(name: str, text: bytes) -> Manifest:
     return manifest
 
 
-def _entry(path: Any, kind: Any, mode: Any, mtime_ns: Any, size: Any, content: Any) -> Entry:
+def _entry(path: Any, kind: Any, mode: Any, mtime_ns: Any, size: Any, content: Any) -> WorkspaceEntry:
     numbers = (mode, mtime_ns, size)
     if kind not in ("file", "dir", "link") or any(type_of(n) is not int or abs(n) >= 1 << 63 for n in numbers):
         raise ValueError
     if size < 0 or (kind != "file" and size):
         raise ValueError
-    return Entry(path=_text(path), kind=kind, mode=mode & MODE, mtime_ns=mtime_ns, size=size, content=_text(content))
+    return WorkspaceEntry(
+        path=_text(path), kind=kind, mode=mode & MODE, mtime_ns=mtime_ns, size=size, content=_text(content)
+    )
 
 
 def _texts(told: Any) -> tuple[str, ...]:

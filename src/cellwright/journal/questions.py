@@ -1,17 +1,25 @@
-"""`Questions`: what a session asks people, in the store. Asks nobody itself, and knows no guest."""
+"""What a session asks people, in the store: the questions of its calls, those that are open, those that are withdrawn.
+
+A question is written under an id that follows from the call, in one transaction with the call's row. Whoever repeats
+the call finds the question again, with its decision. It does not know who is asked, nor how.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
-from cellwright.errors import NoQuestion, UsageError
+from cellwright.doors import Call
+from cellwright.errors import Fenced, JournalFailed, NoQuestion, UsageError
 from cellwright.events import Event
-from cellwright.store import Decision, Question, Store, Summary
+from cellwright.journal.call_rows import key_of, started
+from cellwright.journal.replay import Replay
+from cellwright.store import Decision, Note, Question, Store, Summary
 
-WITHDRAWN = "cellwright"  # who says no to what nobody waits for any more
+WITHDRAWN = "cellwright"  # who decides questions that nobody waits for any more
 ID = 20  # hexadecimal digits: 2^40 calls until two have the same, and then their paths are compared
 
 
@@ -19,7 +27,7 @@ class Asker(Protocol):
     """Who can ask a person without a guest.
 
     `asked` asks about these questions and gives those that are open still; with `wait`, none is: it waits until
-    each is decided, by whomever, or too late. `decided` waits for that alone, and asks nobody.
+    each is decided or too late. `decided` waits for one question, and asks nobody.
     """
 
     async def asked(
@@ -28,8 +36,88 @@ class Asker(Protocol):
     async def decided(self, question: Question) -> Question: ...
 
 
+class CallQuestions:
+    """The questions of one guest's calls. `secret` is a text that no other session has."""
+
+    def __init__(self, store: Store, session: str, secret: Callable[[], str], replay: Replay) -> None:
+        self.store = store
+        self.session = session
+        self._secret = secret
+        self._replay = replay
+
+    def began(self, call: Call) -> bool:
+        """Whether the same call had its yes, and began, in an earlier guest."""
+        row = self._replay.host_rows.get(call.path)
+        return row is not None and row.status == "started" and key_of(row) == key_of(call)
+
+    def granted(self, operation: str) -> Decision | None:
+        """The decision for all calls of this operation in this session, if there is one."""
+        return self.store.granted(self.session, operation)
+
+    def question_of(self, call: Call) -> str:
+        """The id of the question of this call."""
+        return question_id(self._secret(), call.path, key_of(call))
+
+    def earlier(self, call: Call) -> Question | None:
+        """Its question, where an earlier guest asked it. For an object that is not back yet, nothing else says so."""
+        row = self._replay.host_rows.get(call.path)
+        if row is None or row.status not in ("asked", "started"):
+            return None
+        try:
+            question = self.store.question(self.question_of(call))
+        except NoQuestion:
+            return None
+        return question if (question.session, question.path) == (self.session, call.path) else None
+
+    def ask(self, call: Call, operation: str, arguments: str, expires_s: float | None) -> Question:
+        """The question of this call, with its decision, if there is one. `UsageError` where it is another call's."""
+        now = time.time()
+        question = Question(
+            id=self.question_of(call),
+            session=self.session,
+            cell=call.cell,
+            path=call.path,
+            operation=operation,
+            arguments=arguments,
+            asked=now,
+            expires=None if expires_s is None else now + expires_s,
+            line=call.line,
+        )
+        self._replay.writer.now(started(call, "asked"), question)  # one transaction: neither is there without the other
+        kept = self.store.question(question.id)
+        if (kept.session, kept.path, kept.operation) != (question.session, question.path, question.operation):
+            raise UsageError("a question of another call has the same id")
+        return kept
+
+    def heed(self, about: str, operation: str, decision: Decision) -> None:
+        """Write down the decision, and who made it: the call goes on by it."""
+        what = "yes" if decision.yes else "no"
+        what += {"session": ", always in this session", "operation": ", always", "": ""}[decision.always]
+        text = f"{operation}: {what}" + (f": {decision.reason}" if decision.reason else "")
+        self._replay.writer.soon(
+            Note(kind="decided", text=text, who=decision.who, about=about, at=decision.at or time.time())
+        )
+
+    def give_up(self, question: Question) -> None:
+        """The guest no longer waits for it. Withdrawn when that is written down: a repeated run must not see a no."""
+        self._replay.never_began.add(question.path)
+        loop = asyncio.get_running_loop()
+        loop.call_soon(loop.call_soon, self._withdraw, question)
+
+    def _withdraw(self, question: Question) -> None:
+        if self._replay.writer.can_write:
+            try:
+                withdraw(self.store, [question], "the code did not wait for it")
+            except (Fenced, JournalFailed) as error:
+                self._replay.writer.fail(error)
+
+    async def stop(self, error: Fenced | JournalFailed) -> Any:
+        """Answer nothing more: the writer tells whoever runs the cell."""
+        return await self._replay.writer.stop(error)
+
+
 def question_id(secret: str, path: str, key: str) -> str:
-    """The same for the same call of the same session, however often it is repeated; of no other."""
+    """The same for the same call of the same session, however often it is repeated; no other call has it."""
     text = f"{secret}\0{path}\0{key}".encode("utf-8", "surrogatepass")
     return f"q-{hashlib.sha256(text).hexdigest()[:ID]}"
 
@@ -39,13 +127,13 @@ def is_late(question: Question) -> bool:
 
 
 def is_open(store: Store, question: Question) -> bool:
-    """Whether it still waits: not decided, nor too late, nor what somebody has said of such calls for good."""
+    """Whether it still waits: not decided, nor too late, nor granted for all such calls."""
     if question.decision is not None or is_late(question):
         return False
     return store.granted(question.session, question.operation) is None
 
 
-def open_in(store: Store, session: str) -> list[Question]:
+def open_questions_in(store: Store, session: str) -> list[Question]:
     """The open questions of a session, and of those whose agents its code spawned."""
     found = [*store.questions(session)]
     for child in _below(store, session):

@@ -1,6 +1,8 @@
-"""`Replayed`: the journal's outer side. Answers from the journal what it has, and writes down what goes to the guest.
+"""The journal at the door: `Replayed`, its outer side, and `Recorded`, its inner side.
 
-Nothing that stands outside of it may wait between its answer and the guest: the order of answers is the record.
+`Replayed` answers from the journal what it has, and writes down what goes to the guest. Nothing outside of it may wait
+between its answer and the guest: the order of answers is the record. `Recorded` writes down that a call starts,
+immediately before its effect.
 """
 
 from __future__ import annotations
@@ -9,21 +11,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from cellwright.doors import (
-    BY_GUEST,
-    About,
-    Answer,
-    Beginning,
-    Call,
-    Guest,
-    Host,
-    Lineage,
-    Wrapper,
-)
-from cellwright.errors import CallLimit
+from cellwright.doors import BY_GUEST, Answer, Beginning, Call, GuestDoor, Host, Lineage, Wrapper
+from cellwright.errors import CallLimit, Fenced, JournalFailed, OutcomeUnknown
 from cellwright.journal.blocks import UNDO, tree_in
-from cellwright.journal.life import CELL_BYTES, Life, finished, started
-from cellwright.journal.returning import Returning
+from cellwright.journal.call_rows import finished, started
+from cellwright.journal.call_text import call_line
+from cellwright.journal.callbacks import ReplayedCallbacks
+from cellwright.journal.replay import CELL_BYTES, Replay
 from cellwright.store import Row
 from cellwright_guest.wire import NOTHING, Packed
 
@@ -35,76 +29,108 @@ Begin = Callable[[Beginning], Beginning]
 class Replayed(Wrapper):
     """`begin` turns what the inside has to begin with into what this session began with."""
 
-    def __init__(self, inner: Host, life: Life, begin: Begin, lineage: Lineage | None = None) -> None:
+    def __init__(self, inner: Host, replay: Replay, begin: Begin, lineage: Lineage | None = None) -> None:
         super().__init__(inner)
-        self._life = life
+        self._replay = replay
         self._begin = begin
         self._lineage = lineage
 
-    def open(self, guest: Guest, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
-        returning = Returning(guest, self._life)
-        return self._begin(self.inner.open(returning, libraries, self._lineage or lineage))
+    def open(self, guest: GuestDoor, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
+        self._callbacks = ReplayedCallbacks(guest, self._replay)
+        return self._begin(self.inner.open(self._callbacks, libraries, self._lineage or lineage))
+
+    def invoke_again(self, row: Row) -> None:
+        """Make a recorded call of host code into the guest once more."""
+        self._callbacks.invoke_again(row)
 
     def value(self, packed: Packed) -> object:
-        self._life.value = packed
+        self._replay.value = packed
         return self.inner.value(packed)
 
     async def call(self, call: Call) -> Answer:
-        life = self._life
-        about = self.inner.about(call)
-        call = life.ask(call, about)
+        replay = self._replay
+        call = replay.ask(call)
         try:
-            if life.recalls:
-                life.adopt(call)
-                misfit = life.misfit(call, about.title)
+            if replay.recalls:
+                replay.adopt(call)
+                misfit = replay.misfit(call)
                 if misfit is not None:
-                    life.diverge(misfit)
+                    replay.diverge(misfit)
                     await _never()
-            row = life.host_rows.get(call.path)
+            row = replay.host_rows.get(call.path)
             if row is not None and row.delivered is not None and row.value is not None:
-                await life.turn(row, self._first(row))
-                return _again(row)
+                await replay.turn(row, self._first(row))
+                return _again(row, row.value)
             if row is not None and row.status == "cancelled":
                 await _never()
-            if row is None and life.spent and call.refused is None:
+            if row is None and replay.spent and call.refused is None:
                 call = replace(call, arguments=NOTHING, refused=CallLimit(_SPENT))
-            return await self._anew(call, about, row)
+            return await self._anew(call, row)
         finally:
-            life.leave(call)
+            replay.leave(call)
 
-    async def _anew(self, call: Call, about: About, row: Row | None) -> Answer:
-        life = self._life
+    async def _anew(self, call: Call, row: Row | None) -> Answer:
+        replay = self._replay
         if row is not None and row.value is not None:  # it came to its end, and the guest was never told
-            answer = _again(row)
+            answer = _again(row, row.value)
         else:
             try:
                 answer = await self.inner.call(call)
             except asyncio.CancelledError as error:
-                if error.args == (BY_GUEST,) and life.writer is not None:
-                    given_up = started(call, about, "cancelled", str(life.cell))
+                if error.args == (BY_GUEST,):
+                    given_up = started(call, "cancelled", str(replay.cell))
                     # what only waited for a yes has changed nothing
-                    life.writer.soon(replace(given_up, reads=True) if call.path in life.never_began else given_up)
+                    replay.writer.soon(replace(given_up, reads=True) if call.path in replay.never_began else given_up)
                 raise
-        if not life.live:
-            if life.writer is not None:
-                life.writer.soon(finished(call, about, answer))
-            await life.caught_up()
+        if not replay.live:
+            replay.writer.soon(finished(call, answer))
+            await replay.caught_up()
         first = None if row is None else self._first(row)
         if first is not None:
             await first()
-        return life.deliver(call, about, answer)
+        return replay.deliver(call, answer)
 
     def _first(self, row: Row) -> Callable[[], Awaitable[None]] | None:
         """What must be done again before the guest is told: the end of a transaction put the files back."""
-        restore, tree = self._life.restore, tree_in(row) if row.verb == UNDO else ""
-        return None if restore is None or not tree else lambda: restore(tree)
+        tree = tree_in(row) if row.verb == UNDO else ""
+        return (lambda: self._replay.restore(tree)) if tree else None
 
 
-def _again(row: Row) -> Answer:
-    assert row.value is not None
-    return Answer(
-        value=row.value, failed=row.status == "failed", made=row.made, kept=row.kept, at=row.at, back=row.back
+class Recorded(Wrapper):
+    """A call that had started when the process died is in doubt: it may have happened or not.
+
+    It is made again where that does no harm, with the same idempotency key, and otherwise answered with
+    `OutcomeUnknown`. Calls that only read are not written down before they are made: they would be made again anyway.
+    """
+
+    def __init__(self, inner: Host, replay: Replay) -> None:
+        super().__init__(inner)
+        self._replay = replay
+
+    async def call(self, call: Call) -> Answer:
+        operation = call.about.operation
+        if operation.reads or call.refused is not None:
+            return await self.inner.call(call)
+        earlier = self._replay.host_rows.get(call.path)
+        if earlier is not None and earlier.status == "started" and not operation.idempotent:
+            return await self.inner.call(replace(call, refused=OutcomeUnknown(_unknown(call))))
+        try:
+            self._replay.writer.now(started(call))
+        except (Fenced, JournalFailed):  # kept by the writer, which tells whoever runs the cell
+            await _never()
+        return await self.inner.call(call)
+
+
+def _unknown(call: Call) -> str:
+    where = f"cell {call.cell}" + (f", line {call.line}" if call.line else "")
+    return (
+        f"{call_line(call.about.title, call)} had begun when the process died ({where}), and what came of it was not "
+        "kept: it may have happened or not. Find out before you call it again"
     )
+
+
+def _again(row: Row, value: Packed) -> Answer:
+    return Answer(value=value, failed=row.status == "failed", made=row.made, kept=row.kept, at=row.at, back=row.back)
 
 
 async def _never() -> None:

@@ -1,65 +1,75 @@
 """`Reversible`: transactions of guest code, at the door. Refuses in them what cannot be undone, and undoes them.
 
-Guest code says that a block begins, and how it ends; which calls lie in it is told by their paths. What is undone, and
-how, is the business of `effects`.
+Guest code says that a block begins, and how it ends; the paths of calls say which of them lie in it. `effects` knows
+what is undone, and how.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from cellwright.doors import About, Answer, Call, Host, Operation, Wrapper
 from cellwright.errors import Fenced, JournalFailed, NotReversible, PlatformError
-from cellwright.journal.blocks import BEGIN, COMMIT, ENDED, VERBS, Block, Blocks, anyway_in, lies_in, prefixes_of
+from cellwright.journal.blocks import (
+    BEGIN,
+    COMMIT,
+    ENDED,
+    VERBS,
+    TransactionBlock,
+    TransactionBlocks,
+    anyway_in,
+    lies_in,
+    prefixes_of,
+)
 from cellwright.journal.effects import Undoer, Undone, is_effect, mark_of
-from cellwright.journal.life import Life
-from cellwright.journal.needed import Needed
+from cellwright.journal.replay import Replay
 from cellwright.journal.snapshots import Snapshots
 from cellwright.scope import handles_in
 from cellwright.store import Row
-from cellwright_guest.packing import Packer, plain
+from cellwright_guest.packer import Packer, plain
 from cellwright_guest.wire import NOTHING, Packed, WireError, is_large
 
 _ABOUTS = {verb: About(title=f"transaction.{verb}", operation=Operation(reads=True)) for verb in VERBS}
 PATIENCE_S = 10.0  # for undoing what a guest asked to be undone before it ended
 _FEW = 8  # prefixes that are compared one by one
+MOST_HELD = 10_000  # objects; then those of the oldest calls are let go of, and these cannot be undone any more
 _SEVERAL = 1000  # entries of a list that the guest is told
 
 
 class Reversible(Wrapper):
-    """One guest's life. `life` holds what is recorded of the blocks that it begins again."""
+    """The transactions of one guest. `blocks` are those that the rows tell of which it runs again."""
 
-    def __init__(self, inner: Host, life: Life, undoer: Undoer, snapshots: Snapshots) -> None:
+    def __init__(
+        self, inner: Host, replay: Replay, blocks: TransactionBlocks, undoer: Undoer, snapshots: Snapshots
+    ) -> None:
         super().__init__(inner)
         self.undoer = undoer
-        self._life = life
+        self._replay = replay
         self._snapshots = snapshots
-        self._blocks = Blocks.told_by(life.host_rows.values())
-        life.adopted = self._blocks.hear
-        self._needed = Needed(inner.drop)
+        self._blocks = blocks
+        self._held = _HeldObjects(inner.drop)
         self._busy: set[str] = set()  # paths of effects under way
         self._ended = asyncio.Event()
         self._undoing: set[asyncio.Task[Undone]] = set()
-        self._working: asyncio.Task[Any] | None = None  # the one of them that is at it
+        self._working: asyncio.Task[Any] | None = None  # the task of these that undoes something now
         self._go = asyncio.Event()
         self._go.set()
 
-    def about(self, call: Call) -> About:
-        return _ABOUTS.get(call.verb) or self.inner.about(call)
+    def about(self, verb: str, target: int, name: str, path: str = "") -> About:
+        return _ABOUTS.get(verb) or self.inner.about(verb, target, name, path)
 
     def drop(self, handle: int, count: int) -> None:
-        self._needed.drop(handle, count)
+        self._held.drop(handle, count)
 
     async def call(self, call: Call) -> Answer:
         if call.verb in VERBS:
             return await self._said(call)
-        about = self._life.abouts[call.id]
-        if call.refused is not None or not is_effect(call.verb, call.name, about.operation):
+        if call.refused is not None or not is_effect(call.verb, call.name, call.about.operation):
             return await self.inner.call(call)
-        return await self._effect(call, about)
+        return await self._effect(call)
 
     def hold(self) -> None:
         """Let no effect begin until `release`: what is done is being undone."""
@@ -70,25 +80,26 @@ class Reversible(Wrapper):
 
     # effects
 
-    async def _effect(self, call: Call, about: About) -> Answer:
+    async def _effect(self, call: Call) -> Answer:
         await self._go.wait()
-        refused = self._refusal(call, about)
+        refused = self._refusal(call)
         if refused is not None:
             return await self.inner.call(replace(call, refused=refused))
         for block in self._blocks.around(call.path) if len(self._blocks) else ():
             block.used = True
-        self._note_doubt(call, about)
+        self._note_doubt(call)
         self._busy.add(call.path)
         try:
             answer = await self.inner.call(call)
         finally:
             self._busy.discard(call.path)
             self._ended.set()
-        if about.operation.undo is not None and not answer.failed:
-            self._needed.keep({call.target, *_named(answer.value), *_named(call.arguments)})
+        if call.about.operation.undo is not None and not answer.failed:
+            self._held.keep({call.target, *_named(answer.value), *_named(call.arguments)})
         return answer
 
-    def _refusal(self, call: Call, about: About) -> NotReversible | None:
+    def _refusal(self, call: Call) -> NotReversible | None:
+        about = call.about
         for block in self._blocks.around(call.path) if len(self._blocks) else ():
             if block.state in ("undoing", "undone"):
                 return NotReversible(f"{about.title} was called in a transaction that is undone already")
@@ -99,14 +110,13 @@ class Reversible(Wrapper):
                 )
         return None
 
-    def _note_doubt(self, call: Call, about: About) -> None:
+    def _note_doubt(self, call: Call) -> None:
         """The guest is told `OutcomeUnknown`, and its row will say that it failed: that it may have happened stays."""
-        earlier = self._life.host_rows.get(call.path)
-        in_doubt = earlier is not None and earlier.status == "started" and not about.operation.idempotent
-        if in_doubt and self._life.writer is not None:
-            self._life.writer.soon(mark_of(call, "asked", about.title))
+        earlier = self._replay.host_rows.get(call.path)
+        if earlier is not None and earlier.status == "started" and not call.about.operation.idempotent:
+            self._replay.writer.soon(mark_of(call, "asked", call.about.title))
 
-    async def _quiet(self, block: Block) -> None:
+    async def _quiet(self, block: TransactionBlock) -> None:
         """Until no effect is under way in it."""
         while any(lies_in(path, block.prefix) for path in self._busy):
             self._ended.clear()
@@ -131,7 +141,7 @@ class Reversible(Wrapper):
         anyway = anyway_in(call.arguments.tree)
         known = self._blocks.find(call.name) is not None
         if call.refused is None and (known or anyway is None or not lies_in(call.path, call.name)):
-            raise WireError("a transaction that is none of its own")
+            raise WireError("a transaction that is not its own")
         if call.refused is None and any(b.state in ("undoing", "undone") for b in self._blocks.around(call.path)):
             call = replace(call, refused=NotReversible("a transaction was begun in one that is undone already"))
         if call.refused is not None:
@@ -141,7 +151,7 @@ class Reversible(Wrapper):
         try:
             block.tree = await self._snapshots.take(call.cell)
         except (Fenced, JournalFailed) as error:
-            return await self._stop(error)
+            return await self._replay.writer.stop(error)
         except PlatformError as error:
             self._blocks.forget(call.name)
             return await self.inner.call(replace(call, refused=NotReversible(f"no transaction can begin: {error}")))
@@ -150,37 +160,31 @@ class Reversible(Wrapper):
             raise
         return Answer(value=Packed(block.tree, []))
 
-    async def _stop(self, error: Fenced | JournalFailed) -> Answer:
-        """Answer nothing more: the one who runs the cell is told by the writer."""
-        if self._life.writer is not None:
-            self._life.writer.fail(error)
-        return await asyncio.get_running_loop().create_future()
-
-    async def _commit(self, block: Block, call: Call) -> Answer:
+    async def _commit(self, block: TransactionBlock, call: Call) -> Answer:
         if block.state != "open":
             why = NotReversible("the transaction around this one was undone, and this one with it")
             return await self.inner.call(replace(call, refused=why))
         block.state = "committed"
         return Answer(value=NOTHING)
 
-    async def _undo(self, block: Block) -> Answer:
+    async def _undo(self, block: TransactionBlock) -> Answer:
         if block.state in ("open", "failed"):
             block.state = "undoing"
         task = asyncio.get_running_loop().create_task(self._undo_block(block))
         self._undoing.add(task)
         task.add_done_callback(self._undone)
         try:
-            found = await asyncio.shield(task)  # to its end, also when the guest is gone
+            undone = await asyncio.shield(task)  # to its end, also when the guest is gone
         except (Fenced, JournalFailed) as error:
-            return await self._stop(error)
-        return Answer(value=_told(found, "" if found.failed else block.tree))
+            return await self._replay.writer.stop(error)
+        return Answer(value=_report(undone, "" if undone.failed else block.tree))
 
     def _undone(self, task: asyncio.Task[Undone]) -> None:
         self._undoing.discard(task)
         if not task.cancelled():
             task.exception()  # read here, so that nobody is warned where the guest is gone
 
-    async def _undo_block(self, block: Block) -> Undone:
+    async def _undo_block(self, block: TransactionBlock) -> Undone:
         await self._quiet(block)
         async with self.undoer.alone:
             if block.state == "undone":  # with the one around it, meanwhile
@@ -193,7 +197,7 @@ class Reversible(Wrapper):
                 self._blocks.undone(block)
         return found
 
-    async def _undo_all(self, first_cell: int, blocks: list[Block]) -> Undone:
+    async def _undo_all(self, first_cell: int, blocks: list[TransactionBlock]) -> Undone:
         found = Undone()
         if any(block.used for block in blocks):
             rows = await self.undoer.read(first_cell)
@@ -217,15 +221,14 @@ class Reversible(Wrapper):
         async with self.undoer.alone:
             rows = [row for row in await self.undoer.read(cell) if row.cell == cell]
             # those of its own code: what an older task began goes on in the next guest
-            blocks = [b for b in Blocks.told_by(rows).open() if lies_in(b.prefix, str(cell))]
+            blocks = [b for b in TransactionBlocks.told_by(rows).open() if lies_in(b.prefix, str(cell))]
             if not blocks:
                 return None
             found = await self._undo_all(cell, blocks)
-            if self._life.writer is not None:
-                prefixes = {b.prefix for b in blocks}
-                begun = [row for row in rows if row.verb == BEGIN and row.name in prefixes]
-                status = "failed" if found.failed else "done"
-                self._life.writer.now(*(mark_of(row, status, verb=ENDED) for row in begun))
+            prefixes = {b.prefix for b in blocks}
+            begun = [row for row in rows if row.verb == BEGIN and row.name in prefixes]
+            status = "failed" if found.failed else "done"
+            self._replay.writer.now(*(mark_of(row, status, verb=ENDED) for row in begun))
         return found
 
     def retire(self) -> None:
@@ -252,6 +255,30 @@ class Reversible(Wrapper):
             await asyncio.wait(self._undoing)
 
 
+class _HeldObjects:
+    """Host objects that an undo may need, held although guest code let go of them. `drop` is told of what goes."""
+
+    def __init__(self, drop: Callable[[int, int], None]) -> None:
+        self._drop = drop
+        self._counts: dict[int, int] = {}  # by number, oldest first: how often the guest let go of it meanwhile
+
+    def keep(self, numbers: Iterable[int]) -> None:
+        for number in (one for one in numbers if one > 0):
+            self._counts[number] = self._counts.pop(number, 0)
+        while len(self._counts) > MOST_HELD:
+            oldest = next(iter(self._counts))
+            count = self._counts.pop(oldest)
+            if count:
+                self._drop(oldest, count)
+
+    def drop(self, number: int, count: int) -> None:
+        """The guest let go of it."""
+        if number in self._counts:
+            self._counts[number] += count
+        else:
+            self._drop(number, count)
+
+
 def _since(prefixes: list[str], rows: Sequence[Row]) -> set[tuple[int, str]]:
     """The calls in these blocks, by cell and path; none from before they began, whatever path it has."""
     wanted = set(prefixes)
@@ -273,7 +300,7 @@ def _named(packed: Packed) -> set[int]:
     return set[int]() if is_large(packed) else handles_in(packed.tree)
 
 
-def _told(found: Undone, tree: str) -> Packed:
+def _report(found: Undone, tree: str) -> Packed:
     text = found.text()
     if found.failed:
         text = f"an undo failed: the transaction is neither done nor undone, and its files are as they are\n{text}"

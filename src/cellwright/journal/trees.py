@@ -6,23 +6,35 @@ since the last, however many files there are. Everything here blocks; call it in
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from cellwright.errors import PlatformError, UsageError
+from cellwright.errors import JournalFailed, PlatformError, UsageError
 from cellwright.journal import manifests
-from cellwright.journal.contents import KeptContents
-from cellwright.sandboxes import Entry, Limits, Listing, Step, Tracking, Workspace, composed, place
-from cellwright.store import Blobs
+from cellwright.sandboxes import (
+    CHUNK,
+    Limits,
+    Workspace,
+    WorkspaceDiff,
+    WorkspaceEntry,
+    WorkspaceListing,
+    WorkspaceTracker,
+    chunks,
+    composed,
+    restore_workspace,
+)
+from cellwright.store import BlobFiles, Blobs
 
+BATCH_BYTES, BATCH = 4 << 20, 256  # of small contents, which are kept together
 EMPTY = "empty"  # the name of a workspace with nothing in it, which no journal has to keep
 SMALL = 64  # entries: a tree of so few is always told whole
 REMEMBERED = 256  # trees taken here, and entries in the steps between them, of which the difference costs nothing
 REMEMBERED_ENTRIES = 20_000
 
-Delta = dict[str, Entry | None]
+Delta = dict[str, WorkspaceEntry | None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,6 +44,77 @@ class FileChange:
     path: str
     what: Literal["added", "changed", "removed"]
     kind: Literal["file", "dir", "link"]
+
+
+class KeptContents:
+    """Contents of files in the blobs of one session, by digest. Large ones go there and back past memory.
+
+    What `keep` named is there after `flush`. Not for two threads at once.
+    """
+
+    def __init__(self, blobs: Blobs, session: str) -> None:
+        self.given = 0  # bytes that were given to the store, again and again for what changes
+        self._blobs = blobs
+        self._files = blobs if isinstance(blobs, BlobFiles) else None
+        self._session = session
+        self._waiting: dict[str, bytes] = {}
+        self._waiting_bytes = 0
+
+    def keep(self, content: bytes) -> str:
+        self.given += len(content)
+        if self._files is None:
+            return self._blobs.keep(self._session, content)
+        digest = self._files.digest(content)
+        if digest not in self._waiting:
+            self._waiting[digest] = content
+            self._waiting_bytes += len(content)
+        if self._waiting_bytes >= BATCH_BYTES or len(self._waiting) >= BATCH:
+            self.flush()
+        return digest
+
+    def flush(self) -> None:
+        """Until here it may not be in the store."""
+        waiting, self._waiting, self._waiting_bytes = self._waiting, {}, 0
+        if waiting and self._files is not None:
+            self._files.keep_all(self._session, list(waiting.values()))
+
+    def keep_file(self, file: int, size: int) -> tuple[str, int]:
+        if self._files is None:
+            content = b"".join(chunks(file, size))
+            return self.keep(content), len(content)
+        self.given += size
+        return self._files.keep_file(self._session, file, size)
+
+    def content(self, digest: str) -> bytes:
+        self.flush()
+        try:
+            return self._blobs.blob(digest)
+        except KeyError:
+            raise _missing(digest) from None
+
+    def write(self, name: str, file: int, size: int) -> bool:
+        self.flush()
+        if self._files is not None:
+            try:
+                return self._files.copy_to(name, file, size)
+            except KeyError:
+                raise _missing(name) from None
+        content = memoryview(self.content(name))
+        if len(content) != size:
+            return False
+        while content:
+            content = content[os.write(file, content[:CHUNK]) :]
+        return True
+
+    def equals(self, name: str, file: int, size: int) -> bool:
+        if self._files is not None:
+            return self._files.digest_file(file, size) == name
+        wanted, at = self.content(name), 0
+        for chunk in chunks(file, size):
+            if chunk != wanted[at : at + len(chunk)]:
+                return False
+            at += len(chunk)
+        return at == len(wanted)
 
 
 class Trees:
@@ -84,7 +167,7 @@ class Trees:
             most = f"workspace_mb={self._most_bytes >> 20}"
             raise PlatformError(f"the files of the session take {taken >> 20} MB, more than {most}; give more")
         taken = self._taken.get(workspace)
-        place(workspace, listing, self._contents, taken.tracking.nodes.digests if taken is not None else {})
+        restore_workspace(workspace, listing, self._contents, taken.tracking.nodes.digests if taken is not None else {})
 
     def populate(self, name: str, workspace: Workspace) -> None:
         """The same for a workspace that is empty."""
@@ -96,7 +179,7 @@ class Trees:
         """Paths that were there and are not in the tree, and directories of which not all is in it ("" is the top)."""
         return self._listing(name).left
 
-    def entries(self, name: str) -> Mapping[str, Entry]:
+    def entries(self, name: str) -> Mapping[str, WorkspaceEntry]:
         """What is in a tree, by path."""
         return {entry.path: entry for entry in self._listing(name).entries}
 
@@ -108,7 +191,7 @@ class Trees:
         yield from manifests.decoded(name, self._contents.content(name)).parts
         yield from (entry.content for entry in self._listing(name).entries if entry.kind == "file")
 
-    def content(self, entry: Entry) -> bytes:
+    def content(self, entry: WorkspaceEntry) -> bytes:
         """The bytes of a file of a tree."""
         return self._contents.content(entry.content)
 
@@ -123,9 +206,9 @@ class Trees:
         found = [_change(path, *both) for path, both in step.items() if _matter(both[0]) != _matter(both[1])]
         return tuple(sorted(found, key=lambda change: change.path))
 
-    def _listing(self, name: str) -> Listing:
+    def _listing(self, name: str) -> WorkspaceListing:
         if name in ("", EMPTY):
-            return Listing()
+            return WorkspaceListing()
         for taken in self._taken.values():
             if name == taken.name:
                 return taken.tracking.nodes.listing()
@@ -136,13 +219,13 @@ class _Taken:
     """One workspace as it was taken last, and what its manifest is made of."""
 
     def __init__(self, workspace: Workspace, contents: KeptContents, most_bytes: int) -> None:
-        self.tracking = Tracking(workspace, contents, most_bytes)
+        self.tracking = WorkspaceTracker(workspace, contents, most_bytes)
         self.name = EMPTY
         self._left: set[str] = set()
         self._contents = contents
         self._whole = ""  # the manifest that tells all
         self._parts: list[tuple[str, Delta]] = []  # those after it
-        self._steps: deque[tuple[str, str, Step]] = deque(maxlen=REMEMBERED)
+        self._steps: deque[tuple[str, str, WorkspaceDiff]] = deque(maxlen=REMEMBERED)
 
     def take(self) -> str:
         step = self.tracking.look()
@@ -177,16 +260,16 @@ class _Taken:
         self._contents.flush()
         return name
 
-    def _remember(self, before: str, step: Step) -> None:
+    def _remember(self, before: str, step: WorkspaceDiff) -> None:
         self._steps.append((before, self.name, step))
         while self._steps and sum(len(one) for _, _, one in self._steps) > REMEMBERED_ENTRIES:
             self._steps.popleft()
 
-    def between(self, before: str, after: str) -> Step | None:
+    def between(self, before: str, after: str) -> WorkspaceDiff | None:
         """The way from one tree to a later one, where both were taken here lately."""
         if before == after:
             return {}
-        found: Step | None = None
+        found: WorkspaceDiff | None = None
         for earlier, later, step in reversed(self._steps):
             if found is None and later == after:
                 found = {}
@@ -197,12 +280,16 @@ class _Taken:
         return None
 
 
-def _matter(entry: Entry | None) -> tuple[object, ...] | None:
+def _matter(entry: WorkspaceEntry | None) -> tuple[object, ...] | None:
     return None if entry is None else (entry.kind, entry.mode, entry.size, entry.content)
 
 
-def _change(path: str, old: Entry | None, new: Entry | None) -> FileChange:
+def _change(path: str, old: WorkspaceEntry | None, new: WorkspaceEntry | None) -> FileChange:
     if new is None:
         assert old is not None
         return FileChange(path=path, what="removed", kind=old.kind)
     return FileChange(path=path, what="changed" if old is not None else "added", kind=new.kind)
+
+
+def _missing(digest: str) -> JournalFailed:
+    return JournalFailed(f"the journal does not hold {digest}, which a tree of the workspace needs")

@@ -19,17 +19,16 @@ from cellwright.journal.conversations import (
     requests_in,
     usage_in,
 )
+from cellwright.journal.history import History
 from cellwright.journal.mail import Mail
-from cellwright.journal.models import ReplayedModel
 from cellwright.journal.outcomes import outcome_of
-from cellwright.journal.session import SessionJournal
-from cellwright.journal.story import Story
+from cellwright.journal.replayed_model import ReplayedModel
+from cellwright.journal.rollback import is_undone
+from cellwright.journal.session_journal import SessionJournal
 from cellwright.messages import Message, Usage
 from cellwright.sandboxes import Outcome
 from cellwright.scope import arguments
 from cellwright.store import Row, TurnRow
-
-UNDONE = "taken back"  # the answer of a turn that was
 
 
 class Turns:
@@ -39,7 +38,7 @@ class Turns:
         self.mail = Mail(session)
         self._session = session
         self._host = host
-        self._read: tuple[int, Story] | None = None
+        self._read: tuple[int, History] | None = None
 
     def model(self, inner: Model) -> ReplayedModel:
         """The model, with each reply written down. Requests of earlier processes are over and not made again."""
@@ -50,20 +49,19 @@ class Turns:
     def rows(self) -> list[TurnRow]:
         """The turns of this session, those of the sessions it was forked from among them, by number."""
         found: dict[int, TurnRow] = {}
-        for part in self._story().parts:
-            turns = self._session.journal.turns(part.facts.id, part.entry)
+        for part in self._history().parts:
+            turns = self._session.store.turns(part.facts.id, part.entry)
             found |= {turn.number: turn for turn in turns if part.upto is None or turn.cell < part.upto}
         return [found[number] for number in sorted(found)]
 
     def last(self) -> TurnRow | None:
         """The last turn that was begun in this session and not taken back."""
-        own = [turn for turn in self._session.journal.turns(self._session.id) if not is_undone(turn)]
+        own = [turn for turn in self._session.store.turns(self._session.id) if not is_undone(turn)]
         return own[-1] if own else None
 
     def write(self, row: TurnRow) -> TurnRow:
         """Write down that a turn begins, or what came of it. `Fenced` or `JournalFailed` where that cannot be."""
-        assert self._session.writer is not None
-        row = replace(row, at=row.at or self._session.now())
+        row = replace(row, at=row.at or self._session.clock.now())
         self._session.writer.now(row)
         return row
 
@@ -74,9 +72,9 @@ class Turns:
 
     def conversation(self) -> Conversation:
         """What was said, as far as what came of it was not rolled back."""
-        story = self._story()
-        standing = max((c.number for c in story.cells if not c.undone), default=story.facts.parent_cell)
-        undone = any(c.undone and c.number > standing for c in story.cells)
+        history = self._history()
+        standing = max((c.number for c in history.cells if not c.undone), default=history.facts.parent_cell)
+        undone = any(c.undone and c.number > standing for c in history.cells)
         cut = (undone or self._is_fork()) and not self._asked_since()
         said = conversation(self._rows(), standing if cut else None)
         kept = self._kept()
@@ -86,13 +84,13 @@ class Turns:
         return replace(said, reply=None) if not cut and self._is_of_parent(said) else said
 
     def usage(self) -> Usage:
-        """What all that was asked in this session took, and in those that it was forked from."""
+        """What all requests of this session took, and of those that it was forked from."""
         return usage_in(self._rows())
 
     def _kept(self) -> int | None:
         """The number of the last request before those turns that were taken back; None where the last one was not."""
         kept: int | None = None
-        for turn in reversed(self._session.journal.turns(self._session.id)):
+        for turn in reversed(self._session.store.turns(self._session.id)):
             if not is_undone(turn):
                 break
             kept = turn.asked
@@ -100,32 +98,34 @@ class Turns:
 
     def _is_of_parent(self, said: Conversation) -> bool:
         """Whether the last reply asks for what the session that this one was forked from ran, or was about to run."""
-        if not self._story().facts.parent or said.reply is None or not said.reply.calls:
+        if not self._history().facts.parent or said.reply is None or not said.reply.calls:
             return False
-        asked = any(is_request(row) for row in self._session.journal.rows(self._session.id))
+        asked = any(is_request(row) for row in self._session.store.rows(self._session.id))
         return not asked and not self.cells_since_reply()
 
     def _asked_since(self) -> bool:
         """Whether the model was asked after the last rollback, in this session, or in what it began with."""
-        story = self._story()
-        for part in reversed(story.parts):
-            rows = self._session.journal.rows(part.facts.id, 0, part.entry)
+        history = self._history()
+        for part in reversed(history.parts):
+            rows = self._session.store.rows(part.facts.id, 0, part.entry)
             doors = [row.door for row in rows if row.door == "undo" or is_request(row)]
-            if doors or story.is_cut_short:
+            if doors or history.is_cut_short:
                 return bool(doors) and doors[-1] == "model"
         return False
 
     def standing(self, cell: int) -> int:
         """The last cell up to that one which was not rolled back; where a fork begins, or 0, if there is none."""
-        story = self._story()
-        numbers = (c.number for c in story.cells if c.number <= cell and not c.undone)
-        return max(numbers, default=story.facts.parent_cell)
+        history = self._history()
+        numbers = (c.number for c in history.cells if c.number <= cell and not c.undone)
+        return max(numbers, default=history.facts.parent_cell)
 
     def cells_since_reply(self) -> list[tuple[str, Outcome]]:
         """The cells that were begun after the last reply, each with what came of it."""
         asked = max((row.cell for row in self._rows() if is_request(row)), default=0)
-        story = self._story()
-        return [(row.code, outcome_of(row, self._host)) for row in story.cells if row.number > asked and not row.undone]
+        history = self._history()
+        return [
+            (row.code, outcome_of(row, self._host)) for row in history.cells if row.number > asked and not row.undone
+        ]
 
     def cell_before(self, requests: int) -> int:
         """The last cell before the last so many requests."""
@@ -133,13 +133,13 @@ class Turns:
         return asked[0][1].cell if asked else 0
 
     def outcome(self, cell: int) -> Outcome | None:
-        """What came of a cell; None where there is none of that number."""
-        found = [row for row in self._story().cells if row.number == cell and row.status != "running"]
+        """The outcome of a cell; None where there is no cell of that number."""
+        found = [row for row in self._history().cells if row.number == cell and row.status != "running"]
         return outcome_of(found[0], self._host) if found else None
 
     def first_argument(self, cell: int, name: str) -> Any:
-        """What a call of `name` in that cell was given first: the last such call; None where there is none."""
-        rows = [row for row in self._session.journal.rows(self._session.id, cell - 1) if row.cell == cell]
+        """The first argument of the last call of `name` in that cell; None where there is no such call."""
+        rows = [row for row in self._session.store.rows(self._session.id, cell - 1) if row.cell == cell]
         given = [row.arguments for row in rows if row.door == "host" and row.title == name]
         if not given:
             return None
@@ -147,27 +147,16 @@ class Turns:
         return args[0] if args else next(iter(kwargs.values()), None)
 
     def _is_fork(self) -> bool:
-        story = self._story()
-        return story.is_cut_short and not any(c.number > story.facts.parent_cell for c in story.cells)
+        history = self._history()
+        return history.is_cut_short and not any(c.number > history.facts.parent_cell for c in history.cells)
 
-    def _story(self) -> Story:
+    def _history(self) -> History:
         """Read once for all that is asked while nothing is written."""
         writer = self._session.writer
-        if writer is not None:
-            writer.now()
-        written = 0 if writer is None else writer.written
-        if self._read is None or self._read[0] != written:
-            self._read = written, self._session.story()
+        writer.now()
+        if self._read is None or self._read[0] != writer.written:
+            self._read = writer.written, self._session.history()
         return self._read[1]
 
     def _rows(self) -> list[Row]:
-        return self._story().through("model")
-
-
-def taken_back(row: TurnRow) -> TurnRow:
-    """The row of a turn that was taken back."""
-    return replace(row, status="cancelled", answer=UNDONE)
-
-
-def is_undone(row: TurnRow) -> bool:
-    return row.status == "cancelled" and row.answer == UNDONE
+        return self._history().through("model")

@@ -1,4 +1,4 @@
-"""MCP servers, as scope. Importing this loads nothing of the SDK; `MCP` is loaded when it is first used."""
+"""MCP servers as scope. Importing this loads nothing of the SDK; `MCP` is loaded when it is first used."""
 
 from __future__ import annotations
 
@@ -6,17 +6,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from cellwright.errors import PlatformError
-from cellwright.mcp.opening import Failed, Opened, open_all
-from cellwright.mcp.servers import Server, server_of, servers_from
+from cellwright.mcp.servers import (
+    FailedServer,
+    McpServer,
+    ServerGroup,
+    open_all,
+    server_of,
+    servers_from,
+    without_comments,
+)
 from cellwright.settings import install_command
 
 if TYPE_CHECKING:
-    from cellwright.mcp.connector import MCP
-    from cellwright.mcp.oauth import OAuth
+    from cellwright.mcp.mcp_connector import MCP
+    from cellwright.mcp.mcp_oauth import OAuth
 
-__all__ = ["MCP", "Failed", "OAuth", "Opened", "Server", "open_all", "server_of", "servers_from"]
+__all__ = [
+    "MCP",
+    "FailedServer",
+    "McpServer",
+    "OAuth",
+    "ServerGroup",
+    "open_all",
+    "server_of",
+    "servers_from",
+    "without_comments",
+]
 
-_HOME = {"MCP": "connector", "OAuth": "oauth"}
+_HOME = {"MCP": "mcp_connector", "OAuth": "mcp_oauth"}
 
 
 def __getattr__(name: str) -> Any:
@@ -29,5 +46,5 @@ def __getattr__(name: str) -> Any:
         if error.name is None or error.name.startswith("cellwright"):
             raise
         raise PlatformError(
-            f"MCP servers need the package {error.name!r}, which is not here; run: {install_command('connect')}"
+            f"MCP servers need the package {error.name!r}, which is not installed; run: {install_command('connect')}"
         ) from None

@@ -8,17 +8,17 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from cellwright.models.naming import DEFAULTS, Choice, default_model, open_model
+from cellwright.models.model_names import DEFAULTS, ModelChoice, default_model, open_model
 
 if TYPE_CHECKING:
-    from cellwright.models.budgeted import Budget, Budgeted, Spending
-    from cellwright.models.cached import Cached, FileCache, MemoryCache
-    from cellwright.models.embedded import EmbeddedModel
+    from cellwright.models.budget import Budget, Budgeted, Spending
+    from cellwright.models.embedded_model import EmbeddedModel
     from cellwright.models.fallback import Fallback
+    from cellwright.models.model_retries import Retrying
+    from cellwright.models.model_weights import QWEN, ModelWeights, WeightsState, size_text
     from cellwright.models.provider import ProviderModel
     from cellwright.models.pull import Progress, pull_weights, remove_weights
-    from cellwright.models.retrying import Retrying
-    from cellwright.models.weights import QWEN, Held, Weights, in_words
+    from cellwright.models.reply_cache import Cached, FileCache, MemoryCache
 
 __all__ = [
     "DEFAULTS",
@@ -26,43 +26,38 @@ __all__ = [
     "Budget",
     "Budgeted",
     "Cached",
-    "Choice",
     "EmbeddedModel",
     "Fallback",
     "FileCache",
-    "Held",
     "MemoryCache",
+    "ModelChoice",
+    "ModelWeights",
     "Progress",
     "ProviderModel",
     "Retrying",
     "Spending",
-    "Weights",
+    "WeightsState",
     "default_model",
-    "in_words",
     "open_model",
     "pull_weights",
     "remove_weights",
+    "size_text",
 ]
 
-# name -> the module of this package that has it
+# the module of this package that has a name
 LATER = {
-    "QWEN": "weights",
-    "Budget": "budgeted",
-    "Budgeted": "budgeted",
-    "Cached": "cached",
-    "EmbeddedModel": "embedded",
-    "Fallback": "fallback",
-    "FileCache": "cached",
-    "Held": "weights",
-    "MemoryCache": "cached",
-    "Progress": "pull",
-    "ProviderModel": "provider",
-    "Retrying": "retrying",
-    "Spending": "budgeted",
-    "Weights": "weights",
-    "in_words": "weights",
-    "pull_weights": "pull",
-    "remove_weights": "pull",
+    name: module
+    for module, names in {
+        "budget": "Budget Budgeted Spending",
+        "embedded_model": "EmbeddedModel",
+        "fallback": "Fallback",
+        "model_retries": "Retrying",
+        "model_weights": "QWEN ModelWeights WeightsState size_text",
+        "provider": "ProviderModel",
+        "pull": "Progress pull_weights remove_weights",
+        "reply_cache": "Cached FileCache MemoryCache",
+    }.items()
+    for name in names.split()
 }
 
 

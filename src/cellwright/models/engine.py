@@ -1,7 +1,7 @@
 """llama.cpp in this process, on a thread of its own: one loaded file, one request at a time, its reply in chunks.
 
 It speaks the engine's own JSON and knows no messages of ours (`chat` does) and no Model (`embedded` is one). An engine
-is shared by all who want the same file with the same settings, and ends with the last of them.
+is shared by all users of the same file and settings, and ends with the last of them.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _DOUBLED = r"{{\"name\": <function-name>, \"arguments\": <args-json-object>}}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Loading:
-    """Which file is loaded, and how. Two of the same share one engine. `threads` None: the cores that are idle then."""
+class EngineSettings:
+    """A file and how it is loaded. Equal settings share one engine. `threads` None: the idle cores at that time."""
 
     path: Path
     threads: int | None
@@ -46,7 +46,7 @@ class Loading:
 
 
 class _Job:
-    """One request: what it asks, and the way of its chunks back to the event loop that awaits them."""
+    """One request, and the queue that takes its chunks back to the event loop."""
 
     def __init__(self, body: Chunk) -> None:
         self.body = body
@@ -55,7 +55,7 @@ class _Job:
         self._loop = asyncio.get_running_loop()
 
     def tell(self, chunk: Chunk | ModelError | None) -> bool:
-        """From the engine's thread; gives whether to stop."""
+        """Called on the engine's thread; gives whether to stop."""
         try:
             self._loop.call_soon_threadsafe(self.chunks.put_nowait, chunk)
         except RuntimeError:  # its event loop is closed: nobody waits
@@ -66,7 +66,7 @@ class _Job:
 class Engine:
     """A loaded file, or one that will be loaded for the first request. Made by `acquire`."""
 
-    def __init__(self, loading: Loading) -> None:
+    def __init__(self, loading: EngineSettings) -> None:
         self.loading = loading
         self.users = 0
         self.begun = False
@@ -89,7 +89,7 @@ class Engine:
             job.unwanted.set()
 
     def stop(self) -> None:
-        """Ends the thread, and with it the engine, soon: after the token or the piece of a prompt it is at."""
+        """End the thread, and with it the engine, after the current token or batch of the prompt."""
         self._stopping.set()
         if (job := self._job) is not None:
             job.unwanted.set()
@@ -115,7 +115,7 @@ class Engine:
             finally:
                 job.tell(None)
                 self._job = None
-        server = None  # frees its memory, here where nobody waits
+        server = None  # frees its memory on this thread, where nobody waits
         _running.discard(self)
 
 
@@ -126,7 +126,7 @@ def _first_line(error: BaseException) -> str:
 # --- loading ---
 
 
-def _open(loading: Loading) -> Any:
+def _open(loading: EngineSettings) -> Any:
     """The engine itself. It insists on a socket to listen on: a file in a private directory, gone once it is up."""
     xllamacpp = _package()
     below = None if len(os.fsencode(tempfile.gettempdir())) < _SOCKET_PATH - 30 else "/tmp"
@@ -150,7 +150,7 @@ def _package() -> Any:
     return xllamacpp
 
 
-def _parameters(xllamacpp: Any, loading: Loading, socket: Path) -> Any:
+def _parameters(xllamacpp: Any, loading: EngineSettings, socket: Path) -> Any:
     chosen = xllamacpp.CommonParams()
     chosen.model.path = str(loading.path)
     chosen.chat_template = mended_template(loading.path)
@@ -172,7 +172,7 @@ def _parameters(xllamacpp: Any, loading: Loading, socket: Path) -> Any:
 
 
 def mended_template(path: Path) -> str:
-    """The file's own chat template without its mistake; "" where it has none, or none with that mistake."""
+    """The file's chat template with its mistake corrected; "" if there is nothing to correct."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         found = content.find(_TEMPLATE_KEY, 0, 64 << 20)
         at = found + len(_TEMPLATE_KEY) + 4  # past the number that says it is a string
@@ -205,11 +205,11 @@ def _read(path: str, otherwise: str) -> str:
 # --- sharing ---
 
 _lock = threading.RLock()  # a user may be collected, and let go of its engine, while this thread holds it
-_shared: dict[Loading, Engine] = {}
+_shared: dict[EngineSettings, Engine] = {}
 _running: set[Engine] = set()
 
 
-def acquire(loading: Loading) -> Engine:
+def acquire(loading: EngineSettings) -> Engine:
     """The engine of these settings, made where there is none. Each `acquire` wants one `release`."""
     _end_at_exit()
     with _lock:
@@ -233,7 +233,7 @@ def release(engine: Engine) -> None:
 
 @cache
 def _end_at_exit() -> None:
-    """A thread that is in the engine when the interpreter goes would crash the process."""
+    """A thread that runs in the engine while the interpreter ends would crash the process."""
     atexit.register(_end)
 
 

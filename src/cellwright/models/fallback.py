@@ -1,24 +1,24 @@
-"""`Fallback`: several models as one; the next is asked where one does not reply. Knows no provider."""
+"""`Fallback`: several models as one; if one does not reply, the next is asked. Knows no provider."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from cellwright.doors import Model, Reply, Request
 from cellwright.errors import ModelBusy, ModelError, ModelMissing, ModelRefused, UsageError
 from cellwright.messages import OnPiece, Traits
-from cellwright.models.retrying import Retelling
+from cellwright.models.model_retries import PieceRelay
 
 
 class Fallback:
     """See `Model`. Asks in order until one replies; `Reply.model` says which it was.
 
-    Every `ModelError` falls through, a refusal too: a wrong key, a name that is gone or a request that one provider
-    does not take says nothing of the next provider. A request that is wrong for all of them is refused by all, which
-    costs nothing. When none replies, the error tells what each of them said, and is a `ModelBusy` if one of them was:
-    then it may help to ask again. Every request begins with the first model. `on_fall` is told the model that failed,
-    its error, and the next.
+    Every `ModelError` leads to the next model, a refusal too: a wrong key or name, or a refused request, says nothing
+    about the next provider. A request that is wrong for all is refused by all, which costs nothing. If none replies,
+    the error names the error of each, and is a `ModelBusy` if one of them was: then a retry may help. Every request
+    begins with the first model. `on_fall` gets the model that failed, its error, and the next model.
     """
 
     def __init__(
@@ -37,12 +37,12 @@ class Fallback:
 
     @property
     def traits(self) -> Traits:
-        """What all of them can do, for nobody knows which will reply."""
+        """What all of them can do, because any of them may reply."""
         each = [model.traits for model in self.models]
         return Traits(calls=all(traits.calls for traits in each), window=min(traits.window for traits in each))
 
     async def request(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
-        telling = Retelling(on_piece)
+        telling = PieceRelay(on_piece)
         failures: list[tuple[Model, ModelError]] = []
         for model in self.models:
             if failures:
@@ -58,16 +58,10 @@ class Fallback:
         raise _all_of(failures)
 
     async def close(self) -> None:
-        """All of them, also when closing one fails."""
-        await _close(self.models)
-
-
-async def _close(models: tuple[Model, ...]) -> None:
-    if models:
-        try:
-            await models[0].close()
-        finally:
-            await _close(models[1:])
+        """Close all models, also if closing one fails."""
+        async with AsyncExitStack() as stack:
+            for model in reversed(self.models):
+                stack.push_async_callback(model.close)
 
 
 def _all_of(failures: list[tuple[Model, ModelError]]) -> ModelError:

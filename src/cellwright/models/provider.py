@@ -23,7 +23,7 @@ from pydantic_ai.models import StreamedResponse
 from cellwright.doors import Reply, Request
 from cellwright.errors import ModelBusy, ModelError
 from cellwright.messages import OnPiece, Piece, Traits
-from cellwright.models import failures, translation
+from cellwright.models import provider_errors, translation
 
 WINDOW = 128_000  # of a model that nobody knows
 
@@ -31,8 +31,8 @@ WINDOW = 128_000  # of a model that nobody knows
 class ProviderModel:
     """The model `model` of pydantic-ai's, known here by `name`.
 
-    Temperature, caching and timeouts are asked for as far as this model takes them. `close` may be followed by further
-    requests; they open new connections.
+    Temperature, caching and timeouts are set as far as this model takes them. Requests after `close` open new
+    connections.
     """
 
     def __init__(self, name: str, *, model: ProviderLayer) -> None:
@@ -63,14 +63,14 @@ class ProviderModel:
             pass
 
     async def _attempt(self, request: Request, on_piece: OnPiece | None) -> Reply | ModelError | None:
-        """One request; None if it was refused for its temperature only, and may be made again without."""
+        """One request; None if it was refused because of its temperature, and can be made again without one."""
         try:
             response = await self._ask(request, on_piece)
-        except failures.raised() as error:
-            if self._temperature and failures.about_temperature(error):
+        except provider_errors.raised() as error:
+            if self._temperature and provider_errors.about_temperature(error):
                 self._temperature = False
                 return None
-            return failures.failed(self.name, error, self._model)
+            return provider_errors.failed(self.name, error, self._model)
         if response is None:
             return ModelBusy(f"{self.name}: its reply broke off before the end")
         return Reply(
@@ -120,6 +120,6 @@ async def _tell(stream: StreamedResponse, on_piece: OnPiece) -> None:
 
 
 def _ended(response: ModelResponse) -> bool:
-    """Whether the provider said that the reply is whole. A connection may end early and look well."""
+    """Whether the provider said that the reply is complete. A broken connection may look like an end."""
     details = response.provider_details or {}
     return response.finish_reason == "content_filter" or details.get("finish_reason") is not None

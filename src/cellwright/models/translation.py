@@ -1,7 +1,7 @@
 """Our messages as pydantic-ai's, and its responses as ours. Knows no network and no provider in particular.
 
-A reply goes back to the provider that wrote it as it came (`Said.own`), with its signatures and ids. Every other
-provider gets its text and its calls.
+A reply goes back to the provider that wrote it as it came (`AssistantMessage.own`), with its signatures and ids. Every
+other provider gets its text and its calls.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from cellwright.doors import Request
-from cellwright.messages import Answered, Asked, Generation, Message, Said, Tool, ToolCall, Usage
+from cellwright.messages import AssistantMessage, Generation, Message, Tool, ToolCall, ToolMessage, Usage, UserMessage
 
 KEYED_CACHES = frozenset({"openai", "azure"})  # whose cache is found by a key; others may refuse the field
 
@@ -40,9 +40,9 @@ def to_messages(messages: tuple[Message, ...], provider: str) -> list[ModelMessa
 
 def _to_message(message: Message, provider: str) -> ModelMessage:
     match message:
-        case Asked(text=text):
+        case UserMessage(text=text):
             return ModelRequest(parts=[UserPromptPart(content=text)])
-        case Answered(results=results):
+        case ToolMessage(results=results):
             return ModelRequest(
                 parts=[
                     ToolReturnPart(
@@ -54,12 +54,12 @@ def _to_message(message: Message, provider: str) -> ModelMessage:
                     for result in results
                 ]
             )
-        case Said():
+        case AssistantMessage():
             return _own(message, provider) or _retold(message)
 
 
-def _own(said: Said, provider: str) -> ModelResponse | None:
-    """The response as its provider gave it; None if it is another's, or says something else than `said` does now."""
+def _own(said: AssistantMessage, provider: str) -> ModelResponse | None:
+    """The response as its provider gave it; None if it is from another provider, or differs from `said`."""
     own = said.own
     if not isinstance(own, Mapping) or own.get("provider_name") != provider:  # pyright: ignore[reportUnknownMemberType]
         return None
@@ -72,7 +72,7 @@ def _own(said: Said, provider: str) -> ModelResponse | None:
     return response
 
 
-def _retold(said: Said) -> ModelResponse:
+def _retold(said: AssistantMessage) -> ModelResponse:
     text = [TextPart(content=said.text)] if said.text else []
     calls = [ToolCallPart(tool_name=call.name, args=call.arguments, tool_call_id=call.id) for call in said.calls]
     return ModelResponse(parts=[*text, *calls])
@@ -92,7 +92,7 @@ def _definition(tool: Tool) -> ToolDefinition:
 
 
 def to_settings(request: Request, model: Model, *, temperature: bool) -> ModelSettings:
-    """How the reply is to be made, as far as this model takes it. `extra` has the last word."""
+    """The generation options that this model takes. `extra` overrides them."""
     wanted: Generation = request.generation
     settings: dict[str, Any] = {"max_retries": 0, "cache": True}
     if temperature and wanted.temperature is not None:
@@ -110,13 +110,13 @@ def to_settings(request: Request, model: Model, *, temperature: bool) -> ModelSe
 
 
 def _prefix_key(request: Request) -> str:
-    """Names the beginning that requests of one agent share; it tells nothing about it."""
+    """A key for the prefix that requests of one agent share. It is a hash: nothing can be read from it."""
     tools = [[tool.name, tool.description, tool.parameters] for tool in request.tools]
     return hashlib.sha256(json.dumps([request.instructions, tools], sort_keys=True).encode()).hexdigest()[:32]
 
 
 def takes_temperature(model: Model) -> bool:
-    """Whether the model is not known to refuse it. Those that think by default do, at OpenAI and Anthropic."""
+    """Whether the model takes a temperature. Models of OpenAI and Anthropic that think by default refuse it."""
     profile: Mapping[str, Any] = model.profile
     if profile.get("anthropic_disallows_sampling_settings") or profile.get("bedrock_disallows_sampling_settings"):
         return False
@@ -124,9 +124,9 @@ def takes_temperature(model: Model) -> bool:
     return not (profile.get("openai_supports_reasoning") and thinks)
 
 
-def said(response: ModelResponse) -> Said:
+def said(response: ModelResponse) -> AssistantMessage:
     (own,) = ModelMessagesTypeAdapter.dump_python([response], mode="json")
-    return Said(text=text_of(response), calls=calls_of(response), own=own)
+    return AssistantMessage(text=text_of(response), calls=calls_of(response), own=own)
 
 
 def text_of(response: ModelResponse) -> str:
@@ -142,7 +142,7 @@ def calls_of(response: ModelResponse) -> tuple[ToolCall, ...]:
 
 
 def arguments_text(arguments: str | Mapping[str, Any] | None) -> str:
-    """As the model wrote them, malformed ones too; some providers give them parsed."""
+    """The arguments as the model wrote them, also malformed ones; some providers parse them."""
     if isinstance(arguments, str):
         return arguments or "{}"
     return json.dumps(arguments or {}, ensure_ascii=False)

@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cellwright.openapi.compiled import Compiled
-    from cellwright.openapi.compiling import compile_openapi
+    from cellwright.openapi.compiled_api import CompiledApi
+    from cellwright.openapi.compiler import compile_openapi
     from cellwright.openapi.connector import OpenAPI
 
-__all__ = ["Compiled", "OpenAPI", "compile_openapi"]
+__all__ = ["CompiledApi", "OpenAPI", "compile_openapi"]
 
-_HOME = {"Compiled": "compiled", "OpenAPI": "connector", "compile_openapi": "compiling"}
+_HOME = {"CompiledApi": "compiled_api", "OpenAPI": "connector", "compile_openapi": "compiler"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What an operation takes, as code gives it: names, types, defaults, and the head of its method.
+"""What an operation takes, as code gives it: names, types, defaults, and the signature of its method.
 
 It knows neither descriptions nor how arguments are sent.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
+
+from cellwright.scope import KEYWORD_ONLY, POSITIONAL, Parameter, Signature
 
 _LONGEST = 60  # characters of a default that is shown
 _ORDER = ("path", "query", "header", "cookie", "body")
@@ -25,10 +27,10 @@ class Argument:
     doc: str = ""
 
     @property
-    def shown(self) -> str:
-        if self.default == "None":
-            return f"{self.name}: {optional(self.type)} = None"
-        return f"{self.name}: {self.type} = {self.default}" if self.default else f"{self.name}: {self.type}"
+    def parameter(self) -> Parameter:
+        kind = POSITIONAL if self.place == "path" else KEYWORD_ONLY
+        spelled = optional(self.type) if self.default == "None" else self.type
+        return Parameter(name=self.name, type=spelled, default=self.default, kind=kind)
 
 
 def optional(spelled: str) -> str:
@@ -53,7 +55,7 @@ def default_text(schema: dict[str, Any], spelled: str) -> str:
 
 
 def distinct(found: Iterable[Argument]) -> list[Argument]:
-    """The arguments with names that are all different: who comes later is named for its place as well."""
+    """The arguments under different names: of two with the same name the later one gets its place as a suffix."""
     used: set[str] = set()
     kept: list[Argument] = []
     for one in sorted(found, key=lambda argument: _ORDER.index(argument.place)):
@@ -69,14 +71,7 @@ def distinct(found: Iterable[Argument]) -> list[Argument]:
     return kept
 
 
-def head(name: str, arguments: Iterable[Argument], gives: str) -> str:
-    """`def create(self, owner: str, repo: str, *, title: str, body: str | None = None) -> Issue`."""
-    listed = list(arguments)
-    path = [one for one in listed if one.place == "path"]
-    rest = [one for one in listed if one.place != "path"]
-    told = ["self", *(one.shown for one in path)]
-    if rest:
-        told.append("*")
-        told += [one.shown for one in rest if not one.default]
-        told += [one.shown for one in rest if one.default]
-    return f"def {name}({', '.join(told)}) -> {gives}"
+def signature(arguments: Iterable[Argument], gives: str) -> Signature:
+    """`(owner: str, repo: str, *, title: str, body: str | None = None) -> Issue`: the path's by position."""
+    ordered = sorted(arguments, key=lambda one: (one.place != "path", one.place != "path" and bool(one.default)))
+    return Signature(parameters=tuple(one.parameter for one in ordered), returns=gives)

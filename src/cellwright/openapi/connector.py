@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 from cellwright.connectors import Redactor, make_root
 from cellwright.errors import UpstreamMissing
-from cellwright.openapi.client import Arrived, Client
-from cellwright.openapi.compiled import Compiled
-from cellwright.openapi.compiling import compile_openapi
-from cellwright.openapi.exchange import Exchange, checked_base, idempotency_key
-from cellwright.openapi.iterating import Page, Step, begun
-from cellwright.openapi.learned import UNKNOWN, LearnedSurface, Samples
-from cellwright.openapi.plans import Api, Plan, Skipped
-from cellwright.openapi.replies import found, response_of
-from cellwright.openapi.requests import outgoing, path_arguments
-from cellwright.openapi.security import Given, Security
-from cellwright.openapi.tools import tools
+from cellwright.openapi.api_client import ApiClient, HttpReply
+from cellwright.openapi.api_request import build_request, path_arguments
+from cellwright.openapi.compiled_api import CompiledApi
+from cellwright.openapi.compiler import compile_openapi
+from cellwright.openapi.learned_types import UNKNOWN, LearnedSurface, ResultSamples
+from cellwright.openapi.operation_plan import Api, OperationPlan, SkippedPart
+from cellwright.openapi.paged_items import ApiPage, PageStep, begin_paging
+from cellwright.openapi.plain_tools import plain_tools
+from cellwright.openapi.replies import response_of, result_of
+from cellwright.openapi.request_sender import RequestSender, checked_base, idempotency_key
+from cellwright.openapi.security import ApiSecurity, GivenCredentials
 from cellwright.schemas import RecordPlan, is_large, read
 from cellwright.scope import Record, RecordMethod, find_records_with, record_class
 from cellwright.settings import Settings
@@ -52,11 +52,11 @@ class OpenAPI:
     def __init__(
         self,
         name: str,
-        compiled: Compiled,
-        exchange: Exchange,
-        client: Client,
+        compiled: CompiledApi,
+        exchange: RequestSender,
+        client: ApiClient,
         redactor: Redactor,
-        samples: Samples,
+        samples: ResultSamples,
     ) -> None:
         self.name = name
         self._compiled = compiled
@@ -64,9 +64,9 @@ class OpenAPI:
         self._client = client
         self._redactor = redactor
         self._samples = samples
-        self._plans: dict[str, Plan] = {}
+        self._plans: dict[str, OperationPlan] = {}
         self._records: dict[str, tuple[type[Record], RecordPlan]] = {}
-        self.surface = LearnedSurface(compiled.surface, self._samples)
+        self.surface = LearnedSurface(compiled, self._samples)
         self.root = make_root(name, self.surface, self.call)
         find_records_with(name, self)
 
@@ -77,7 +77,7 @@ class OpenAPI:
         *,
         name: str | None = None,
         base_url: str | None = None,
-        credentials: Given = None,
+        credentials: GivenCredentials = None,
         timeout_s: float = 30.0,
         headers: Mapping[str, str] | None = None,
         cache: bool = True,
@@ -98,11 +98,11 @@ class OpenAPI:
         try:
             named = name or tidy_name(compiled.api.title)
             redactor = Redactor()
-            client = Client(redactor, timeout_s=timeout_s, transport=transport)
-            security = Security(named, compiled.api, credentials, redactor)
-            exchange = Exchange(compiled.api, client, security, base_url=base)
+            client = ApiClient(redactor, timeout_s=timeout_s, transport=transport)
+            security = ApiSecurity(named, compiled.api, credentials, redactor)
+            exchange = RequestSender(compiled.api, client, security, base_url=base)
             exchange.add_headers(headers or {}, redactor)
-            samples = Samples(folder / f"{compiled.key}.learned.json" if folder is not None else None)
+            samples = ResultSamples(folder / f"{compiled.key}.learned.json" if folder is not None else None)
             made = cls(named, compiled, exchange, client, redactor, samples)
         except BaseException:
             compiled.close()
@@ -134,14 +134,14 @@ class OpenAPI:
         return self._compiled.api
 
     @property
-    def skipped(self) -> tuple[Skipped, ...]:
+    def skipped(self) -> tuple[SkippedPart, ...]:
         """What of the description could not be taken, or only in part."""
         return self._compiled.skipped
 
     def plain_tools(self) -> Iterator[dict[str, Any]]:
         """The operations as plain MCP tools, for comparison: name, description, inputSchema."""
         pairs = ((offered, self._compiled.plan(offered.path)) for offered in self.surface.listed())
-        return tools(pairs, self._compiled.resolve)
+        return plain_tools(pairs, self._compiled.resolve)
 
     # calls
 
@@ -150,41 +150,41 @@ class OpenAPI:
         plan = self._plan(path)
         title = f"{self.name}.{path}"
         if plan.pages is None:
-            return (await self._page(title, plan, Step(arguments=arguments))).read
-        return await begun(title, plan, arguments, lambda step: self._page(title, plan, step))
+            return (await self._page(title, plan, PageStep(arguments=arguments))).read
+        return await begin_paging(title, plan, arguments, lambda step: self._page(title, plan, step))
 
-    async def _page(self, title: str, plan: Plan, step: Step) -> Page:
+    async def _page(self, title: str, plan: OperationPlan, step: PageStep) -> ApiPage:
         given = dict(step.arguments)
         key = idempotency_key(plan, given) if step.number == 1 else ""  # a further page is another request
         if is_large(given):
-            asked = await asyncio.to_thread(outgoing, title, plan, given, self._compiled.resolve, key=key)
+            request = await asyncio.to_thread(build_request, title, plan, given, self._compiled.resolve, key=key)
         else:
-            asked = outgoing(title, plan, given, self._compiled.resolve, key=key)
+            request = build_request(title, plan, given, self._compiled.resolve, key=key)
         if step.url:
-            arrived = await self._exchange.follow(title, plan, asked, step.url)
+            reply = await self._exchange.follow(title, plan, request, step.url)
         else:
-            arrived = await self._exchange.send(title, plan, asked)
+            reply = await self._exchange.send(title, plan, request)
         via = path_arguments(plan, given)
-        if len(arrived.body) > LARGE:
-            page = await asyncio.to_thread(self._read, title, plan, arrived, via)
+        if len(reply.body) > LARGE:
+            page = await asyncio.to_thread(self._read, title, plan, reply, via)
         else:
-            page = self._read(title, plan, arrived, via)
+            page = self._read(title, plan, reply, via)
         if plan.pages is None and self._learns(plan.path) and self._samples.add(plan.path, page.plain):
             await asyncio.to_thread(self._samples.save)
         return page
 
-    def _read(self, title: str, plan: Plan, arrived: Arrived, via: Mapping[str, Any]) -> Page:
-        plain = found(title, plan, arrived, self._redactor)
-        told = response_of(plan, arrived.status)
+    def _read(self, title: str, plan: OperationPlan, reply: HttpReply, via: Mapping[str, Any]) -> ApiPage:
+        plain = result_of(title, plan, reply, self._redactor)
+        told = response_of(plan, reply.status)
         reading = (told.reading if told is not None else None) or self.surface.reading(plan.path)
         value = read(plain, reading, self._record, via) if reading else plain
-        return Page(plain=plain, read=value, link=arrived.headers.get("link", ""), url=arrived.url)
+        return ApiPage(plain=plain, read=value, link=reply.headers.get("link", ""), url=reply.url)
 
     def _learns(self, path: str) -> bool:
-        offered = self._compiled.surface.find(path)
+        offered = self._compiled.find(path)
         return offered is not None and offered.line.gives in UNKNOWN
 
-    def _plan(self, path: str) -> Plan:
+    def _plan(self, path: str) -> OperationPlan:
         plan = self._plans.get(path)
         if plan is None:
             plan = self._compiled.plan(path)
@@ -215,13 +215,13 @@ class OpenAPI:
 
     def _methods(self, name: str) -> dict[str, RecordMethod]:
         table = self._compiled.methods(name)
-        shape = self._compiled.surface.shape(name) if table else None
+        shape = self._compiled.shape(name) if table else None
         lines = {line.name: line for line in shape.lines if line.callable} if shape is not None else {}
         return {
             method: RecordMethod(
                 path=told["path"],
                 fill={argument: tuple(source) for argument, source in told["fill"].items()},
-                head=lines[method].heads[0],
+                signature=lines[method].signatures[0],
                 doc=lines[method].doc,
             )
             for method, told in table.items()

@@ -15,8 +15,9 @@ from typing import Any, cast
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from cellwright.errors import SpecError
-from cellwright.openapi.fetching import Fetched, is_private, is_url, read_file, read_url
-from cellwright.openapi.parsing import parsed, version_of
+from cellwright.openapi.spec_content import SpecContent, is_private, is_url, read_spec_file, read_spec_url
+from cellwright.openapi.spec_parser import parse_spec, version_of
+from cellwright.schemas import FlatSchema, Flattener, anchors_of, as_object, follow
 
 MOST_DOCUMENTS = 500
 _HOPS = 32
@@ -32,34 +33,50 @@ class Documents:
         self.version = version_of(first, where or "the description")
         self.where = where  # a path, an URL, or "" for data
         self.digests: dict[str, str] = {}  # of each further document, by base
-        self.marks: dict[str, dict[str, Any]] = {}  # what a later reader compares, by base
+        self.marks: dict[str, dict[str, Any]] = {}  # by base; a later reader compares them to see changes
         self._folder = folder
-        self._login = login  # "user:password@" of its server, which stands in no base: those are written down
+        self._login = login  # "user:password@" of its server; bases do not contain it, because they are written to disk
         self._remote = remote or is_url(where)
         self._loaded: dict[str, Any] = {"": first}
         self._failed: dict[str, str] = {}
         self._anchors: dict[str, dict[str, Any]] = {}
         self._found: dict[tuple[str, str], tuple[str, Any, str]] = {}
+        self._flattener = Flattener(self.resolve)
+        self._merged: dict[tuple[int, str], tuple[Any, FlatSchema]] = {}  # holds the node: its id must stay its own
 
     @property
     def first(self) -> dict[str, Any]:
         return self._loaded[""]
 
     def resolve(self, ref: str, base: str = "") -> tuple[str, Any, str]:
-        """Where a `$ref` leads: its one name, what stands there, the base of that. LookupError where nothing does."""
+        """The target of a `$ref`: its canonical name, its value, its base. LookupError where there is no target."""
         found = self._found.get((ref, base))
         if found is None:
             found = self._found[ref, base] = self._resolved(ref, base)
         return found
 
     def followed(self, node: Any, base: str = "") -> tuple[Any, str]:
-        """A node, or where its `$ref`s lead in the end, with the base of that."""
+        """A node, or the last target of its `$ref`s, with the base of that."""
         for _ in range(_HOPS):
             ref = cast("dict[str, Any]", node).get("$ref") if isinstance(node, dict) else None
             if not isinstance(ref, str):
                 return cast("Any", node), base
             _, node, base = self.resolve(ref, base)
         raise LookupError("a $ref that leads round in a circle")
+
+    def merged(self, schema: Any, base: str) -> FlatSchema:
+        """A schema with its `allOf` merged. Each schema is merged once."""
+        node = as_object(schema)
+        if len(node) == 1 and isinstance(node.get("$ref"), str):
+            try:
+                found, base = self.followed(node, base)
+            except LookupError:
+                return FlatSchema()
+            node = as_object(found)
+        kept = self._merged.get((id(node), base))
+        if kept is None:
+            kept = self._merged[id(node), base] = (node, self._flattener.merged(node, base))
+        return kept[1]
 
     def _resolved(self, ref: str, base: str) -> tuple[str, Any, str]:
         head, fragment = urldefrag(ref)
@@ -70,7 +87,7 @@ class Documents:
         if fragment and not fragment.startswith("/"):
             return f"{target}#{fragment}", self._anchored(document, fragment, target, ref), target
         pointer = unquote(fragment) if "%" in fragment else fragment
-        return f"{target}#{pointer}", _pointed(document, pointer, ref), target
+        return f"{target}#{pointer}", follow(document, pointer.split("/")[1:], f"{ref} leads nowhere"), target
 
     def _named(self, name: str) -> str:
         places = (("definitions",), ("components", "schemas"))
@@ -102,7 +119,7 @@ class Documents:
 
     def _anchored(self, document: Any, anchor: str, base: str, ref: str) -> Any:
         if base not in self._anchors:
-            self._anchors[base] = _anchors(document)
+            self._anchors[base] = anchors_of(document)
         if anchor not in self._anchors[base]:
             raise LookupError(f"{ref} leads nowhere")
         return self._anchors[base][anchor]
@@ -116,7 +133,7 @@ class Documents:
             raise LookupError(f"{ref}: more than {MOST_DOCUMENTS} documents")
         try:
             fetched = self._read(base)
-            document = parsed(fetched.content, base)
+            document = parse_spec(fetched.content, base)
         except SpecError as wrong:
             self._failed[base] = str(wrong)
             raise LookupError(str(wrong)) from None
@@ -125,47 +142,17 @@ class Documents:
         self.marks[base] = fetched.mark
         return document
 
-    def _read(self, base: str) -> Fetched:
+    def _read(self, base: str) -> SpecContent:
         if is_url(base):
             own = bool(self._login) and urlsplit(base).netloc == urlsplit(self.where).netloc
-            fetched = read_url(base.replace("://", f"://{self._login}", 1) if own else base)
+            fetched = read_spec_url(base.replace("://", f"://{self._login}", 1) if own else base)
             assert fetched is not None
             return fetched
         assert self._folder is not None
         path = (self._folder / base).resolve()
         if not path.is_relative_to(self._folder.resolve()):
             raise SpecError(f"{base} is a link out of the description's directory")
-        return read_file(path)
-
-
-def _pointed(document: Any, pointer: str, ref: str) -> Any:
-    found = document
-    for part in pointer.split("/")[1:]:
-        if "~" in part:
-            part = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict) and part in found:
-            found = cast("dict[str, Any]", found)[part]
-        elif isinstance(found, list) and part.isdecimal() and int(part) < len(cast("list[Any]", found)):
-            found = cast("list[Any]", found)[int(part)]
-        else:
-            raise LookupError(f"{ref} leads nowhere")
-    return found
-
-
-def _anchors(document: Any) -> dict[str, Any]:
-    """Whatever has a `$anchor` in a document."""
-    found: dict[str, Any] = {}
-    todo: list[Any] = [document]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, dict):
-            node = cast("dict[str, Any]", one)
-            if isinstance(anchor := node.get("$anchor"), str):
-                found.setdefault(anchor, node)
-            todo += node.values()
-        elif isinstance(one, list):
-            todo += cast("list[Any]", one)
-    return found
+        return read_spec_file(path)
 
 
 def content_of(first: Any) -> bytes:

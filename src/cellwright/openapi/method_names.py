@@ -1,13 +1,13 @@
-"""What an operation is called in its namespace: the words of its id without what the namespace says already."""
+"""The name of an operation in its namespace: the words of its id that do not repeat the namespace."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cellwright.openapi.words import joined, same, singular, words
+from cellwright.openapi.name_words import joined, same, singular, words
 
-HTTP = ("get", "put", "post", "delete", "patch", "head", "options", "trace")
+HTTP_METHODS = ("get", "put", "post", "delete", "patch", "head", "options", "trace")
 _LINKS = frozenset("for of in to from by on at with as and a an the all via per".split())
 _LOOSE = frozenset("a an the all multiple several many one single".split())
 _GETTING = frozenset("get fetch read retrieve find query".split())
@@ -31,8 +31,8 @@ CHANGING = VERBS - frozenset(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
-    """What an operation is named by."""
+class OperationLabel:
+    """The parts of an operation that its name is made from."""
 
     method: str  # lower case
     url: str
@@ -44,15 +44,15 @@ def words_of(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(word for name in names for word in name.strip("_").split("_"))
 
 
-def told_by(entry: Entry) -> tuple[str, ...]:
+def id_words(entry: OperationLabel) -> tuple[str, ...]:
     """The words of an operation's id."""
     told = words(entry.id)
-    if len(told) > 1 and told[0] in HTTP and told[1] in VERBS and told[1] != told[0]:
+    if len(told) > 1 and told[0] in HTTP_METHODS and told[1] in VERBS and told[1] != told[0]:
         told = told[1:]  # `GET_DescribeInstances`
     return told
 
 
-def method_name(told: Sequence[str], namespace: Sequence[str], entry: Entry, *, curated: bool = False) -> str:
+def method_name(told: Sequence[str], namespace: Sequence[str], entry: OperationLabel, *, curated: bool = False) -> str:
     """The words of an id without what repeats the namespace: create issue → `create` in `issues`."""
     repeated = words_of(namespace)
     left = list(told)
@@ -79,7 +79,7 @@ def _without_middle(left: list[str], name: Sequence[str]) -> list[str]:
 
 
 def _without_object(left: list[str], name: Sequence[str]) -> tuple[list[str], bool]:
-    """create issue → create; remove tag for task → remove tag. And whether what went was plural."""
+    """create issue → create; remove tag for task → remove tag. And whether the removed words were plural."""
     size = len(name)
     for at in range(1, len(left) - size + 1):
         found = left[at : at + size]

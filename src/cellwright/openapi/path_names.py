@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from cellwright.openapi.words import is_plural, joined, singular, words
+from cellwright.openapi.name_words import is_plural, joined, singular, words
 
 _VERSION = re.compile(r"v?\d+(?:[._]\d+)*(?:[._-]?(?:alpha|beta|rc|preview)\d*)?$|v\d\w{0,8}$|\d{4}-\d\d-\d\d$", re.I)
 _PREFIXES = frozenset("api rest apis services service web public".split())

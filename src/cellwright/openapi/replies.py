@@ -1,4 +1,4 @@
-"""From an answer to a result: JSON to records, text, bytes, None; or the error that it is, in one line.
+"""From a reply to a result: JSON, text, bytes or None; or an error, in one line.
 
 It knows statuses and media types. It sends nothing.
 """
@@ -14,9 +14,10 @@ from typing import Any, cast
 
 from cellwright.connectors import Redactor
 from cellwright.errors import UpstreamError, UpstreamMissing, UpstreamRefused
-from cellwright.openapi.bodies import is_json
-from cellwright.openapi.client import Arrived
-from cellwright.openapi.plans import Plan, Response
+from cellwright.openapi.api_client import HttpReply
+from cellwright.openapi.operation_plan import OperationPlan, ResponsePlan
+from cellwright.schemas import is_json
+from cellwright.short_texts import cut, one_line
 
 WORDS = 300
 BODY = 64 * 1024
@@ -28,10 +29,10 @@ _NO_CHARSETS = frozenset(("idna", "punycode", "unicode_escape", "raw_unicode_esc
 _CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
 
 
-def response_of(plan: Plan, status: int) -> Response | None:
-    """What the description says of a status: itself, its hundred, or the default.
+def response_of(plan: OperationPlan, status: int) -> ResponsePlan | None:
+    """The response that the description has for a status: the status itself, its class (`2XX`), or the default.
 
-    A 201 where only a 200 is described (as FastAPI's applications do) is read as that.
+    A 201 where only a 200 is described (as by FastAPI) is read as the 200.
     """
     exact = plan.responses.get(str(status)) or plan.responses.get(f"{status // 100}XX")
     exact = exact or plan.responses.get(f"{status // 100}xx")
@@ -40,51 +41,51 @@ def response_of(plan: Plan, status: int) -> Response | None:
     return exact or plan.responses.get("default")
 
 
-def found(title: str, plan: Plan, arrived: Arrived, redactor: Redactor) -> Any:
-    """What came: plain JSON, text, bytes or None. Any status but 2xx is raised."""
-    if not 200 <= arrived.status < 300:
-        raise failed(title, arrived, redactor)
-    if not arrived.body or plan.method == "HEAD" or arrived.status in (204, 205):
+def result_of(title: str, plan: OperationPlan, reply: HttpReply, redactor: Redactor) -> Any:
+    """The result: plain JSON, text, bytes or None. Any status but 2xx is raised as an error."""
+    if not 200 <= reply.status < 300:
+        raise error_of(title, reply, redactor)
+    if not reply.body or plan.method == "HEAD" or reply.status in (204, 205):
         return None
-    told = response_of(plan, arrived.status)
+    told = response_of(plan, reply.status)
     promised = told.media if told is not None else ""
-    came = arrived.headers.get("content-type", "")
+    came = reply.headers.get("content-type", "")
     if came and is_json(came) and "*" not in came:
-        return _json(title, arrived, redactor)
+        return _json(title, reply, redactor)
     if promised and is_json(promised) and "*" not in promised:
-        return _json(title, arrived, redactor)
-    return redactor.result(_text(arrived)) if _is_text(came or promised) else arrived.body
+        return _json(title, reply, redactor)
+    return redactor.result(_text(reply)) if _is_text(came or promised) else reply.body
 
 
-def failed(title: str, arrived: Arrived, redactor: Redactor) -> UpstreamError:
-    """The error of an answer that is no result."""
-    body = _body(arrived, redactor)
+def error_of(title: str, reply: HttpReply, redactor: Redactor) -> UpstreamError:
+    """The error that a reply stands for."""
+    body = _body(reply, redactor)
     words = _one_line(_message(body))
-    text = f"{title}: {redactor.text(_status(arrived))}" + (f": {words}" if words else "")
-    if 300 <= arrived.status < 400:
+    text = f"{title}: {redactor.text(_status(reply))}" + (f": {words}" if words else "")
+    if 300 <= reply.status < 400:
         text += "; it redirects, and not to where this call may follow"
-    return _SPECIAL.get(arrived.status, UpstreamError)(text, status=arrived.status, body=body)
+    return _SPECIAL.get(reply.status, UpstreamError)(text, status=reply.status, body=body)
 
 
-def _status(arrived: Arrived) -> str:
+def _status(reply: HttpReply) -> str:
     try:
-        return f"{arrived.status} {HTTPStatus(arrived.status).phrase}"
+        return f"{reply.status} {HTTPStatus(reply.status).phrase}"
     except ValueError:
-        return f"{arrived.status} {_one_line(arrived.reason)}".strip()
+        return f"{reply.status} {_one_line(reply.reason)}".strip()
 
 
-def _json(title: str, arrived: Arrived, redactor: Redactor) -> Any:
+def _json(title: str, reply: HttpReply, redactor: Redactor) -> Any:
     try:
-        value = json.loads(arrived.body)
-        # what was looked through were bytes: in another encoding, or behind escapes, they do not show a key
-        plain = json.detect_encoding(arrived.body) == "utf-8" and b"\\u00" not in arrived.body
+        value = json.loads(reply.body)
+        # only bytes were redacted so far: another encoding, or escapes, can hide a key
+        plain = json.detect_encoding(reply.body) == "utf-8" and b"\\u00" not in reply.body
         return value if plain else redactor.result(value)
     except (ValueError, RecursionError) as error:
         why = "nested too deep" if isinstance(error, RecursionError) else str(error)
-    text = redactor.text(_text(arrived)[:BODY])
+    text = redactor.text(_text(reply)[:BODY])
     shown = _one_line(text, 80)
     told = f"it promised JSON and sent something else ({why}): {shown!r}"
-    raise UpstreamError(f"{title}: {redactor.text(_status(arrived))}: {told}", status=arrived.status, body=text)
+    raise UpstreamError(f"{title}: {redactor.text(_status(reply))}: {told}", status=reply.status, body=text)
 
 
 def _is_text(media: str) -> bool:
@@ -92,29 +93,29 @@ def _is_text(media: str) -> bool:
     return kind.startswith("text/") or any(word in kind for word in _TEXTS)
 
 
-def _text(arrived: Arrived) -> str:
-    named = _CHARSET.search(arrived.headers.get("content-type", ""))
+def _text(reply: HttpReply) -> str:
+    named = _CHARSET.search(reply.headers.get("content-type", ""))
     try:
         known = codecs.lookup(named[1] if named else "utf-8").name
-        return arrived.body.decode("utf-8" if known in _NO_CHARSETS else known, "replace")
+        return reply.body.decode("utf-8" if known in _NO_CHARSETS else known, "replace")
     except (LookupError, UnicodeError):
-        return arrived.body.decode("utf-8", "replace")
+        return reply.body.decode("utf-8", "replace")
 
 
-def _body(arrived: Arrived, redactor: Redactor) -> Any:
-    """The body of an error: JSON where it is some and not too much, else the beginning of its text."""
-    if not arrived.body:
+def _body(reply: HttpReply, redactor: Redactor) -> Any:
+    """The body of an error: JSON unless it is too large, else the beginning of its text."""
+    if not reply.body:
         return None
-    if len(arrived.body) <= BODY:
+    if len(reply.body) <= BODY:
         try:
-            return redactor.plain(json.loads(arrived.body))
+            return redactor.plain(json.loads(reply.body))
         except (ValueError, RecursionError):
             pass
-    return redactor.text(_text(arrived)[: 2 * BODY])[:BODY]
+    return redactor.text(_text(reply)[: 2 * BODY])[:BODY]
 
 
 def _message(body: Any, depth: int = 0) -> str:
-    """The words of an error, wherever an API puts them."""
+    """The message of an error, in any of the places where APIs put it."""
     if isinstance(body, Mapping) and depth < 4:
         fields = cast(Mapping[str, Any], body)
         named = [*_MESSAGES, *(name for name in fields if name not in _MESSAGES and _LIKE_A_MESSAGE.search(name))]
@@ -136,5 +137,4 @@ def _message(body: Any, depth: int = 0) -> str:
 
 
 def _one_line(text: str, longest: int = WORDS) -> str:
-    text = " ".join("".join(c if c.isprintable() else " " for c in text[: longest * 4]).split())
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return cut(one_line("".join(c if c.isprintable() else " " for c in text[: longest * 4])), longest)

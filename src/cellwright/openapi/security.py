@@ -1,6 +1,6 @@
-"""Who asks: the security schemes of an API, the credentials that were given for them, and what goes into a request.
+"""Security schemes of an API, the credentials given for them, and the keys that go into a request.
 
-Credentials are read when a request needs them. It sends nothing itself but for tokens, which `oauth` fetches.
+Credentials are read when a request needs them. It sends nothing itself; `access_tokens` fetches tokens.
 """
 
 from __future__ import annotations
@@ -12,35 +12,35 @@ from pathlib import Path
 
 from cellwright.connectors import Credential, Redactor, Secret
 from cellwright.errors import UpstreamRefused, UsageError
-from cellwright.openapi.client import Keys
-from cellwright.openapi.oauth import Send, Tokens
-from cellwright.openapi.plans import Api, Plan, Scheme
-from cellwright.openapi.styles import escaped
+from cellwright.openapi.access_tokens import AccessTokens, Send
+from cellwright.openapi.api_client import RequestCredentials
+from cellwright.openapi.operation_plan import Api, OperationPlan, SecurityScheme
+from cellwright.openapi.parameter_styles import escaped
 
-Given = Mapping[str, str | Secret] | str | Secret | None
+GivenCredentials = Mapping[str, str | Secret] | str | Secret | None
 Needs = dict[str, list[str]]
 
-ANY = Scheme(name="token", kind="bearer")  # for an API that describes no scheme and is given a key
-PLAIN = frozenset(("client_id", "token_url", "scope", "certificate"))  # parts of a credential that are no secrets
+ANY = SecurityScheme(name="token", kind="bearer")  # for an API that describes no scheme and is given a key
+PLAIN = frozenset(("client_id", "token_url", "scope", "certificate"))  # parts of a credential that are not secret
 _OAUTH = frozenset(("client_id", "client_secret", "refresh_token", "token_url", "scope"))
 _PARTS = {"oauth2": _OAUTH, "openIdConnect": _OAUTH, "mutualTLS": frozenset(("certificate", "key", "password"))}
 
 
-class Security:
+class ApiSecurity:
     """The credentials of one connector, by scheme. A part of one stands under "scheme.part": "oauth.client_id"."""
 
-    def __init__(self, title: str, api: Api, given: Given, redactor: Redactor) -> None:
+    def __init__(self, title: str, api: Api, given: GivenCredentials, redactor: Redactor) -> None:
         self._title = title
         self._api = api
         self._redactor = redactor
         self._schemes = dict(api.schemes)
         self._given: dict[str, dict[str, Credential | str]] = {}
-        self._tokens: dict[str, Tokens] = {}
-        self._sent: dict[str, str] = {}  # the token that went along last, by scheme: what a 401 is about
+        self._tokens: dict[str, AccessTokens] = {}
+        self._sent: dict[str, str] = {}  # the token of the last request, by scheme: a 401 refers to it
         for name, value in self._named(given).items():
             self._add(name, value)
 
-    def _named(self, given: Given) -> Mapping[str, str | Secret]:
+    def _named(self, given: GivenCredentials) -> Mapping[str, str | Secret]:
         if given is None:
             return {}
         return given if isinstance(given, Mapping) else {self._first(): given}
@@ -70,22 +70,22 @@ class Security:
         fields[part] = str(value) if plain or path else Credential(value)
 
     def bind(self, send: Send, base: str) -> None:
-        """Say how tokens are fetched. `base` is what relative token URLs stand below."""
+        """Set how tokens are fetched. Relative token URLs are resolved against `base`."""
         for name, fields in self._given.items():
             scheme = self._schemes[name]
             if scheme.kind in ("oauth2", "openIdConnect") and "" not in fields and name not in self._tokens:
-                self._tokens[name] = Tokens(self._title, scheme, fields, send, self._redactor, base=base)
+                self._tokens[name] = AccessTokens(self._title, scheme, fields, send, self._redactor, base=base)
 
     def warnings(self) -> list[str]:
-        """What the operator should know of the sources."""
+        """Warnings about the sources of credentials, for the operator."""
         fields = [field for fields in self._given.values() for field in fields.values()]
         return [text for field in fields if isinstance(field, Credential) and (text := field.warning())]
 
-    def chosen(self, plan: Plan) -> Needs:
-        """The first alternative of an operation for which credentials are there; {} where it needs none."""
+    def chosen(self, plan: OperationPlan) -> Needs:
+        """The first alternative of an operation that has credentials; {} where the operation needs none."""
         alternatives = self._api.security if plan.security is None else plan.security
         if not alternatives:
-            free = plan.security is None  # nobody says that it needs none, and the developer gave a key
+            free = plan.security is None  # the operation does not say that it needs none, and the developer gave a key
             return {name: [] for name in list(self._given)[:1] if self._there(name)} if free else {}
         for needs in alternatives:
             if needs and all(self._there(name) for name in needs):
@@ -98,7 +98,7 @@ class Security:
         fields = self._given.get(name, {}).values()
         return bool(fields) and all(not isinstance(field, Credential) or field.there for field in fields)
 
-    def _missing(self, plan: Plan, alternatives: tuple[Needs, ...]) -> str:
+    def _missing(self, plan: OperationPlan, alternatives: tuple[Needs, ...]) -> str:
         names = dict.fromkeys(name for needs in alternatives for name in needs)
         unset = [f.told for name in names for f in self._given.get(name, {}).values() if isinstance(f, Credential)]
         ways = [_how(self._schemes[name]) for name in names if name in self._schemes]
@@ -106,30 +106,30 @@ class Security:
         told = "; or ".join(ways[:3]) or f"the description does not say what {', '.join(names)} is"
         return f"{self._title}.{plan.path}: it needs credentials, and {why}; {told}; nothing was sent"
 
-    async def keys(self, needs: Needs, *, anew: bool = False) -> Keys:
-        """What goes into the request. `anew`: the API refused what it got, so sources are read again."""
-        headers: list[tuple[str, str]] = []
-        query: list[tuple[str, str]] = []
-        cookies: list[tuple[str, str]] = []
+    async def keys(self, needs: Needs, *, anew: bool = False) -> RequestCredentials:
+        """The keys of a request. `anew`: the API refused the last keys, so their sources are read again."""
+        sent: dict[str, list[tuple[str, str]]] = {"header": [], "query": [], "cookie": []}
         for name, scopes in needs.items():
             scheme = self._schemes[name]
             if scheme.kind == "mutualTLS":
                 continue
             value = await self._value(scheme, scopes, anew)
             if scheme.kind == "apiKey":
-                self._place(scheme, value, headers, query, cookies)
+                sent[scheme.place].append(_api_key(scheme, value))
             else:
-                headers.append(("authorization", self._authorization(scheme, value)))
-        return Keys(headers=tuple(headers), query=tuple(query), cookies=tuple(cookies))
+                sent["header"].append(("authorization", self._authorization(scheme, value)))
+        return RequestCredentials(
+            headers=tuple(sent["header"]), query=tuple(sent["query"]), cookies=tuple(sent["cookie"])
+        )
 
     def renewable(self, needs: Needs) -> bool:
-        """Whether other keys may be had than those that were just refused."""
+        """Whether new keys can be obtained after a refusal."""
         return any(
             name in self._tokens or any(isinstance(f, Credential) and f.renewable for f in self._given[name].values())
             for name in needs
         )
 
-    async def _value(self, scheme: Scheme, scopes: list[str], anew: bool) -> str:
+    async def _value(self, scheme: SecurityScheme, scopes: list[str], anew: bool) -> str:
         tokens = self._tokens.get(scheme.name)
         if tokens is not None:
             old = self._sent.get(scheme.name, "") if anew else ""
@@ -137,7 +137,7 @@ class Security:
         else:
             source = self._given[scheme.name].get("")
             if not isinstance(source, Credential):
-                raise UpstreamRefused(f"{self._title}: {scheme.name}: credentials are not whole; {_how(scheme)}")
+                raise UpstreamRefused(f"{self._title}: {scheme.name}: credentials are incomplete; {_how(scheme)}")
             try:
                 value = await source.value(fresh=anew)
             except UpstreamRefused as error:
@@ -147,25 +147,7 @@ class Security:
         self._redactor.add(value)
         return value
 
-    def _place(
-        self,
-        scheme: Scheme,
-        value: str,
-        headers: list[tuple[str, str]],
-        query: list[tuple[str, str]],
-        cookies: list[tuple[str, str]],
-    ) -> None:
-        match scheme.place:
-            case "query":
-                query.append((escaped(scheme.key), escaped(value)))
-            case "cookie":
-                cookies.append((scheme.key, value.replace(";", "%3B")))
-            case _:
-                named = f"{scheme.name} {scheme.key}".lower()
-                bare = scheme.key.lower() == "authorization" and " " not in value
-                headers.append((scheme.key, f"Bearer {value}" if bare and "bearer" in named else value))
-
-    def _authorization(self, scheme: Scheme, value: str) -> str:
+    def _authorization(self, scheme: SecurityScheme, value: str) -> str:
         if scheme.kind != "basic":
             return value if value.lower().startswith("bearer ") else f"Bearer {value}"
         both = value if ":" in value else f"{value}:"  # a key alone is a name without a password, as Stripe has it
@@ -175,7 +157,7 @@ class Security:
         return f"Basic {encoded}"
 
     async def certificate(self) -> ssl.SSLContext | None:
-        """What shows a client certificate; None where none was given."""
+        """The TLS context with the client certificate; None where none was given."""
         for name, fields in self._given.items():
             if self._schemes[name].kind == "mutualTLS":
                 password = fields.get("password")
@@ -183,6 +165,19 @@ class Security:
                 return _certificate(self._title, _file(fields.get("certificate") or fields.get("")),
                                     _file(fields.get("key")), word)  # fmt: skip
         return None
+
+
+def _api_key(scheme: SecurityScheme, value: str) -> tuple[str, str]:
+    """The name and the value of an API key, as its place needs them."""
+    match scheme.place:
+        case "query":
+            return escaped(scheme.key), escaped(value)
+        case "cookie":
+            return scheme.key, value.replace(";", "%3B")
+        case _:
+            named = f"{scheme.name} {scheme.key}".lower()
+            bare = scheme.key.lower() == "authorization" and " " not in value
+            return scheme.key, f"Bearer {value}" if bare and "bearer" in named else value
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -208,7 +203,7 @@ def _certificate(title: str, certificate: Path | None, key: Path | None, passwor
     return context
 
 
-def _how(scheme: Scheme) -> str:
+def _how(scheme: SecurityScheme) -> str:
     """How credentials for a scheme are given, in a few words."""
     name = scheme.name
     match scheme.kind:

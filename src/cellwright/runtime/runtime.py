@@ -1,37 +1,50 @@
-"""`Runtime`: what can be done with a session. How it is opened is `opening`'s business."""
+"""`Runtime`: what can be done with a session; `replay`, which runs one again; and `run`, the one sync door."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import sys
+import uuid
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from cellwright.catalog import Hit, Mistake, type_mistake, write_tree
-from cellwright.errors import NotInScope, UsageError
+from cellwright.catalog import Catalog, Mistake, SearchHit, TypeChecker, type_mistake, write_tree
+from cellwright.errors import UsageError
+from cellwright.guard import Approvals, Approve
 from cellwright.journal import (
-    Continuity,
     FileChange,
     FileDiff,
+    KeptSession,
+    Repeated,
     Restored,
     Rewound,
     RolledBack,
+    SessionOwner,
     Turns,
-    Whose,
+    check_id,
+    repeat,
 )
-from cellwright.runtime.opening import Opening
-from cellwright.sandboxes import (
-    OnEvent,
-    Outcome,
-    Passing,
+from cellwright.runtime.open_session import (
+    GUEST_NAMES,
+    ForkedStart,
+    OpenSession,
+    ResumedStart,
+    RuntimeOptions,
+    open_session,
 )
-from cellwright.scope import Scope, ScopeHost, current_call, stub
-from cellwright.store import Store
+from cellwright.sandboxes import STANDARD, Files, Limits, OnEvent, Outcome, ProcessSandbox, Sandbox, environment
+from cellwright.scope import Scope, ScopeHost, current_call, surface_of
+from cellwright.settings import Settings
+from cellwright.store import CellRow, Store, open_store
+
+T = TypeVar("T")
 
 
-class Runtime(Opening):
+class Runtime:
     """Runs untrusted Python that calls your live objects. An async context manager.
 
     >>> async with Runtime(scope={"crm": crm}) as rt:
@@ -53,6 +66,53 @@ class Runtime(Opening):
     whose      for which agent a new session is, and below which session
     """
 
+    def __init__(
+        self,
+        scope: Scope | Mapping[str, Any] | None = None,
+        *,
+        sandbox: Literal["auto", "process"] | Sandbox = "auto",
+        packages: Path | str | Sequence[str] | None = None,
+        limits: Limits | None = None,
+        workspace: Path | str | None = None,
+        require: Iterable[str] = STANDARD,
+        progress: Callable[[str], None] | None = None,
+        store: str | Path | Store | None = None,
+        session: str | None = None,
+        check: Literal["off", "warn", "strict"] = "off",
+        approve: Approve | None = None,
+        approvals: Approvals | None = None,
+        whose: SessionOwner | None = None,
+    ) -> None:
+        if check not in ("off", "warn", "strict"):
+            raise UsageError(f'check={check!r}: give "off", "warn" or "strict"')
+        if isinstance(sandbox, str) and sandbox not in ("auto", "process"):
+            raise UsageError(f'sandbox={sandbox!r}: give "auto", "process", or a Sandbox')
+        if session is not None and store is None:
+            raise UsageError(f'session={session!r} needs a store to be kept in, as in store="sqlite:///agents.db"')
+        self.scope = Scope.of(scope)
+        self.limits = limits or Limits()
+        self.session = None if store is None else check_id(session or uuid.uuid4().hex[:12])
+        self.catalog = Catalog(self.scope)
+        self._options = RuntimeOptions(
+            sandbox=sandbox,
+            packages=packages,
+            limits=self.limits,
+            workspace=Path(workspace) if workspace is not None else None,
+            require=frozenset(require),
+            progress=progress or _say,
+            store=store,
+            session=self.session or "",
+            check=check,
+            approve=approve,
+            approvals=approvals or Approvals(),
+            owner=whose or SessionOwner(),
+        )
+        self._host = ScopeHost(self.scope, session=self.session or "")
+        self._open: OpenSession | None = None
+        self._checker: TypeChecker | None = None
+        self._background: list[asyncio.Future[None]] = []
+        self._turn = asyncio.Lock()
+
     @classmethod
     def resume(cls, session: str, *, store: str | Path | Store, take_over: bool = False, **options: Any) -> Runtime:
         """A session of the store, in this process: its names, its files, its journal. Takes what `Runtime` takes.
@@ -62,24 +122,50 @@ class Runtime(Opening):
         >>> async with Runtime.resume("s1", scope=scope, store="sqlite:///agents.db") as rt:
         ...     outcome = await rt.outcome()
         """
-        made = cls(store=store, session=session, **options)
-        made._beginning, made._take_over = "resume", take_over
-        return made
+        runtime = cls(store=store, session=session, **options)
+        runtime._options = replace(runtime._options, start=ResumedStart(take_over=take_over))
+        return runtime
 
     async def __aenter__(self) -> Runtime:
-        if self._course is not None:  # a fork, which is open when it is given
+        if self._open is not None:  # a fork, which is open when it is given
             return self
         try:
-            await self._open()
+            self._open = await open_session(self._options, self._host)
+            self._warm(self._open)
+            await self._open.begin(self._options.start)
         except BaseException:
             await self.close()
             raise
         return self
 
+    def _warm(self, opened: OpenSession) -> None:
+        """Begin what the first search and the first cell need, while the guest is opened."""
+        if self._options.check != "off" and find_spec("ty") is not None:
+            self._background.append(asyncio.ensure_future(self._type_checker(opened).warm()))
+        if any(surface_of(value) is not None for _, value in self.scope.names()):
+            self._background.append(asyncio.ensure_future(asyncio.to_thread(self.catalog.warm)))
+
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    async def close(self) -> None:
+        """End the guest; remove a workspace that was made only for this session."""
+        background, self._background = self._background, []
+        for work in background:
+            await asyncio.wait([work])
+            if not work.cancelled():  # by whoever ended the tasks of the loop
+                work.exception()  # what went wrong is for the first search, or the first cell, to meet
+        checker, self._checker = self._checker, None
+        if checker is not None:
+            await checker.close()
+        opened, self._open = self._open, None
+        try:
+            if opened is not None:
+                await opened.close()
+        finally:
+            self._host.close()
 
     async def execute(
         self, code: str, *, on_event: OnEvent | None = None, check: Literal["off", "warn", "strict"] | None = None
@@ -89,23 +175,36 @@ class Runtime(Opening):
         After a limit, a crash or a cancelled cell the names of a journaled session are as they were before it. Without
         a journal they are gone, and the next cell starts in a fresh interpreter. `check` is for this cell alone.
         """
-        check = check or self._check
+        check = check or self._options.check
         async with self._turn:
-            if self._course is None:
-                raise UsageError("this Runtime is not open: use `async with Runtime(…) as rt:`")
-            mistakes = await self._mistakes(code, self._course) if check != "off" else ()
+            opened = self._opened()
+            mistakes: Sequence[Mistake] = ()
+            if check != "off":
+                mistakes = await self._type_checker(opened).check(code, before=opened.session.ran())
             if mistakes and check == "strict":
                 return Outcome(cell=0, error=type_mistake(mistakes))
-            outcome = await self._course.run(code, on_event)
+            outcome = await opened.session.run(code, on_event)
             return replace(outcome, mistakes=tuple(map(str, mistakes))) if mistakes else outcome
 
-    async def _mistakes(self, code: str, course: Passing | Continuity) -> tuple[Mistake, ...]:
-        return await self._type_checker().check(code, before=course.ran())
+    def _type_checker(self, opened: OpenSession) -> TypeChecker:
+        if self._checker is None:
+            self._checker = TypeChecker(self.scope, names=GUEST_NAMES, site=opened.site)
+        return self._checker
+
+    def _opened(self) -> OpenSession:
+        if self._open is None:
+            raise UsageError("this Runtime is not open: use `async with Runtime(…) as rt:`")
+        return self._open
+
+    @property
+    def files(self) -> Files:
+        """The host's way into the workspace."""
+        return self._opened().files
 
     @property
     def cells(self) -> int:
         """The number of the last cell."""
-        return 0 if self._course is None else self._course.last
+        return 0 if self._open is None else self._open.session.last
 
     @property
     def host(self) -> ScopeHost:
@@ -115,27 +214,33 @@ class Runtime(Opening):
     @property
     def journal(self) -> Store | None:
         """Where this session is kept, while it is open; None where it is not kept."""
-        return self._journal
+        return None if self._open is None else self._open.store
 
     @property
     def turns(self) -> Turns | None:
         """What the journal has of an agent's turns; None where there is no journal."""
-        return Turns(self._course.session, self._host) if isinstance(self._course, Continuity) else None
+        kept = self._kept_session
+        return None if kept is None else Turns(kept.session, self._host)
+
+    @property
+    def _kept_session(self) -> KeptSession | None:
+        session = None if self._open is None else self._open.session
+        return session if isinstance(session, KeptSession) else None
 
     async def outcome(self, *, wait: bool = False, on_event: OnEvent | None = None) -> Outcome:
         """What came of the session's last cell, carried on to its end if its process died under it, or it was paused.
 
         A cell that waits for a person's yes has a `Waiting` error, and `waiting` names the questions. With `wait` it is
-        carried on when they are decided, by whomever.
+        carried on when they are decided, here or elsewhere.
         """
         async with self._turn:
-            return await self._continuity("outcome").outcome(on_event, wait=wait)
+            return await self._kept("outcome").outcome(on_event, wait=wait)
 
     async def require_decided(self) -> None:
         """`UsageError` while a cell of this session waits for a person's yes; the line says what to do."""
         async with self._turn:
-            if isinstance(self._course, Continuity):
-                await self._course.require_decided()
+            if self._kept_session is not None:
+                await self._kept_session.require_decided()
 
     async def decided(self, questions: Sequence[str]) -> None:
         """For host code that serves a call: until these questions, of another session, are decided.
@@ -143,17 +248,17 @@ class Runtime(Opening):
         It need not come back: the cell of that call is paused when nothing else of it goes on, and the call is made
         again when the cell is carried on. So it must be idempotent.
         """
-        await self._continuity("decided").decided(current_call().path, questions)
+        await self._kept("decided").decided(current_call().path, questions)
 
     async def give_up(self) -> Outcome:
         """End a cell that waits for a person, or whose process died, where it is. What it did outside is done."""
         async with self._turn:
-            return await self._continuity("give_up").give_up()
+            return await self._kept("give_up").give_up()
 
     @property
     def restored(self) -> Restored | None:
         """How the session's guest was brought back, the last time that it was."""
-        return self._course.restored if isinstance(self._course, Continuity) else None
+        return None if self._kept_session is None else self._kept_session.restored
 
     async def fork(
         self,
@@ -169,28 +274,22 @@ class Runtime(Opening):
         `scope` has the same names for it, where the objects behind them are to be others.
         """
         async with self._turn:
-            course = self._continuity("fork")
+            kept = self._kept("fork")
             if at is not None and entry is not None:
                 raise UsageError("fork: give a cell (at=…) or an entry, not both")
-            story = course.session.story(at) if entry is None else course.session.story_at(entry)
-            tree = story.tree if entry is not None else await course.tree_after(story.last if at is None else at)
-        branch = Runtime(
-            scope or self.scope,
-            sandbox=self._wanted,
-            packages=self._packages,
-            limits=self.limits,
-            require=self._required,
-            progress=self._progress,
-            store=self._store if isinstance(self._store, str | Path) and self._store != "memory:" else self._journal,
-            session=session,
-            check=self._check,
-            approve=self._approve,
-            approvals=self._approvals,
-            whose=Whose(agent=self._whose.agent),
+            parent = kept.session.history(at) if entry is None else kept.session.history_at(entry)
+            tree = parent.tree if entry is not None else await kept.tree_after(parent.last if at is None else at)
+        options, place = self._options, self._options.store
+        branch = Runtime(scope or self.scope, store=kept.session.store, session=session, limits=self.limits)
+        branch._options = replace(
+            options,
+            workspace=None,
+            store=kept.session.store if place == "memory:" else place,  # another one that is named so is another store
+            session=branch._options.session,
+            owner=SessionOwner(agent=options.owner.agent),
+            start=ForkedStart(parent=parent, tree=tree),
         )
-        branch._beginning, branch._tree = story, tree
-        await branch.__aenter__()
-        return branch
+        return await branch.__aenter__()
 
     async def diff(self, since: int | None = None) -> tuple[FileDiff, ...]:
         """What the last cell changed in the workspace, and whoever came after it; or all since cell `since` ended.
@@ -198,17 +297,17 @@ class Runtime(Opening):
         By path, each with what changed in its lines where it is a short text. 0 is the beginning.
         """
         async with self._turn:
-            return await self._continuity("diff").diff(since)
+            return await self._kept("diff").diff(since)
 
     async def undo_files(self) -> tuple[FileChange, ...]:
         """Put the files back as they were before the last cell. Its names, and what it did outside, stay."""
         async with self._turn:
-            return await self._continuity("undo_files").put_back(None)
+            return await self._kept("undo_files").put_back(None)
 
     async def restore_files(self, at: int) -> tuple[FileChange, ...]:
         """Put the files back as they were when cell `at` had ended; 0 is the beginning. Names stay as they are."""
         async with self._turn:
-            return await self._continuity("restore_files").put_back(at)
+            return await self._kept("restore_files").put_back(at)
 
     async def rollback(self, to: int, *, yes: bool = False) -> RolledBack:
         """Undo what the cells after cell `to` did, the last first; 0 is the beginning.
@@ -218,7 +317,7 @@ class Runtime(Opening):
         rest. When an undo fails, `RollbackFailed` says what is undone and what is not; call it again to go on.
         """
         async with self._turn:
-            return await self._continuity("rollback").rollback(to, yes=yes)
+            return await self._kept("rollback").rollback(to, yes=yes)
 
     async def rewind(self, to: int | None = None, *, entry: int | None = None) -> Rewound:
         """Go on from an earlier moment: after cell `to`, or when `entry` was the last entry; 0 is the beginning.
@@ -227,31 +326,25 @@ class Runtime(Opening):
         in the history, as a side branch that can be rewound to, or forked. `rollback` undoes what was done outside.
         """
         async with self._turn:
-            return await self._continuity("rewind").rewind(to=to, entry=entry)
+            return await self._kept("rewind").rewind(to=to, entry=entry)
 
-    def _continuity(self, what: str) -> Continuity:
-        if self._course is None:
-            raise UsageError("this Runtime is not open: use `async with Runtime(…) as rt:`")
-        if not isinstance(self._course, Continuity):
+    def _kept(self, what: str) -> KeptSession:
+        self._opened()
+        if self._kept_session is None:
             raise UsageError(f'{what}() needs a journal; open it with store="sqlite:///agents.db"')
-        return self._course
+        return self._kept_session
 
-    async def search(self, query: str, limit: int = 8) -> tuple[Hit, ...]:
+    async def search(self, query: str, limit: int = 8) -> tuple[SearchHit, ...]:
         """What in scope fits the words of `query`, the best first: names, signatures, one sentence each."""
         return await asyncio.to_thread(self.catalog.search, query, limit)
 
     async def show(self, name: str, *, budget: int | None = None) -> str:
-        """The stub of a name in scope: its signatures, annotations and docs, as `.pyi` text.
+        """The stub of a name in scope, or of one that only calls lead to (`Contact.save`), as `.pyi` text.
 
-        With a `budget` in characters, the classes that it needs too, as many as fit, and also names that only calls
-        lead to (`Contact.save`).
+        A function has its docs, an object or a class its members. With a `budget` in characters, the stub is cut to
+        that, or has the classes that it needs too, as many as fit. No code of the developer's runs for it.
         """
-        if budget is not None:
-            return await asyncio.to_thread(self.catalog.show, name, budget)
-        try:
-            return stub(self.scope, name)
-        except KeyError:
-            raise NotInScope(self.catalog.missing(name)) from None
+        return await asyncio.to_thread(self.catalog.show, name, budget)
 
     async def write_stubs(self) -> int:
         """What is in scope as files of the workspace, to be listed and read: `servers/crm/contacts/create.pyi`.
@@ -259,3 +352,42 @@ class Runtime(Opening):
         One file a function, with its docs and the types it needs. Gives the number of files.
         """
         return await write_tree(self.catalog, self.files)
+
+
+async def replay(
+    session: str,
+    *,
+    store: str | Path | Store,
+    sandbox: Sandbox | None = None,
+    packages: Path | str | Sequence[str] | None = None,
+    limits: Limits | None = None,
+    on_cell: Callable[[CellRow], None] | None = None,
+) -> Repeated:
+    """Run a session's cells again, in a jail, each call answered from the journal; nothing is written to it.
+
+    Gives `same`, or the first difference: the cell, the line, what is recorded, and what came instead.
+    """
+    journal = open_store(str(store), make=False) if isinstance(store, str | Path) else store
+    host = ScopeHost(Scope())
+    chosen = sandbox
+    try:
+        journal.facts(session)  # told before anything is started
+        if chosen is None:
+            found = await environment(packages, cache=Settings.from_environment().cache_dir, progress=lambda line: None)
+            chosen = ProcessSandbox(found, required=STANDARD)
+        return await repeat(journal, session, chosen, host, limits, on_cell)
+    finally:
+        host.close()
+        if sandbox is None and chosen is not None:
+            await chosen.close()
+        if isinstance(store, str | Path):
+            journal.close()
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """The one sync door: run a coroutine to its end, as `asyncio.run` does."""
+    return asyncio.run(main)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -9,25 +9,30 @@ from cellwright.sandboxes.base import (
     Opening,
     Outcome,
     Sandbox,
-    Saved,
+    SavedState,
 )
-from cellwright.sandboxes.calls import guest_at_work, waiting
-from cellwright.sandboxes.cloning import clone
-from cellwright.sandboxes.entries import CHUNK, MODE, chunks
-from cellwright.sandboxes.exits import GONE
-from cellwright.sandboxes.files import FileEntry, Files
+from cellwright.sandboxes.directory_tree import DiskUsage
+from cellwright.sandboxes.exit_errors import GONE
+from cellwright.sandboxes.files import FileEntry, Files, clone
+from cellwright.sandboxes.guest_calls import guest_at_work, waiting
 from cellwright.sandboxes.jail import GUEST_UID, LAYERS, STANDARD
-from cellwright.sandboxes.nodes import Entry, Listing, Nodes, Step, composed
+from cellwright.sandboxes.limit_watch import FILES as MOST_FILES
 from cellwright.sandboxes.packages import Environment, environment
-from cellwright.sandboxes.passing import Passing
-from cellwright.sandboxes.placing import place
-from cellwright.sandboxes.probe import Finding, Report
+from cellwright.sandboxes.probe import LayerFinding, LayerReport
 from cellwright.sandboxes.probe import probe as probe_layers
 from cellwright.sandboxes.process import ProcessSandbox
-from cellwright.sandboxes.tracking import Tracking
-from cellwright.sandboxes.tree import Usage
-from cellwright.sandboxes.watchers import FILES as MOST_FILES
+from cellwright.sandboxes.unkept_session import UnkeptSession
 from cellwright.sandboxes.workspace import Workspace
+from cellwright.sandboxes.workspace_index import (
+    WorkspaceDiff,
+    WorkspaceEntry,
+    WorkspaceIndex,
+    WorkspaceListing,
+    composed,
+)
+from cellwright.sandboxes.workspace_reader import CHUNK, MODE, chunks
+from cellwright.sandboxes.workspace_tracker import WorkspaceTracker
+from cellwright.sandboxes.workspace_writer import restore_workspace
 
 __all__ = [
     "CHUNK",
@@ -38,34 +43,34 @@ __all__ = [
     "MOST_FILES",
     "STANDARD",
     "CallRecord",
-    "Entry",
+    "DiskUsage",
     "Environment",
     "FileEntry",
     "Files",
-    "Finding",
     "GuestValue",
     "Interpreter",
+    "LayerFinding",
+    "LayerReport",
     "Limits",
-    "Listing",
-    "Nodes",
     "OnEvent",
     "Opening",
     "Outcome",
-    "Passing",
     "ProcessSandbox",
-    "Report",
     "Sandbox",
-    "Saved",
-    "Step",
-    "Tracking",
-    "Usage",
+    "SavedState",
+    "UnkeptSession",
     "Workspace",
+    "WorkspaceDiff",
+    "WorkspaceEntry",
+    "WorkspaceIndex",
+    "WorkspaceListing",
+    "WorkspaceTracker",
     "chunks",
     "clone",
     "composed",
     "environment",
     "guest_at_work",
-    "place",
     "probe_layers",
+    "restore_workspace",
     "waiting",
 ]

@@ -65,7 +65,7 @@ class GuestValue:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What came of one cell. `waiting` are the questions that it waits for: it is not over, and its guest was ended."""
+    """The outcome of one cell. `waiting`: questions that it waits for; its guest was ended, the cell goes on later."""
 
     cell: int
     value: Any = None
@@ -74,7 +74,7 @@ class Outcome:
     calls: tuple[CallRecord, ...] = ()
     rung: str = ""
     duration_s: float = 0.0
-    mistakes: tuple[str, ...] = ()  # what the type checker said of it, where it ran all the same
+    mistakes: tuple[str, ...] = ()  # of the type checker, where the cell ran all the same
     waiting: tuple[str, ...] = ()
 
     @property
@@ -103,8 +103,8 @@ class Opening:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Saved:
-    """The state of a guest after a cell, as bytes that only a guest reads; and in words what is not in them."""
+class SavedState:
+    """The state of a guest after a cell, as bytes that only a guest reads; `missing` says what is not in them."""
 
     content: bytes
     missing: tuple[str, ...] = ()
@@ -121,11 +121,11 @@ class Interpreter(Protocol):
 
     `reveal` takes the scratch away, between two cells or while a call is under way, and removes it if it was made by
     `Workspace.create`: from then on the guest is in the live workspace, in the same directory of it where there is one.
-    Files that it has open in the scratch stay open there. A guest that does not survive this is told by `alive`.
+    Files that it has open in the scratch stay open there. If the guest does not survive this, `alive` is False.
     Without a scratch, and when called again, `reveal` does nothing.
 
     `save` and `load` are for journaled sessions, between two cells: the first gives the guest's state, None where it
-    cannot be told; the second brings a guest that has run no cell to that state. It raises `GuestError` where that
+    cannot be pickled; the second brings a guest that has run no cell to that state. It raises `GuestError` where that
     fails, and the guest is good for nothing then. A guest that takes longer than `wall_s` for either is ended.
     """
 
@@ -137,7 +137,7 @@ class Interpreter(Protocol):
         self, cell: int, code: str, on_event: OnEvent | None = None, *, at: float = 0.0, seed: bytes = b""
     ) -> Outcome: ...
     async def reveal(self) -> None: ...
-    async def save(self) -> Saved | None: ...
+    async def save(self) -> SavedState | None: ...
     async def load(self, content: bytes) -> None: ...
     async def close(self) -> None: ...
 

@@ -21,7 +21,7 @@ _Code = list[tuple[int, int, int, int]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check:
+class ArgumentCheck:
     """One condition on one argument. `one_of` looks at all 64 bits, the others at the lower half, where flags are."""
 
     argument: int
@@ -30,20 +30,22 @@ class Check:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class SyscallVerdict:
     """What becomes of a call: allowed when all checks hold, otherwise refused with `errno`. `errno=0` allows always."""
 
     errno: int
-    checks: tuple[Check, ...] = ()
+    checks: tuple[ArgumentCheck, ...] = ()
 
 
-ALLOW = Verdict(errno=0)
-_KILLED = Verdict(errno=-1)
+ALLOW = SyscallVerdict(errno=0)
+_KILLED = SyscallVerdict(errno=-1)
 
 
-def assemble(architecture: int, verdicts: Mapping[int, Verdict], *, otherwise: Verdict, beyond: Verdict) -> bytes:
+def assemble(
+    architecture: int, verdicts: Mapping[int, SyscallVerdict], *, otherwise: SyscallVerdict, beyond: SyscallVerdict
+) -> bytes:
     """The program. Calls without a verdict get `otherwise`; numbers after the last known one get `beyond`."""
-    ranges: list[tuple[int, Verdict]] = []
+    ranges: list[tuple[int, SyscallVerdict]] = []
     for number in range(max(verdicts) + 1):
         verdict = verdicts.get(number, otherwise)
         if not ranges or ranges[-1][1] != verdict:
@@ -60,7 +62,7 @@ def assemble(architecture: int, verdicts: Mapping[int, Verdict], *, otherwise: V
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 
 
-def _search(ranges: list[tuple[int, Verdict]]) -> _Code:
+def _search(ranges: list[tuple[int, SyscallVerdict]]) -> _Code:
     if len(ranges) == 1:
         return _decide(ranges[0][1])
     middle = len(ranges) // 2
@@ -75,7 +77,7 @@ def _skip(condition: int, value: int, distance: int) -> _Code:
     return [(condition, 0, 1, value), (_JUMP, 0, 0, distance)]
 
 
-def _decide(verdict: Verdict) -> _Code:
+def _decide(verdict: SyscallVerdict) -> _Code:
     if verdict is _KILLED:
         return [(_RETURN, 0, 0, _KILL_PROCESS)]
     if not verdict.checks:
@@ -84,7 +86,7 @@ def _decide(verdict: Verdict) -> _Code:
     return [*(line for check in verdict.checks for line in _test(check, refused)), (_RETURN, 0, 0, _ALLOW)]
 
 
-def _test(check: Check, refused: tuple[int, int, int, int]) -> _Code:
+def _test(check: ArgumentCheck, refused: tuple[int, int, int, int]) -> _Code:
     """Falls through when the check holds, returns otherwise."""
     low, high = _ARGUMENTS + 8 * check.argument, _ARGUMENTS + 8 * check.argument + 4
     load, values = (_LOAD, 0, 0, low), check.values

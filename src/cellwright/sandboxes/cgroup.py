@@ -47,7 +47,7 @@ class Cgroup:
         return _field(self.directories["memory"] / name, "oom_kill") > 0
 
     def pids(self) -> list[int]:
-        """Its processes of now; none once it is gone."""
+        """The processes in it now; none once it is gone."""
         with contextlib.suppress(FileNotFoundError):
             return [int(pid) for pid in (self.directories["pids"] / "cgroup.procs").read_text().split()]
         return []
@@ -120,7 +120,7 @@ def _made(group: Cgroup, files: dict[str, tuple[str, int]]) -> Cgroup:
 
 
 def _offers(directory: Path) -> bool:
-    """Whether groups below this one can have both controllers; turns them on where that is ours to do."""
+    """Whether groups below this one can have both controllers; turns them on where we may."""
     control = directory / "cgroup.subtree_control"
     if not set(_NEEDED) <= set((directory / "cgroup.controllers").read_text().split()):
         return False

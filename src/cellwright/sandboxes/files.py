@@ -12,6 +12,7 @@ import errno
 import os
 import secrets
 import stat
+import sys
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -19,17 +20,18 @@ from itertools import islice
 from pathlib import Path, PurePath
 
 from cellwright.errors import PlatformError, UsageError
-from cellwright.sandboxes import tree
-from cellwright.sandboxes.cloning import copy
-from cellwright.sandboxes.entries import chunks
-from cellwright.sandboxes.tree import Usage
+from cellwright.sandboxes import directory_tree
+from cellwright.sandboxes.directory_tree import DiskUsage
 from cellwright.sandboxes.workspace import Workspace
+from cellwright.sandboxes.workspace_reader import CHUNK, READ, chunks
 
-READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+if sys.platform != "win32":
+    import fcntl
+
 MOST_BYTES = 256 << 20
-MEASURED_S = 1.0  # for so long it is known how full the workspace is, but for what is written here
+MEASURED_S = 1.0  # how long a measured size counts; what is written here is added to it
 DEEPEST = 256
+_FICLONE = 0x40049409  # Linux: Btrfs, XFS, ZFS, overlay on these
 
 REFUSED = {
     errno.ELOOP: "is, or goes through, a symlink; none is followed",
@@ -54,7 +56,7 @@ class FileEntry:
     is_dir: bool
 
 
-Listing = list[FileEntry]  # inside `Files` the word `list` is its method
+WorkspaceListing = list[FileEntry]  # inside `Files` the word `list` is its method
 
 
 class Files:
@@ -64,11 +66,11 @@ class Files:
     `quota` any more is refused before anything is written.
     """
 
-    def __init__(self, workspace: Workspace, *, most_bytes: int = MOST_BYTES, quota: Usage | None = None) -> None:
+    def __init__(self, workspace: Workspace, *, most_bytes: int = MOST_BYTES, quota: DiskUsage | None = None) -> None:
         self._workspace = workspace
         self._most_bytes = most_bytes
         self._quota = quota
-        self._used: Usage | None = None
+        self._used: DiskUsage | None = None
         self._measured = 0.0
 
     async def write(self, path: str | PurePath, data: bytes | str) -> None:
@@ -87,7 +89,7 @@ class Files:
         except UnicodeDecodeError as error:
             raise UsageError(f"`{path}` is not UTF-8 (byte {error.start}); use `read` for its bytes") from None
 
-    async def list(self, under: str | PurePath = "", *, most: int = 10_000) -> Listing:
+    async def list(self, under: str | PurePath = "", *, most: int = 10_000) -> WorkspaceListing:
         """The files and directories below `under`, sorted by path. Left out are symlinks and the like, and what lies
         more than 32 directories deep. More than `most` raises `UsageError`."""
         return await asyncio.to_thread(self.listed, under, most=most)
@@ -101,31 +103,23 @@ class Files:
         await asyncio.to_thread(self.put_now, local, path)
 
     async def take(self, path: str | PurePath, local: Path) -> None:
-        """Copy a file of the workspace to the host, as `local`. The same is true of its blocks."""
+        """Copy a file of the workspace to the host, as `local`; they share blocks where the file system can."""
         await asyncio.to_thread(self.take_now, path, local)
 
     def _write(self, path: str | PurePath, size: int, fill: Callable[[int], None]) -> None:
         parts = _parts(path)
         with _explained(path):
             self._make_room(path, size)
-            with self._directory(parts[:-1], make=True) as parent:
-                passing = f".{secrets.token_hex(12)}"
-                fd = os.open(passing, CREATE, 0o600, dir_fd=parent)
-                try:
-                    try:
-                        fill(fd)
-                        os.fchmod(fd, 0o644)
-                        self._workspace.hand_over(fd)
-                    finally:
-                        os.close(fd)
-                    os.rename(passing, parts[-1], src_dir_fd=parent, dst_dir_fd=parent)
-                except BaseException:
-                    with contextlib.suppress(OSError):
-                        os.unlink(passing, dir_fd=parent)
-                    raise
+            with (
+                self._directory(parts[:-1], make=True) as parent,
+                directory_tree.replacing(parts[-1], parent) as file,
+            ):
+                fill(file)
+                os.fchmod(file, 0o644)
+                self._workspace.hand_over(file)
 
     def _make_room(self, path: str | PurePath, size: int) -> None:
-        """Refuse what the quota or the disk has no room for. A file that is replaced is there until the new one is."""
+        """Refuse what the quota or the disk has no room for. A replaced file counts until the new one is complete."""
         free = self._workspace.free_bytes()
         if size > free:
             raise PlatformError(f"`{path}` has {size:,} bytes and the disk of the workspace has {free:,} left")
@@ -140,10 +134,10 @@ class Files:
                 f"`{path}` has {size:,} bytes, and the workspace holds {used.bytes:,} of {self._quota.bytes:,} in "
                 f"{used.files:,} of {self._quota.files:,} files; delete some, or give more `Limits(workspace_mb=…)`"
             )
-        self._used = Usage(bytes=used.bytes + size, files=used.files + 1)
+        self._used = DiskUsage(bytes=used.bytes + size, files=used.files + 1)
 
     def put_now(self, local: Path, path: str | PurePath) -> None:
-        """`put`, for who waits in a thread."""
+        """`put`, blocking."""
         if not local.is_file():
             raise UsageError(f"{local} is no file of this machine; give the path of one to copy in")
         try:
@@ -157,12 +151,12 @@ class Files:
             os.close(source)
 
     def take_now(self, path: str | PurePath, local: Path) -> None:
-        """`take`, for who waits in a thread."""
+        """`take`, blocking."""
         if local.is_dir() or not local.parent.is_dir():
             raise UsageError(f"{local} cannot be written; give the name of a file in a directory that exists")
         with self._opened(path) as (source, size):
-            needed, there = os.fstat(source).st_blocks * 512, os.statvfs(local.parent)
-            if needed > there.f_bavail * there.f_frsize:
+            needed, disk = os.fstat(source).st_blocks * 512, os.statvfs(local.parent)
+            if needed > disk.f_bavail * disk.f_frsize:
                 raise PlatformError(f"`{path}` takes {needed:,} bytes, more than the disk of {local.parent} has left")
             passing = local.with_name(f".{secrets.token_hex(12)}")
             try:
@@ -182,7 +176,7 @@ class Files:
 
     @contextlib.contextmanager
     def _opened(self, path: str | PurePath) -> Generator[tuple[int, int]]:
-        """A regular file, and the bytes it had when it was opened: one that grows meanwhile does not keep us."""
+        """A regular file, open, and its size at that moment: a file that keeps growing is not read for ever."""
         parts = _parts(path)
         with _explained(path):
             with self._directory(parts[:-1]) as parent:
@@ -195,8 +189,8 @@ class Files:
             finally:
                 os.close(fd)
 
-    def listed(self, under: str | PurePath = "", *, most: int = 10_000) -> Listing:
-        """`list`, for who waits in a thread."""
+    def listed(self, under: str | PurePath = "", *, most: int = 10_000) -> WorkspaceListing:
+        """`list`, blocking."""
         parts = _parts(str(under).removesuffix("/") or "/") if str(under) not in ("", ".") else ()
         with _explained(under), self._directory(parts) as top:
             prefix = "".join(f"{part}/" for part in parts)
@@ -204,7 +198,7 @@ class Files:
                 FileEntry(
                     path=name, size=kind.st_size if stat.S_ISREG(kind.st_mode) else 0, is_dir=stat.S_ISDIR(kind.st_mode)
                 )
-                for name, kind in islice(tree.entries(top, prefix), most + 1)
+                for name, kind in islice(directory_tree.entries(top, prefix), most + 1)
             ]
         if len(found) > most:
             raise UsageError(f"more than {most:,} entries below `{under}`; list a directory of it, or raise `most`")
@@ -217,9 +211,9 @@ class Files:
                 os.unlink(parts[-1], dir_fd=parent)
                 return
             except (IsADirectoryError, PermissionError):  # macOS says EPERM of a directory
-                below = tree.open_directory(parts[-1], parent)
+                below = directory_tree.open_directory(parts[-1], parent)
             try:
-                tree.empty(below, wait_s=60)
+                directory_tree.empty(below, wait_s=60)
             finally:
                 os.close(below)
             os.rmdir(parts[-1], dir_fd=parent)
@@ -239,13 +233,13 @@ class Files:
 
     def _step(self, here: int, name: str, make: bool) -> int:
         try:
-            return os.open(name, tree.DIRECTORY, dir_fd=here)
+            return os.open(name, directory_tree.DIRECTORY, dir_fd=here)
         except FileNotFoundError:
             if not make:
                 raise
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, 0o755, dir_fd=here)
-        below = os.open(name, tree.DIRECTORY, dir_fd=here)
+        below = os.open(name, directory_tree.DIRECTORY, dir_fd=here)
         try:
             self._workspace.hand_over(below)
         except OSError:
@@ -274,7 +268,7 @@ def _parts(path: str | PurePath) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def _explained(path: str | PurePath) -> Generator[None]:
-    """Turn what the system says of a path into what the developer, or the operator, can act on."""
+    """Turn the system's error about a path into one that the developer or the operator can act on."""
     try:
         yield
     except OSError as error:
@@ -285,7 +279,7 @@ def _explained(path: str | PurePath) -> Generator[None]:
         raise PlatformError(f"`{path}`: {error.strerror}; see to the disk of the workspace") from None
 
 
-def _fits(used: Usage, size: int, quota: Usage) -> bool:
+def _fits(used: DiskUsage, size: int, quota: DiskUsage) -> bool:
     return used.bytes + size <= quota.bytes and used.files < quota.files
 
 
@@ -293,3 +287,44 @@ def _write_all(fd: int, chunk: bytes) -> None:
     view = memoryview(chunk)
     while view:
         view = view[os.write(fd, view) :]
+
+
+def clone(source: int, target: int) -> bool:
+    """Give an open, empty file the content of another by sharing blocks. False where the file system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        fcntl.ioctl(target, _FICLONE, source)
+    except OSError:
+        return False
+    return True
+
+
+def copy(source: int, target: int, size: int) -> None:
+    """Give an open, empty file the first `size` bytes of another: shared blocks or a copy. Holes stay holes."""
+    if clone(source, target):
+        return
+    at = 0
+    while at < size:
+        at, end = _next_data(source, at, size)
+        while at < end and (chunk := os.pread(source, min(end - at, CHUNK), at)):
+            view = memoryview(chunk)
+            while view:
+                written = os.pwrite(target, view, at)
+                view, at = view[written:], at + written
+        if at < end:  # it has become shorter
+            break
+    os.ftruncate(target, min(size, os.fstat(source).st_size))
+
+
+def _next_data(file: int, at: int, size: int) -> tuple[int, int]:
+    """The begin and the end of the next range that is no hole."""
+    if not hasattr(os, "SEEK_DATA"):
+        return at, size
+    try:
+        begin = os.lseek(file, at, os.SEEK_DATA)
+        return begin, min(size, os.lseek(file, begin, os.SEEK_HOLE))
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # nothing but a hole
+            return size, size
+        return at, size

@@ -23,6 +23,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from pathlib import Path
 
 from cellwright.errors import PackagesFailed
+from cellwright.short_texts import cut
 
 Progress = Callable[[str], None]
 
@@ -102,7 +103,7 @@ async def _install(new: Path, requirements: Mapping[str, str], python: Path, pro
     def heard(line: str) -> None:
         lines.append(line)
         if line and not line.startswith(NOISE):
-            progress(line if len(line) <= 100 else f"{line[:99]}…")
+            progress(cut(line, 100))
 
     code = await _run(command, new, heard)
     if code != 0 or not (new / "site").is_dir():
@@ -162,5 +163,5 @@ def _reason(lines: Iterable[str]) -> str:
     start = next((place for place, line in enumerate(said) if line.startswith(("error:", "×"))), len(said) - 1)
     whole = " ".join(said[max(start, 0) :]).partition("hint:")[0]
     steps = re.split(r"error:|cause:|[×├╰]─?▶?", whole)
-    told = [step.strip(" .:") for step in steps if not step.strip().startswith("No solution found")]
-    return ": ".join(step for step in told if step)[:300]
+    causes = [step.strip(" .:") for step in steps if not step.strip().startswith("No solution found")]
+    return ": ".join(cause for cause in causes if cause)[:300]

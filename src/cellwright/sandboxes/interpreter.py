@@ -1,6 +1,6 @@
 """`ProcessInterpreter`: one jailed guest seen from the host. Runs its cells, hears what it says, ends it at its limits.
 
-The calls under way, in either direction, are kept by `calls` and `invokes`.
+`guest_calls` keeps the open calls of both directions.
 """
 
 from __future__ import annotations
@@ -24,17 +24,16 @@ from cellwright.errors import (
     UsageError,
 )
 from cellwright.events import Printed
-from cellwright.sandboxes import exits
-from cellwright.sandboxes.base import GuestValue, OnEvent, Opening, Outcome, Saved
-from cellwright.sandboxes.calls import Calls, Cell
+from cellwright.sandboxes import exit_errors
+from cellwright.sandboxes.base import GuestValue, OnEvent, Opening, Outcome, SavedState
 from cellwright.sandboxes.cgroup import Cgroup
-from cellwright.sandboxes.exchange import Exchange
-from cellwright.sandboxes.invokes import Invokes
-from cellwright.sandboxes.line import Line
-from cellwright.sandboxes.printed import Printing
-from cellwright.sandboxes.stack import Stack
-from cellwright.sandboxes.watchers import Gauge, Idle, Watchers, at_work
+from cellwright.sandboxes.guest_calls import Callbacks, GuestCalls, RunningCell
+from cellwright.sandboxes.guest_socket import GuestOutput, GuestSocket
+from cellwright.sandboxes.limit_watch import CellWatch, DiskGauge, IdleWatch, at_work
+from cellwright.sandboxes.state_transfer import StateTransfer
+from cellwright.sandboxes.workspace_stack import WorkspaceStack
 from cellwright.sandboxes.zygotes import SETUP_FAILED, Child
+from cellwright.short_texts import named_error
 from cellwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
 
 NAME = 1000  # characters of the longest name that a guest asks for
@@ -62,18 +61,18 @@ class ProcessInterpreter:
         self._host = opening.host
         self._limits = opening.limits
         guests = child.running if group is None else group.pids
-        self._stack = Stack(opening, child, guests, self._send, self.kill)
-        self._gauge = Gauge(self._stack, opening.limits)
-        self._idle: Idle | None = None
+        self._stack = WorkspaceStack(opening, child, guests, self._send, self.kill)
+        self._gauge = DiskGauge(self._stack, opening.limits)
+        self._idle: IdleWatch | None = None
         self._group = group
         self._loop = asyncio.get_running_loop()
         self._reason: GuestError | None = None
-        self._line = Line(conn, Bounds(), self._hear, self._hung_up)
-        self._printing = Printing(printed, self._printed, self._printed_too_much)
-        self._calls = Calls(opening.host, opening.limits, self._send, self._printing.drain, self.kill)
+        self._line = GuestSocket(conn, Bounds(), self._hear, self._hung_up)
+        self._printing = GuestOutput(printed, self._printed, self._printed_too_much)
+        self._calls = GuestCalls(opening.host, opening.limits, self._send, self._printing.drain, self.kill)
         self._calls.at_work = lambda: at_work(guests())
-        self._invokes = Invokes(opening.limits.wall_s, self._send, self.kill)
-        self._state = Exchange(opening.limits.wall_s, self._send_in_turn, self.kill)
+        self._invokes = Callbacks(opening.limits.wall_s, self._send, self.kill)
+        self._state = StateTransfer(opening.limits.wall_s, self._send_in_turn, self.kill)
         self._ended = False
         self._confined = self._out_of_memory = False
         child.exited.add_done_callback(lambda _: self._exited())
@@ -114,24 +113,24 @@ class ProcessInterpreter:
             raise UsageError("a cell is running; await it before the next")
         if not self.alive:
             raise UsageError("this interpreter has ended; open another")
-        running = Cell(cell, on_event)
+        running = RunningCell(cell, on_event)
         self._calls.begin(running)
         self._invokes.in_cell = True
         self._printing.begin(self._limits.output_kb << 10)
         if self._idle is not None:
             self._idle.stop()
         self._send_in_turn(["x", cell, code, at, seed.hex()], [])
-        watchers = Watchers(self._limits, self._gauge, self._child, self._group, self.kill)
+        watchers = CellWatch(self._limits, self._gauge, self._child, self._group, self.kill)
         self._calls.waits = watchers.waits
         try:
-            verdict, told, blobs = await running.report
+            verdict, tree, blobs = await running.report
             watchers.stop()
-            outcome = await self._outcome(running, verdict, told, blobs)
+            outcome = await self._outcome(running, verdict, tree, blobs)
             if self.alive:
-                self._idle = Idle(await self._child.pid(), self._group, self._limits, self._gauge, self.kill)
+                self._idle = IdleWatch(await self._child.pid(), self._group, self._limits, self._gauge, self.kill)
             return outcome
         except asyncio.CancelledError:
-            self.kill(Cancelled(f"the cell was cancelled. {exits.GONE}"))
+            self.kill(Cancelled(f"the cell was cancelled. {exit_errors.GONE}"))
             raise
         finally:
             watchers.stop()
@@ -139,14 +138,14 @@ class ProcessInterpreter:
             self._invokes.in_cell = False
 
     def _send_in_turn(self, message: list[Any], blobs: list[Any]) -> None:
-        """After the names, which wait for the guest's group."""
+        """Send after the names, which wait until the guest is in its group."""
         joining: asyncio.Task[None] | None = getattr(self, "_joining", None)
         if joining is None or joining.done():
             self._send(message, blobs)
         else:
             joining.add_done_callback(lambda _: self._send(message, blobs))
 
-    async def _outcome(self, cell: Cell, verdict: str, told: Any, blobs: list[Any]) -> Outcome:
+    async def _outcome(self, cell: RunningCell, verdict: str, tree: Any, blobs: list[Any]) -> Outcome:
         error: GuestError | None = None
         value: Any = None
         if self._reason is not None or verdict == "ended":
@@ -155,14 +154,14 @@ class ProcessInterpreter:
         if self._reason is not None or verdict == "ended":
             error = self._end_error(printed)
         elif verdict == "value":
-            packed = Packed(told, blobs)
+            packed = Packed(tree, blobs)
             try:
                 value = await asyncio.to_thread(self._value, packed) if is_large(packed) else self._value(packed)
             except WireError as broken:
-                self.kill(ProtocolError(f"{broken}. {exits.GONE}"))
+                self.kill(ProtocolError(f"{broken}. {exit_errors.GONE}"))
                 error = self._reason
         else:
-            error = exits.of_report(told, self._limits)
+            error = exit_errors.of_report(tree, self._limits)
             if getattr(error, "type", "") == "CallLimit" and self._calls.over_limit:
                 error = CallLimit(str(error))
         return Outcome(
@@ -185,8 +184,8 @@ class ProcessInterpreter:
             return self._host.value(packed)
         except WireError:
             raise
-        except Exception as refused:  # a record that its class does not accept: the value is told, not built
-            return GuestValue(type="refused", text=f"{type(refused).__name__}: {refused}"[:TEXT])
+        except Exception as refused:  # the record's class does not accept it: the value stays text
+            return GuestValue(type="refused", text=named_error(refused)[:TEXT])
 
     async def reveal(self) -> None:
         if not self.alive:
@@ -194,7 +193,7 @@ class ProcessInterpreter:
         await self._stack.reveal()
         self._gauge.begin_anew()
 
-    async def save(self) -> Saved | None:
+    async def save(self) -> SavedState | None:
         saved = await self._state.save()
         if self._state.gone:
             await self._wait_for_exit()
@@ -223,7 +222,7 @@ class ProcessInterpreter:
                     self._stack.confined()
                 case ["w"] if self._stack.moved():
                     pass
-                case ["p" | "l", _] if self._state.told(message, blobs):
+                case ["p" | "l", _] if self._state.answer(message, blobs):
                     pass
                 case ["k", int(number)]:
                     self._calls.cancel(number)
@@ -232,7 +231,7 @@ class ProcessInterpreter:
                 case _:
                     raise WireError("a message of no known kind")
         except WireError as error:
-            self.kill(ProtocolError(f"the guest broke the protocol ({error}). {exits.GONE}"))
+            self.kill(ProtocolError(f"the guest broke the protocol ({error}). {exit_errors.GONE}"))
 
     def _ask(self, message: list[Any], blobs: list[Any], size: int) -> None:
         _, number, cell, verb, target, name, drops, tree, *more = message
@@ -245,8 +244,17 @@ class ProcessInterpreter:
             raise WireError("a call of no line")
         if drops:
             self._drop(drops)
-        given = Packed(tree, blobs)
-        call = Call(id=number, cell=cell, verb=verb, target=target, name=name, arguments=given, path=path, line=line)
+        call = Call(
+            id=number,
+            cell=cell,
+            verb=verb,
+            target=target,
+            name=name,
+            arguments=Packed(tree, blobs),
+            path=path,
+            line=line,
+            about=self._host.about(verb, target, name, path),
+        )
         self._calls.ask(call, size)
 
     def _drop(self, drops: Any) -> None:
@@ -267,7 +275,7 @@ class ProcessInterpreter:
             cell.tell(Printed(cell=cell.number, text=text))
 
     def _printed_too_much(self) -> None:
-        self.kill(OutputLimit(f"the cell printed more than output_kb={self._limits.output_kb}. {exits.GONE}"))
+        self.kill(OutputLimit(f"the cell printed more than output_kb={self._limits.output_kb}. {exit_errors.GONE}"))
 
     # the end
 
@@ -280,7 +288,7 @@ class ProcessInterpreter:
 
     def _hung_up(self, why: str) -> None:
         if why.startswith("protocol: "):
-            self.kill(ProtocolError(f"the guest broke the protocol ({why[10:]}). {exits.GONE}"))
+            self.kill(ProtocolError(f"the guest broke the protocol ({why[10:]}). {exit_errors.GONE}"))
         else:
             self._child.kill()  # closed its connection: whatever is left of it has nobody to talk to
             self._settle()
@@ -296,7 +304,7 @@ class ProcessInterpreter:
         self._release()
 
     def _settle(self) -> None:
-        """Cancel what was under way for the guest, and wake who waits for it."""
+        """Cancel the guest's open calls, and wake those who wait for the guest."""
         self._calls.stop()
         self._invokes.stop()
         self._state.stop()
@@ -318,8 +326,8 @@ class ProcessInterpreter:
         if not self._confined and os.WIFEXITED(status) and os.WEXITSTATUS(status) == SETUP_FAILED:
             raise SandboxDied(f"the guest could not be confined: {printed.strip() or 'no reason given'}")
         if self._out_of_memory:
-            return exits.of_report({"limit": "memory", "type": "MemoryLimit"}, self._limits)
-        return self._reason or exits.of_status(status, printed, self._limits)
+            return exit_errors.of_report({"limit": "memory", "type": "MemoryLimit"}, self._limits)
+        return self._reason or exit_errors.of_status(status, printed, self._limits)
 
     async def close(self) -> None:
         """End the guest and wait until it is gone."""

@@ -41,11 +41,11 @@ _DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 _MEMINFO = "".join(f"{name}: {1 << 20:>15} kB\n" for name in ("MemTotal", "MemFree", "MemAvailable"))
 _TMP = "size=64m,nr_inodes=4096,mode=1777"
 
-Entry = tuple[str, str, str]  # kind, where in the guest's root, from where
+RootEntry = tuple[str, str, str]  # kind, where in the guest's root, from where
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class JailPlan:
     """What a zygote is made for. Equal plans share one zygote."""
 
     python: Path
@@ -58,7 +58,7 @@ class Plan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interpreter:
+class InterpreterPaths:
     """What an interpreter says of itself once it runs."""
 
     path: tuple[str, ...]
@@ -66,7 +66,7 @@ class Interpreter:
     executable: str
 
 
-def render(plan: Plan, interpreter: Interpreter) -> dict[str, Any]:
+def render(plan: JailPlan, interpreter: InterpreterPaths) -> dict[str, Any]:
     """The plan as the zygote reads it."""
     programs = base64.b64encode(seccomp.program(programs=True)).decode()
     threads = base64.b64encode(seccomp.program(programs=False)).decode()
@@ -93,7 +93,7 @@ def render(plan: Plan, interpreter: Interpreter) -> dict[str, Any]:
     }
 
 
-def _environ(plan: Plan) -> dict[str, str]:
+def _environ(plan: JailPlan) -> dict[str, str]:
     environ = {"HOME": "/workspace", "TMPDIR": "/tmp", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"}
     return environ | ({"PATH": "/usr/local/bin:/usr/bin:/bin"} if plan.programs else {})
 
@@ -102,7 +102,7 @@ def _release() -> tuple[int, ...]:
     return tuple(int(part) for part in platform.release().split("-")[0].split(".")[:2])
 
 
-def _root(plan: Plan, interpreter: Interpreter) -> list[Entry]:
+def _root(plan: JailPlan, interpreter: InterpreterPaths) -> list[RootEntry]:
     machine = platform.machine()
     multiarch = f"{machine}-linux-gnu"
     wanted = [path.format(machine if "musl" in path else multiarch) for path in _LIBRARIES]
@@ -138,7 +138,7 @@ def _places(site: tuple[Path, ...]) -> list[str]:
     return [f"/packages/{i}" if str(path).startswith(covered) else str(path) for i, path in enumerate(site)]
 
 
-def _interpreter_dirs(interpreter: Interpreter) -> list[str]:
+def _interpreter_dirs(interpreter: InterpreterPaths) -> list[str]:
     """Standard library and own shared libraries; beside /usr a Python brings both below `lib`."""
     if interpreter.base == "/usr":
         return [path for path in interpreter.path if os.path.isdir(path)]
@@ -149,7 +149,7 @@ class _Entries:
     """Entries in the order they are made: parents first, symbolic links as they are on this machine."""
 
     def __init__(self) -> None:
-        self.made: list[Entry] = []
+        self.made: list[RootEntry] = []
         self.shown: list[str] = []
         self._targets: set[str] = set()
 

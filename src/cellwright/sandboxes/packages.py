@@ -73,7 +73,7 @@ def _unfit(what: str, major: int, minor: int) -> str:
 
 def _requirements(given: Iterable[str]) -> dict[str, str]:
     """Each requirement with the name of its distribution, sorted and without duplicates."""
-    found: dict[str, str] = {}
+    requirements: dict[str, str] = {}
     for text in given:
         requirement = " ".join(text.split()) if isinstance(text, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance] -- callers may be untyped
         match = REQUIREMENT.fullmatch(requirement)
@@ -82,8 +82,8 @@ def _requirements(given: Iterable[str]) -> dict[str, str]:
                 f"packages: {text!r} is no requirement; give names such as 'polars' or 'polars>=1', "
                 "'name @ file:///…' for a wheel, or a Path for an environment"
             )
-        found[requirement] = match[1]
-    return dict(sorted(found.items()))
+        requirements[requirement] = match[1]
+    return dict(sorted(requirements.items()))
 
 
 def _described(python: Path, site: Path, requirements: dict[str, str]) -> Environment:
@@ -159,10 +159,10 @@ def _interpreter(path: Path, settings: dict[str, str]) -> Path:
         home = Path(settings.get("home", ""))
         named = [Path(settings[key]) for key in ("base-executable", "executable") if key in settings]
         candidates = [*named, home / link.name, home / "python3"]
-    found = next((candidate for candidate in candidates if candidate.is_file()), None)
-    if found is None:
+    python = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if python is None:
         raise UsageError(f"packages={str(path)!r}: its interpreter {candidates[0]} is gone; make the environment again")
-    return found.resolve()
+    return python.resolve()
 
 
 def _ask(python: Path) -> tuple[int, int, str, list[Path]]:
@@ -177,9 +177,9 @@ def _ask(python: Path) -> tuple[int, int, str, list[Path]]:
 
 
 def versions(site: tuple[Path, ...]) -> str:
-    """A short name of what is installed there: the same where the same versions are."""
-    found = sorted(entry.name for path in site for entry in path.glob("*.dist-info"))
-    return hashlib.sha256("\n".join(found).encode()).hexdigest()[:16] if found else "none"
+    """A short hash of the installed distributions and their versions."""
+    names = sorted(entry.name for path in site for entry in path.glob("*.dist-info"))
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16] if names else "none"
 
 
 def _with_pth(site: Path) -> Iterator[Path]:

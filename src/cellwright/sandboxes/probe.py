@@ -22,7 +22,7 @@ from typing import Any
 from cellwright.errors import PlatformError
 from cellwright.sandboxes import cgroup, zygotes
 from cellwright.sandboxes.base import Limits
-from cellwright.sandboxes.jail import GUEST_UID, INNER_UID, LAYERS, STANDARD, Plan
+from cellwright.sandboxes.jail import GUEST_UID, INNER_UID, LAYERS, STANDARD, JailPlan
 
 _USERNS = (
     "allow user namespaces: sysctl -w user.max_user_namespaces=10000; on Debian kernel.unprivileged_userns_clone=1, "
@@ -49,7 +49,7 @@ _ANSWER_S = 20.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class LayerFinding:
     """One layer: whether it held, what was tried and seen, and what adds it where it did not."""
 
     name: str
@@ -59,10 +59,10 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class LayerReport:
     """All layers, in the order of `LAYERS`. `dataclasses.asdict` of it is JSON."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[LayerFinding, ...]
 
     @property
     def ok(self) -> bool:
@@ -70,29 +70,29 @@ class Report:
         return STANDARD <= {finding.name for finding in self.findings if finding.ok}
 
 
-async def probe(python: Path | None = None) -> Report:
+async def probe(python: Path | None = None) -> LayerReport:
     """Starts three zygotes and a child of each; under a second."""
     python = python or _own_python()
-    found: dict[str, tuple[bool, str]] = {}
+    seen: dict[str, tuple[bool, str]] = {}
     for without, layers in _JAILS.items():
         try:
-            found |= await _try_jail(python, without, layers)
+            seen |= await _try_jail(python, without, layers)
         except (PlatformError, TimeoutError, ValueError) as error:
-            found |= dict.fromkeys(layers, (False, str(error) or "the jailed child did not answer"))
-    found["cgroup"] = await asyncio.to_thread(_try_cgroup)
-    return Report(findings=tuple(_finding(name, *found.get(name, (False, "not tried"))) for name in LAYERS))
+            seen |= dict.fromkeys(layers, (False, str(error) or "the jailed child did not answer"))
+    seen["cgroup"] = await asyncio.to_thread(_try_cgroup)
+    return LayerReport(findings=tuple(_finding(name, *seen.get(name, (False, "not tried"))) for name in LAYERS))
 
 
 def _own_python() -> Path:
     return Path(sys.executable).resolve()
 
 
-def _finding(name: str, ok: bool, seen: str) -> Finding:
-    return Finding(name=name, ok=ok, seen=seen, fix="" if ok else _FIXES[name])
+def _finding(name: str, ok: bool, seen: str) -> LayerFinding:
+    return LayerFinding(name=name, ok=ok, seen=seen, fix="" if ok else _FIXES[name])
 
 
 async def _try_jail(python: Path, without: frozenset[str], layers: tuple[str, ...]) -> dict[str, tuple[bool, str]]:
-    zygote = await zygotes.acquire(Plan(python=python, required=frozenset(), without=without))
+    zygote = await zygotes.acquire(JailPlan(python=python, required=frozenset(), without=without))
     try:
         with tempfile.TemporaryDirectory(prefix="cellwright-probe-") as directory:
             answers = await asyncio.wait_for(_ask(zygote, Path(directory), layers), _ANSWER_S)

@@ -13,7 +13,7 @@ from cellwright.errors import IsolationMissing, UsageError
 from cellwright.sandboxes import cgroup, zygotes
 from cellwright.sandboxes.base import Limits, Opening
 from cellwright.sandboxes.interpreter import ProcessInterpreter
-from cellwright.sandboxes.jail import STANDARD, Plan
+from cellwright.sandboxes.jail import STANDARD, JailPlan
 from cellwright.sandboxes.packages import Environment, versions
 
 
@@ -23,7 +23,7 @@ class ProcessSandbox:
     rung = "process"
 
     def __init__(self, environment: Environment, *, required: frozenset[str] = STANDARD) -> None:
-        self._plan = Plan(
+        self._plan = JailPlan(
             python=environment.python, site=environment.site, preload=environment.preload, required=required
         )
         self._held: list[zygotes.Zygote] = []

@@ -1,7 +1,7 @@
 """Which system calls a guest may make: an allow-list, with conditions on the arguments of some.
 
 Threads always work; new processes only where the session has `processes`. Knows nothing of how a program is assembled
-(`bpf`) or installed (`cellwright_guest.confine`).
+(`bpf`) or installed (`cellwright_guest.confinement`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import platform
 from errno import EACCES, EINVAL, ENOSYS, ENOTTY, EOPNOTSUPP, EPERM
 
 from cellwright.errors import IsolationMissing
-from cellwright.sandboxes.bpf import ALLOW, Check, Verdict, assemble
+from cellwright.sandboxes.bpf import ALLOW, ArgumentCheck, SyscallVerdict, assemble
 from cellwright.sandboxes.syscalls import AUDIT_ARCHITECTURE, NUMBERS
 
 _CLONE_THREAD, _CLONE_PARENT, _CLONE_PTRACE, _CLONE_NEW_ANY = 0x1_0000, 0x8000, 0x2000, 0x7E02_0000
@@ -52,43 +52,48 @@ _NO_SET_ID = {  # the workspace is the host's disk: a set-id file there would se
 }  # fmt: skip
 
 
-def _special(programs: bool) -> dict[str, Verdict]:
-    def when(*checks: Check, errno: int = EPERM) -> Verdict:
-        return Verdict(errno=errno, checks=checks)
+def _special(programs: bool) -> dict[str, SyscallVerdict]:
+    def when(*checks: ArgumentCheck, errno: int = EPERM) -> SyscallVerdict:
+        return SyscallVerdict(errno=errno, checks=checks)
 
-    new_ones = Check(argument=0, kind="no_bit", values=(_CLONE_NEW_ANY | _CLONE_PARENT | _CLONE_PTRACE,))
-    thread = Check(argument=0, kind="any_bit", values=(_CLONE_THREAD,))
+    new_ones = ArgumentCheck(argument=0, kind="no_bit", values=(_CLONE_NEW_ANY | _CLONE_PARENT | _CLONE_PTRACE,))
+    thread = ArgumentCheck(argument=0, kind="any_bit", values=(_CLONE_THREAD,))
     return {
         **{
-            name: when(Check(argument=mode, kind="no_bit", values=(_SET_ID_BITS,))) for name, mode in _NO_SET_ID.items()
+            name: when(ArgumentCheck(argument=mode, kind="no_bit", values=(_SET_ID_BITS,)))
+            for name, mode in _NO_SET_ID.items()
         },
         "clone": when(new_ones) if programs else when(new_ones, thread),
-        "clone3": Verdict(errno=ENOSYS),  # its flags are behind a pointer; libc falls back to clone
-        "openat2": Verdict(errno=ENOSYS),
-        "fchmodat2": Verdict(errno=ENOSYS),
-        "renameat2": when(Check(argument=4, kind="no_bit", values=(_RENAME_WHITEOUT,)), errno=EINVAL),  # makes a device
-        "epoll_pwait2": Verdict(errno=ENOSYS),
-        "fallocate": Verdict(errno=EOPNOTSUPP),  # with KEEP_SIZE it takes the whole disk at once, past RLIMIT_FSIZE
+        "clone3": SyscallVerdict(errno=ENOSYS),  # its flags are behind a pointer; libc falls back to clone
+        "openat2": SyscallVerdict(errno=ENOSYS),
+        "fchmodat2": SyscallVerdict(errno=ENOSYS),
+        "renameat2": when(
+            ArgumentCheck(argument=4, kind="no_bit", values=(_RENAME_WHITEOUT,)), errno=EINVAL
+        ),  # makes a device
+        "epoll_pwait2": SyscallVerdict(errno=ENOSYS),
+        "fallocate": SyscallVerdict(
+            errno=EOPNOTSUPP
+        ),  # with KEEP_SIZE it takes the whole disk at once, past RLIMIT_FSIZE
         "mmap": _mmap(),
-        "socket": Verdict(errno=EACCES),
-        "socketpair": when(Check(argument=0, kind="one_of", values=(_AF_UNIX,)), errno=EACCES),
-        "prctl": when(Check(argument=0, kind="one_of", values=_PRCTLS)),
-        "prlimit64": when(Check(argument=2, kind="one_of", values=(0,))),
-        "ioctl": when(Check(argument=1, kind="one_of", values=_IOCTLS), errno=ENOTTY),
+        "socket": SyscallVerdict(errno=EACCES),
+        "socketpair": when(ArgumentCheck(argument=0, kind="one_of", values=(_AF_UNIX,)), errno=EACCES),
+        "prctl": when(ArgumentCheck(argument=0, kind="one_of", values=_PRCTLS)),
+        "prlimit64": when(ArgumentCheck(argument=2, kind="one_of", values=(0,))),
+        "ioctl": when(ArgumentCheck(argument=1, kind="one_of", values=_IOCTLS), errno=ENOTTY),
         # a lease on a workspace file makes the host's open() of it wait
-        "fcntl": when(Check(argument=1, kind="none_of", values=(_F_SETLEASE, _F_NOTIFY))),
-        "pipe2": when(Check(argument=1, kind="no_bit", values=(_O_NOTIFICATION_PIPE,))),
+        "fcntl": when(ArgumentCheck(argument=1, kind="none_of", values=(_F_SETLEASE, _F_NOTIFY))),
+        "pipe2": when(ArgumentCheck(argument=1, kind="no_bit", values=(_O_NOTIFICATION_PIPE,))),
     }
 
 
-def _mmap() -> Verdict:
+def _mmap() -> SyscallVerdict:
     """RLIMIT_DATA counts private writable memory. Shared anonymous, growing-down and huge mappings would pass it by."""
     flags = 3
-    return Verdict(
+    return SyscallVerdict(
         errno=EPERM,
         checks=(
-            Check(argument=flags, kind="no_bit", values=(_MAP_GROWSDOWN | _MAP_HUGETLB,)),
-            Check(argument=flags, kind="not_all_bits", values=(_MAP_SHARED | _MAP_ANONYMOUS,)),
+            ArgumentCheck(argument=flags, kind="no_bit", values=(_MAP_GROWSDOWN | _MAP_HUGETLB,)),
+            ArgumentCheck(argument=flags, kind="not_all_bits", values=(_MAP_SHARED | _MAP_ANONYMOUS,)),
         ),
     )
 
@@ -101,4 +106,9 @@ def program(*, programs: bool) -> bytes:
     numbers = NUMBERS[machine]
     by_name = dict.fromkeys((*ALWAYS, *(PROGRAMS if programs else ())), ALLOW) | _special(programs)
     verdicts = {numbers[name]: verdict for name, verdict in by_name.items() if name in numbers}
-    return assemble(AUDIT_ARCHITECTURE[machine], verdicts, otherwise=Verdict(errno=EPERM), beyond=Verdict(errno=ENOSYS))
+    return assemble(
+        AUDIT_ARCHITECTURE[machine],
+        verdicts,
+        otherwise=SyscallVerdict(errno=EPERM),
+        beyond=SyscallVerdict(errno=ENOSYS),
+    )

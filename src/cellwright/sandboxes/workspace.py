@@ -13,19 +13,19 @@ import stat
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from cellwright.errors import PlatformError, UsageError
-from cellwright.sandboxes import tree, unlinked
-from cellwright.sandboxes.tree import Usage
+from cellwright.sandboxes import directory_tree
+from cellwright.sandboxes.directory_tree import DiskUsage
 
 SHORTEST_S = 0.05
 LONGEST_S = 1.0
 RESTS = 20  # times as long as the count took
-PARTIAL_COUNTS = 3  # in a row, until a tree that moves whenever it is counted is taken for too large
+PARTIAL_COUNTS = 3  # in a row: a tree that changes during every count is then taken for too large
 
 
 class Workspace:
@@ -36,9 +36,9 @@ class Workspace:
         self.owner_uid = owner_uid if os.geteuid() == 0 else None
         self.fresh = fresh
         self.guests: Callable[[], Iterable[int]] = tuple  # the processes that may hold deleted files of it open
-        self.closing: list[Callable[[], None]] = []  # what ends with it
+        self.closing: list[Callable[[], None]] = []  # called when it is closed
         self._lock = threading.Lock()
-        self._fd = os.open(path, tree.DIRECTORY)
+        self._fd = os.open(path, directory_tree.DIRECTORY)
 
     @classmethod
     def create(cls, base: Path | None = None, owner_uid: int | None = None) -> Workspace:
@@ -98,17 +98,17 @@ class Workspace:
             if mode & 0o700 != 0o700:  # the guest owns it and can close it to a host of the same uid
                 with contextlib.suppress(PermissionError):
                     os.fchmod(self._fd, mode | 0o700)
-            return os.open(".", tree.DIRECTORY, dir_fd=self._fd)
+            return os.open(".", directory_tree.DIRECTORY, dir_fd=self._fd)
 
     def _check_open(self) -> None:
         if self._fd < 0:
             raise UsageError(f"workspace {self.path} is closed; open another session")
 
-    def size(self, enough: Usage = tree.ENOUGH) -> Usage:
+    def size(self, enough: DiskUsage = directory_tree.ENOUGH) -> DiskUsage:
         """What is in it, in bytes of disk and entries; counting stops where it is more than `enough`."""
         device = self.device
-        usage = tree.measure(self.open(), enough)
-        hidden = unlinked.held_bytes(self.guests(), device)
+        usage = directory_tree.measure(self.open(), enough)
+        hidden = held_bytes(self.guests(), device)
         return replace(usage, bytes=usage.bytes + hidden) if hidden else usage
 
     @property
@@ -122,8 +122,8 @@ class Workspace:
         """Bytes that the file system has left."""
         with self._lock:
             self._check_open()
-            found = os.fstatvfs(self._fd)
-        return found.f_bavail * found.f_frsize
+            disk = os.fstatvfs(self._fd)
+        return disk.f_bavail * disk.f_frsize
 
     def close(self) -> None:
         """Let go of the directory and leave it where it is."""
@@ -135,13 +135,13 @@ class Workspace:
                 self._fd = -1
 
     def remove(self, wait_s: float = 120.0) -> None:
-        """Delete the directory with all that is in it, and close. End the guest first: one that goes on writing makes
-        this raise `PlatformError` after `wait_s`."""
+        """Delete the directory with everything in it, and close. End the guest first: while it goes on writing, this
+        raises `PlatformError` after `wait_s`."""
         if self._fd < 0:
             return
         root = self.open()
         try:
-            tree.empty(root, wait_s=wait_s)
+            directory_tree.empty(root, wait_s=wait_s)
             os.rmdir(self.path)
         except FileNotFoundError:
             pass  # someone was faster
@@ -154,20 +154,22 @@ class Workspace:
         self.close()
 
 
-class Measured(Protocol):
-    """What can be watched: a workspace, or several that count as one."""
+class MeasuredWorkspace(Protocol):
+    """A workspace, or several that are measured as one."""
 
-    def size(self, enough: Usage) -> Usage: ...
+    def size(self, enough: DiskUsage) -> DiskUsage: ...
     def free_bytes(self) -> int: ...
 
 
-async def watch(workspace: Measured, limit_bytes: int, limit_files: int, on_exceeded: Callable[[Usage], None]) -> None:
+async def watch(
+    workspace: MeasuredWorkspace, limit_bytes: int, limit_files: int, on_exceeded: Callable[[DiskUsage], None]
+) -> None:
     """Measure the workspace until it is beyond a limit; then call `on_exceeded` once and return. Cancel it to stop.
 
     Between two counts it rests twenty times as long as the count took, within 0.05 and 1 s, or less when the disk
     lost as much space as the workspace had left. A file that is deleted and still open is seen by a host that is root.
     """
-    enough = Usage(bytes=limit_bytes, files=limit_files)
+    enough = DiskUsage(bytes=limit_bytes, files=limit_files)
     partial = 0
     while True:
         free = workspace.free_bytes()
@@ -181,7 +183,7 @@ async def watch(workspace: Measured, limit_bytes: int, limit_files: int, on_exce
         await _rest(workspace, free - (limit_bytes - usage.bytes), took)
 
 
-async def _rest(workspace: Measured, least_free: int, took: float) -> None:
+async def _rest(workspace: MeasuredWorkspace, least_free: int, took: float) -> None:
     began = time.monotonic()
     pause = min(LONGEST_S, max(SHORTEST_S, RESTS * took))
     early = max(SHORTEST_S, 4 * took)  # others may be filling the disk: count early, but not all the time
@@ -189,3 +191,30 @@ async def _rest(workspace: Measured, least_free: int, took: float) -> None:
         if passed >= early and workspace.free_bytes() < least_free:
             return
         await asyncio.sleep(SHORTEST_S)
+
+
+def held_bytes(pids: Iterable[int], device: int) -> int:
+    """The disk that these processes hold on `device` in files without a name: deleted, but open or mapped.
+
+    No walk of the workspace sees such files. Looking into a guest takes root; for any other host the answer is 0.
+    """
+    blocks: dict[int, int] = {}  # by inode: each file counts once
+    for pid in pids:
+        for path in (*_open_files(pid), *_mapped_files(pid)):
+            with contextlib.suppress(OSError):  # gone meanwhile, or not for us to see
+                about = os.stat(path)
+                if stat.S_ISREG(about.st_mode) and about.st_nlink == 0 and about.st_dev == device:
+                    blocks[about.st_ino] = about.st_blocks * 512
+    return sum(blocks.values())
+
+
+def _open_files(pid: int) -> Iterator[str]:
+    with contextlib.suppress(OSError):
+        yield from (f"/proc/{pid}/fd/{name}" for name in os.listdir(f"/proc/{pid}/fd"))
+
+
+def _mapped_files(pid: int) -> Iterator[str]:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/maps", "rb") as lines:
+        for line in lines:
+            if line.endswith(b" (deleted)\n"):
+                yield f"/proc/{pid}/map_files/{line.split(None, 1)[0].decode()}"

@@ -1,7 +1,7 @@
-"""Zygotes as the host sees them: started for a plan, shared by all who use an equal plan.
+"""Zygotes as the host sees them: started for a plan, shared by all users of an equal plan.
 
-One thread a zygote reads its answers and hands them to the event loop of whoever asked. Knows nothing of what a child
-runs or says: it passes descriptors on and tells when a child ended.
+One thread per zygote reads its answers and hands them to the event loop of the child's owner. Does not know what a
+child runs or says: it passes descriptors on and reports when a child ended.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import socket
 import subprocess
 import threading
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -23,21 +24,77 @@ from typing import Any
 import cellwright_guest
 from cellwright.errors import IsolationMissing, PlatformError, SandboxDied, UsageError
 from cellwright.sandboxes.base import Limits
-from cellwright.sandboxes.child import Child
-from cellwright.sandboxes.jail import Interpreter, Plan, render
-from cellwright_guest import borrowed
+from cellwright.sandboxes.jail import InterpreterPaths, JailPlan, render
+from cellwright_guest import cloudpickle_copy
 
 INTERPRETER = "cellwright_guest.interpreter"
 SETUP_FAILED = 97  # exit code of a child that could not confine itself; its reason is the last line of its output
 _MESSAGE = 1 << 18
 _UNANSWERED = 64  # descriptors in flight on a socket are bounded by RLIMIT_NOFILE: two for each of these
 _START_S, _END_S = 60.0, 5.0
+_KILLED = 9  # the wait status of a process that SIGKILL ended
+
+
+class Child:
+    """One jailed process, from the moment it is requested."""
+
+    def __init__(self, number: int, kill: Callable[[int], None], reveal: Callable[[int], None]) -> None:
+        self._number = number
+        self._kill = kill
+        self._reveal = reveal
+        self._loop = asyncio.get_running_loop()
+        self._pid: asyncio.Future[int] = self._loop.create_future()
+        self.exited: asyncio.Future[int] = self._loop.create_future()  # its wait status; never an exception
+        self._revealed: asyncio.Future[str] | None = None
+
+    async def pid(self) -> int:
+        """Its process id where the host lives. Raises `SandboxDied` when it could not be started."""
+        return await asyncio.shield(self._pid)
+
+    def running(self) -> list[int]:
+        """Its process id, from the moment it is known until it has ended. From any thread."""
+        known = self._pid.done() and not self._pid.cancelled() and self._pid.exception() is None
+        return [self._pid.result()] if known and not self.exited.done() else []
+
+    def kill(self) -> None:
+        """SIGKILL, once or many times, before or after it started."""
+        if not self.exited.done():
+            self._kill(self._number)
+
+    async def reveal(self) -> None:
+        """Take its scratch workspace away, so that it sees the live one below. Once, and after it is confined.
+
+        Raises `SandboxDied` where the kernel refused. Returns when that is done, or when the child has ended.
+        """
+        self._revealed = self._loop.create_future()
+        self._reveal(self._number)
+        await asyncio.wait((self._revealed, self.exited), return_when=asyncio.FIRST_COMPLETED)
+        if self._revealed.done() and self._revealed.result():
+            raise SandboxDied(f"a guest cannot be moved to its live workspace: {self._revealed.result()}")
+
+    def tell(self, answer: dict[str, Any]) -> None:
+        """From the reader's thread."""
+        try:
+            self._loop.call_soon_threadsafe(self._hear, answer)
+        except RuntimeError:
+            return  # its loop is closed: nobody waits
+
+    def _hear(self, answer: dict[str, Any]) -> None:
+        if "pid" in answer and not self._pid.done():
+            self._pid.set_result(answer["pid"])
+        if "revealed" in answer and self._revealed is not None and not self._revealed.done():
+            self._revealed.set_result(answer["revealed"])
+        if "error" in answer and not self._pid.done():
+            self._pid.set_exception(SandboxDied(answer["error"]))
+            self._pid.exception()  # read here, so that asyncio does not warn of an exception that was never retrieved
+        if ("exit" in answer or "error" in answer) and not self.exited.done():
+            self.exited.set_result(answer.get("exit", _KILLED))
 
 
 class Zygote:
     """A running zygote. Made by `acquire`; `spawn` from any thread that runs an event loop."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: JailPlan) -> None:
         self.plan = plan
         self.alive = True
         self.users = 0
@@ -58,7 +115,7 @@ class Zygote:
     def _greet(self) -> None:
         self._control.settimeout(_START_S)
         hello = self._receive()
-        interpreter = Interpreter(path=tuple(hello["path"]), base=hello["base"], executable=hello["executable"])
+        interpreter = InterpreterPaths(path=tuple(hello["path"]), base=hello["base"], executable=hello["executable"])
         self._control.send(json.dumps(render(self.plan, interpreter)).encode())
         ready = self._receive()
         self._control.settimeout(None)
@@ -81,7 +138,7 @@ class Zygote:
         if not message:
             assert self._process.stderr is not None
             last = self._process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
-            words = " ".join(last) or "it ended without a word"
+            words = " ".join(last) or "it ended without an error message"
             raise SandboxDied(f"the zygote of {self.plan.python} did not start: {words}")
         answer = json.loads(message)
         if "error" in answer:
@@ -140,7 +197,7 @@ class Zygote:
             child = self._children.get(number)
             if not self.alive or child is None:
                 return
-            queued = next((one for one in self._waiting if one[0] is child), None)
+            queued = next((request for request in self._waiting if request[0] is child), None)
             if queued is not None:
                 self._waiting.remove(queued)
                 del self._children[number]
@@ -206,7 +263,7 @@ class Zygote:
         self._control.close()
 
     def forget(self) -> None:
-        """In a forked child of the host: lets go of what belongs to the parent."""
+        """In a forked child of the host: closes the parent's socket."""
         self.alive = False
         self._control.close()
 
@@ -216,14 +273,14 @@ def _close(fds: list[int]) -> None:
         os.close(fd)
 
 
-def _exec(plan: Plan) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+def _exec(plan: JailPlan) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     script = os.path.join(os.path.dirname(cellwright_guest.__file__), "zygote.py")
     # Not -I, which would ignore PYTHONHASHSEED too: -s and -P with an environment that holds nothing else do the same.
     environ = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"}
     try:
         process = subprocess.Popen(
-            [plan.python, "-s", "-P", "-S", "-B", script, str(theirs.fileno()), borrowed.file()],
+            [plan.python, "-s", "-P", "-S", "-B", script, str(theirs.fileno()), cloudpickle_copy.file()],
             env=environ,
             cwd="/",
             stdin=subprocess.DEVNULL,
@@ -244,12 +301,12 @@ def _exec(plan: Plan) -> tuple[socket.socket, subprocess.Popen[bytes]]:
 
 
 KEPT = 2
-_zygotes: dict[Plan, Future[Zygote]] = {}
+_zygotes: dict[JailPlan, Future[Zygote]] = {}
 _idle: list[Zygote] = []
 _registry = threading.Lock()
 
 
-async def acquire(plan: Plan) -> Zygote:
+async def acquire(plan: JailPlan) -> Zygote:
     """The zygote of this plan, started if there is none alive. Give it back with `release`."""
     while True:
         with _registry:
@@ -269,7 +326,7 @@ def _usable(future: Future[Zygote]) -> bool:
     return future.exception() is None and future.result().alive
 
 
-def _start(plan: Plan) -> Future[Zygote]:
+def _start(plan: JailPlan) -> Future[Zygote]:
     thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="zygote-start")
     future = thread.submit(Zygote, plan)
     thread.shutdown(wait=False)
@@ -277,7 +334,7 @@ def _start(plan: Plan) -> Future[Zygote]:
 
 
 async def release(zygote: Zygote) -> None:
-    """Gives a zygote back. The last two that nobody uses stay warm for the next who asks; others are ended."""
+    """Gives a zygote back. The last two unused ones stay warm for the next user; others are ended."""
     with _registry:
         zygote.users -= 1
         if zygote.users == 0:

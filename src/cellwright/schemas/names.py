@@ -16,7 +16,7 @@ LONGEST = 72  # characters of a class's name
 _SIGNS = {"+": "plus_", "-": "minus_"}
 _WORD = re.compile(r"[^\W_]+")
 _RECORD_OWN = frozenset("_fields _json _names _of _via get to_dict".split())  # a `Record` has them already
-# The same whatever Python names them: what is in one version of it alone is listed here.
+# Names must not depend on the version of Python: names that only some versions have are listed here.
 _NEWER = frozenset(
     "BaseExceptionGroup ExceptionGroup EncodingWarning PythonFinalizationError NoDefault ReadOnly TypeIs TypeAliasType "
     "Buffer Self Never NotRequired Required Unpack TypeVarTuple LiteralString Record TypedDict".split()
@@ -75,7 +75,7 @@ def class_name(text: str) -> str:
     name = "".join(word[:1].upper() + word[1:] for word in words)
     name = unicodedata.normalize("NFKC", name)
     if len(name) > LONGEST:
-        tail = name[-LONGEST:]  # its end tells more than its beginning
+        tail = name[-LONGEST:]  # the end of a name says more than its beginning
         word = re.search(r"[A-Z]", tail)
         name = tail[word.start() :] if word else tail
     name = "N" + name if name[:1].isdigit() else name
@@ -92,15 +92,21 @@ def class_candidates(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(class_name, tails))) or (class_name(name),)
 
 
-def singular(word: str) -> str:
-    """One of several: `labels` → `label`; a word that is not plural gets `item` behind it."""
+def regular_singular(word: str) -> str:
+    """`labels` → `label`, by the rules of English alone. A word that is not plural stays."""
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     if word.endswith(("sses", "shes", "ches", "xes")):
         return word[:-2]
     if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
         return word[:-1]
-    return word + " item"
+    return word
+
+
+def item_name(word: str) -> str:
+    """One of several: `labels` → `label`; a word that is not plural gets `item` behind it."""
+    item = regular_singular(word)
+    return item if item != word else f"{word} item"
 
 
 class ClassNames:
@@ -111,7 +117,7 @@ class ClassNames:
         self._last: dict[str, int] = {}  # the number that a name was given last
 
     def free(self, candidates: tuple[str, ...], suffix: str = "") -> str:
-        """The first candidate that nobody has; else the last, numbered."""
+        """The first candidate that is not in use; else the last candidate with a number."""
         for name in self._forms(candidates, suffix):
             if name not in self._used and name not in _RESERVED:
                 self._used.add(name)

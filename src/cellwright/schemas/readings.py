@@ -1,6 +1,6 @@
 """Results as records: how the JSON of a schema is read, as plain values, and the reading of it.
 
-What does not fit its schema stays as it came: an API is right about its own answers. It knows no schemas.
+A value that does not fit its schema stays unchanged: the API is right about its own results. It knows no schemas.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ RecordOf = Callable[[str], "tuple[type[Record], RecordPlan] | None"]
 
 
 def read(value: Any, reading: Reading, record: RecordOf, via: Mapping[str, Any] | None = None) -> Any:
-    """JSON data with records where its reading says so. `value` is not changed. Any depth: nothing here recurs."""
+    """JSON data with records where its reading says so. `value` is not changed. Any depth: it does not recurse."""
     top: list[Any] = [value]
     todo: list[tuple[Any, Any, Reading]] = [(top, 0, reading)]
     while todo:
@@ -78,7 +78,7 @@ def _record(
     cls, plan = known
     names = cls._names  # pyright: ignore[reportPrivateUsage]  the host's side of a record
     if names and not found.keys().isdisjoint(names.values()):
-        return found  # a key that the schema lacks is the attribute of another: one of them would be lost
+        return found  # an undescribed key has the name of another key's attribute: one of the two values would be lost
     made = cls._of(found, via)  # pyright: ignore[reportPrivateUsage]
     slots = made.__dict__
     for key, how in plan.reads.items():
@@ -91,7 +91,7 @@ def _record(
 
 
 def _chosen(found: Any, members: list[Reading], by: Mapping[str, Any] | None, record: RecordOf) -> Reading:
-    """The member of a union that a value is: by its discriminator, else the one that fits best."""
+    """The member of a union that a value belongs to: by the discriminator, else the best fit."""
     if type(found) is list:
         return next((how for how in members if how and how[0] == "list"), None)
     if type(found) is not dict:
@@ -112,7 +112,7 @@ def _chosen(found: Any, members: list[Reading], by: Mapping[str, Any] | None, re
 
 
 def _fit(keys: Mapping[str, Any], plan: RecordPlan) -> int:
-    """How well an object is a record of this plan: -1 where a mark says that it is none."""
+    """How well an object fits this plan: -1 where a mark excludes it."""
     if any(key in keys and keys[key] not in allowed for key, allowed in plan.marks.items()):
         return -1
     known = set(plan.fields.values())

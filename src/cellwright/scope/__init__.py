@@ -1,50 +1,61 @@
-"""Live objects for guest code: what is bound, how it crosses, what is known of each operation."""
+"""Live objects for guest code: what is bound, how values cross, and the facts of each operation."""
 
-from cellwright.scope.annotations import Speller, Where, is_standard, names_of
-from cellwright.scope.api_records import Finder, RecordMethod, find_records_with, record_class
+from cellwright.scope.annotations import ANY, Speller, Where, is_standard, names_of
+from cellwright.scope.api_records import RecordMethod, find_records_with, record_class
 from cellwright.scope.classes import kind_of
-from cellwright.scope.current import CurrentCall, current_call
-from cellwright.scope.heads import signature_of as head_signature
+from cellwright.scope.declarations import Declaration, Shape, ShapeKind
+from cellwright.scope.executor import arguments
+from cellwright.scope.guest_functions import GuestFunction, given_type
 from cellwright.scope.host import ScopeHost
-from cellwright.scope.lent import GuestFunction, GuestIterator, given_type
-from cellwright.scope.lines import Line, Shape, ShapeKind
+from cellwright.scope.lost_objects import LostObject, Revivable
 from cellwright.scope.members import FUNCTIONS, module_members
 from cellwright.scope.members import members as public_members
 from cellwright.scope.operations import Operation, operation
-from cellwright.scope.parsing import parse
-from cellwright.scope.placing import Placed
-from cellwright.scope.reachable import Reachable, callables, class_names
-from cellwright.scope.recorded import handles_in
-from cellwright.scope.revive import LostObject, Revivable
+from cellwright.scope.placement import Placed
+from cellwright.scope.reachable import ReachableFunction, callables, class_names
+from cellwright.scope.recorded_values import handles_in
 from cellwright.scope.rules import Place
-from cellwright.scope.running import arguments
 from cellwright.scope.scope import Scope
-from cellwright.scope.showing import shown
-from cellwright.scope.signatures import default_text, doc, signature_text
-from cellwright.scope.stub_module import PRELUDE, StubModule, scope_stubs
-from cellwright.scope.stubs import stub
-from cellwright.scope.surfaces import NAMESPACE, SURFACE, Connector, Offered, Surface, surface_of
-from cellwright.scope.undo import Undoing
+from cellwright.scope.served_call import CurrentCall, Undoing, current_call
+from cellwright.scope.signatures import (
+    KEYWORD_ONLY,
+    POSITIONAL,
+    VAR_POSITIONAL,
+    Parameter,
+    Signature,
+    any_arguments,
+    doc,
+    signature_of,
+    signature_text,
+)
+from cellwright.scope.stub_module import PRELUDE, AddedName, PlacedFunction, StubModule, scope_stubs
+from cellwright.scope.surfaces import NAMESPACE, SURFACE, Connector, Surface, UpstreamOperation, surface_of
+from cellwright.scope.syntax_tree import parse
+from cellwright.scope.value_text import shown
 from cellwright_guest.hints import is_expression as is_type_expression
-from cellwright_guest.objects import Record
+from cellwright_guest.json_records import Record
 
 __all__ = [
+    "ANY",
     "FUNCTIONS",
+    "KEYWORD_ONLY",
     "NAMESPACE",
+    "POSITIONAL",
     "PRELUDE",
     "SURFACE",
+    "VAR_POSITIONAL",
+    "AddedName",
     "Connector",
     "CurrentCall",
-    "Finder",
+    "Declaration",
     "GuestFunction",
-    "GuestIterator",
-    "Line",
     "LostObject",
-    "Offered",
     "Operation",
+    "Parameter",
     "Place",
     "Placed",
-    "Reachable",
+    "PlacedFunction",
+    "ReachableFunction",
     "Record",
     "RecordMethod",
     "Revivable",
@@ -52,21 +63,22 @@ __all__ = [
     "ScopeHost",
     "Shape",
     "ShapeKind",
+    "Signature",
     "Speller",
     "StubModule",
     "Surface",
     "Undoing",
+    "UpstreamOperation",
     "Where",
+    "any_arguments",
     "arguments",
     "callables",
     "class_names",
     "current_call",
-    "default_text",
     "doc",
     "find_records_with",
     "given_type",
     "handles_in",
-    "head_signature",
     "is_standard",
     "is_type_expression",
     "kind_of",
@@ -78,7 +90,7 @@ __all__ = [
     "record_class",
     "scope_stubs",
     "shown",
+    "signature_of",
     "signature_text",
-    "stub",
     "surface_of",
 ]

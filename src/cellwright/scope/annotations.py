@@ -1,24 +1,30 @@
-"""Annotations as text of the stub module: every type spelled so that a type checker finds it there.
+"""Annotations as text of the stub module: every type spelled so that a type checker finds it there; and the
+signatures that have them.
 
-Reads annotations as they are at run time. A name that only a type checker could find is `Any`, and the rest stays.
-It does not know which classes there are: it asks for each by `refer`.
+Annotations are read as they are at run time. A name that only a type checker could find becomes `Any`; the rest of its
+annotation stays. Which classes there are is not known here: `refer` is asked for each.
 """
 
 from __future__ import annotations
 
 import builtins
 import collections.abc
+import contextlib
 import dataclasses
 import enum
 import inspect
+import keyword
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from cellwright.scope.classes import kind_of
+from cellwright.scope.declarations import Declaration
+from cellwright.scope.members import is_async
+from cellwright.scope.signatures import Parameter, Signature, any_arguments, default_text, signature
 from cellwright_guest.wire import type_of
 
 ANY = "_typing.Any"
@@ -29,9 +35,9 @@ UNREADABLE = (
     RuntimeError,
 )  # fmt: skip
 _NOTHING: dict[str, Any] = {}
-_FRAMES = frozenset(("numpy", "pandas", "polars", "pyarrow"))  # theirs are real frames where the guest has the library
+FRAMES = frozenset(("numpy", "pandas", "polars", "pyarrow"))  # a guest that has the library gets real frames
 _WRAPPERS = (typing.Annotated, typing.ClassVar, typing.Final, typing.Required, typing.NotRequired)
-PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)  # an object of a class derived from one crosses as that
+PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)  # an object of a derived class crosses as its plain base
 _INVARIANT = {list: "_list", dict: "_dict", set: "_set"}
 _FORMS: dict[Any, str] = {
     typing.Any: ANY, object: ANY, inspect.Parameter.empty: ANY, None: "None", type(None): "None", Ellipsis: "...",
@@ -43,7 +49,7 @@ _CALLABLE: Any = collections.abc.Callable
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Where:
-    """Where a type is spelled. `given` says that guest code hands the value over, and so does not choose its class."""
+    """Where a type is spelled. `given`: guest code hands the value over, so its containers may be narrower."""
 
     path: str
     names: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -55,14 +61,14 @@ class Where:
 
 
 class _Lenient(dict[str, Any]):
-    """The names of an annotation; one that is not there is `Any`."""
+    """The names that an annotation may use; a name that is missing is `Any`."""
 
     def __missing__(self, name: str) -> Any:
         return getattr(builtins, name, Any)
 
 
 def read(text: str, names: Mapping[str, Any]) -> Any:
-    """The annotation that a string holds."""
+    """The annotation that is written as a string."""
     try:
         return eval(text, {}, _Lenient(names))
     except UNREADABLE:
@@ -70,7 +76,7 @@ def read(text: str, names: Mapping[str, Any]) -> Any:
 
 
 def names_of(thing: Any) -> dict[str, Any]:
-    """The names by which the annotations of a function or a class were written."""
+    """The names that are defined where the annotations of a function or a class were written."""
     found: dict[str, Any] = {}
     if isinstance(thing, type):
         found |= vars(sys.modules.get(thing.__module__, types.ModuleType("none")))
@@ -88,7 +94,7 @@ def names_of(thing: Any) -> dict[str, Any]:
 
 
 class Speller:
-    """Spells types, and keeps what the module must have for that: imports and type variables.
+    """Spells types, and collects the imports and type variables that the module needs for them.
 
     `refer` gives the name of a class in the module, or None where the class has to be `Any`.
     """
@@ -100,7 +106,7 @@ class Speller:
         self.variables: dict[str, tuple[Any, str]] = {}
 
     def spell(self, hint: Any, where: Where, depth: int = 0) -> str:
-        """The type as text. What has no text is `Any`."""
+        """The type as text; `Any` where it cannot be written."""
         if isinstance(hint, str | typing.ForwardRef):
             hint = read(hint if isinstance(hint, str) else hint.__forward_arg__, where.names)
         if depth > DEPTH:
@@ -158,7 +164,7 @@ class Speller:
 
     def _callable(self, args: tuple[Any, ...], where: Where, depth: int) -> str:
         taken, gives = args if len(args) == 2 else (..., Any)
-        if where.given and gives in (None, type(None), bool):  # a guest's function may give more than it is asked for
+        if where.given and gives in (None, type(None), bool):  # a guest's function may return more than is asked for
             gives = "_object"
         handed = dataclasses.replace(where, given=False)
         result = "_builtins.object" if gives == "_object" else self.spell(gives, where, depth)
@@ -172,7 +178,7 @@ class Speller:
             return f"{self.builtin('dict', where)}[{self.builtin('str', where)}, {ANY}]"
         if getattr(builtins, cls.__name__, None) is cls:
             return self.builtin(cls.__name__, where)
-        if cls.__module__.partition(".")[0] in _FRAMES:
+        if cls.__module__.partition(".")[0] in FRAMES:
             return ANY
         named = self._refer(cls, where)
         if named is not None:
@@ -190,7 +196,7 @@ class Speller:
         return f"_builtins.{name}" if name in where.shadowed else name
 
     def home(self, thing: Any) -> str | None:
-        """Where the standard library has a class or a function under its public name."""
+        """The public name of a class or a function of the standard library; None for everything else."""
         module, name = str(getattr(thing, "__module__", None) or ""), str(getattr(thing, "__name__", ""))
         if not is_standard(thing):
             return None
@@ -215,7 +221,7 @@ class Speller:
         return name
 
     def lines(self) -> Iterator[str]:
-        """What the module begins with."""
+        """The first lines of the module: imports and type variables."""
         for module in sorted(self.imports):
             yield f"import {module} as {alias(module)}"
         yield from (text for _, text in self.variables.values() if text)
@@ -232,5 +238,74 @@ def is_standard(thing: Any) -> bool:
 
 
 def _open(hint: Any) -> bool:
-    """Whether a type has a variable in it, which a checker must be able to solve."""
+    """Whether a type contains a variable, which a checker must be able to solve."""
     return isinstance(hint, typing.TypeVar) or bool(getattr(hint, "__parameters__", ())) or isinstance(hint, str)
+
+
+# functions
+
+
+def function_declaration(
+    speller: Speller, function: Any, name: str, where: Where, *, first: Literal["", "self", "cls"] = "", mark: str = ""
+) -> Declaration:
+    """The function under this name, with its overloads where it has any. `first` is given for a method."""
+    plain = getattr(function, "__func__", function)
+    try:
+        variants = typing.get_overloads(inspect.unwrap(plain))
+    except (ValueError, AttributeError):  # a wrapper of itself; a callable without a name
+        variants = []
+    waits = is_async(function)
+    signatures = [spelled_signature(speller, one, where, bound=bool(first)) for one in variants or [function]]
+    told = tuple(dataclasses.replace(one, is_async=True) if waits else one for one in signatures)
+    return Declaration(name=name, signatures=told, first=first, mark=mark)
+
+
+def spelled_signature(speller: Speller, function: Any, where: Where, *, bound: bool = False) -> Signature:
+    """The signature of a function; without the first parameter where it is `bound`."""
+    found = signature(function)
+    if found is None:
+        return any_arguments(ANY)
+    listed = list(found.parameters.values())
+    if bound and listed and listed[0].kind is not inspect.Parameter.VAR_POSITIONAL:
+        listed = listed[1:]
+    where = dataclasses.replace(where, names={**where.names, **names_of(function)})
+    parameters = spelled_parameters(speller, listed, where)
+    if parameters is None:
+        return any_arguments(ANY)
+    gives = _managed(speller, function, found.return_annotation, where)
+    return Signature(parameters=parameters, returns=gives or speller.spell(found.return_annotation, where))
+
+
+def spelled_parameters(
+    speller: Speller, listed: Iterable[inspect.Parameter], where: Where
+) -> tuple[Parameter, ...] | None:
+    """The parameters; None where one of them has a name that code cannot write."""
+    if any(keyword.iskeyword(p.name) or not p.name.isidentifier() for p in listed):
+        return None
+    given = dataclasses.replace(where, given=True)
+    return tuple(_parameter(speller, p, given) for p in listed)
+
+
+def _managed(speller: Speller, function: Any, hint: Any, where: Where) -> str:
+    """The result of a generator that `contextmanager` decorates; "" for every other function."""
+    function = getattr(function, "__func__", function)
+    if not hasattr(function, "__wrapped__") or getattr(function, "__globals__", None) is not vars(contextlib):
+        return ""
+    if isinstance(hint, str):
+        hint = read(hint, where.names)
+    item = speller.spell((*typing.get_args(hint), Any)[0], where)
+    speller.imports.add("contextlib")
+    kind = (
+        "AbstractAsyncContextManager" if inspect.isasyncgenfunction(function.__wrapped__) else "AbstractContextManager"
+    )
+    return f"_contextlib.{kind}[{item}]"
+
+
+def _parameter(speller: Speller, p: inspect.Parameter, where: Where) -> Parameter:
+    if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and typing.get_origin(p.annotation) is typing.Unpack:
+        return Parameter(name=p.name, type=ANY, kind=int(p.kind))
+    text = speller.spell(p.annotation, where)
+    if p.default is None and text != ANY and "None" not in text.split(" | "):
+        text += " | None"
+    default = "" if p.default is p.empty else default_text(p.default)
+    return Parameter(name=p.name, type=text, default=default, kind=int(p.kind))

@@ -1,6 +1,6 @@
-"""Classes of the objects that an API gives: one for each schema, made when the first of its objects comes.
+"""Classes of the objects that an API gives: one for each schema, made when the first object of the schema comes.
 
-Each stands under a name that is the same in every process, so that a session that is resumed finds it again. It knows
+Each class has a name that is the same in every process, so that a resumed session finds it again. This module knows
 neither schemas nor how an API is called.
 """
 
@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from cellwright_guest.objects import Record, class_fields
+from cellwright.scope.signatures import Signature
+from cellwright_guest.json_records import Record, class_fields
 
 RECORDS = "cellwright.records."
 
@@ -22,17 +23,17 @@ class RecordMethod:
 
     `fill` says where the operation's arguments come from: ("field", key), or one key below another, of the record, or
     ("via", name), an argument of the call that gave it.
-    `head` is what is left to give: `def list_comments(self, *, since: str | None = None) -> Iterator[Comment]`.
+    `signature` is what is left to give: `(*, since: str | None = None) -> Iterator[Comment]`.
     """
 
     path: str
     fill: Mapping[str, tuple[str, ...]]
-    head: str
+    signature: Signature
     doc: str = ""
 
 
 class Finder(Protocol):
-    """Knows the record classes of one source, and makes them when they are asked for."""
+    """Knows the record classes of one source, and makes each when it is asked for."""
 
     def record(self, name: str) -> type[Record] | None: ...
 
@@ -51,8 +52,8 @@ def record_class(
 ) -> type[Record]:
     """The class of the objects of a schema. `fields`: each attribute with its key.
 
-    Methods are there where guest code has the connector's `root` in its scope, for they are calls through it: what the
-    rules say of an operation holds for the method too.
+    Guest code has the methods if the connector's `root` is in its scope, for they are calls through it: the rules for
+    an operation hold for the method too.
     """
     namespace: dict[str, Any] = {
         "__slots__": (),
@@ -67,11 +68,11 @@ def record_class(
 
 
 def find_records_with(source: str, finder: Finder) -> None:
-    """Say who knows the record classes of a source. The last one that is alive is asked."""
+    """Register who knows the record classes of a source. The last finder that is alive is asked."""
     _FINDERS[source] = finder
 
 
 def find_record(module: str, name: str) -> type[Record] | None:
-    """A record class by its name; None where its source is not open here."""
+    """A record class by its name; None if its source is not open in this process."""
     finder = _FINDERS.get(module.removeprefix(RECORDS))
     return None if finder is None else finder.record(name)

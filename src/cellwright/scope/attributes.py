@@ -1,6 +1,6 @@
 """The attributes that instances of a class have beyond its members, read from annotations and from byte code.
 
-No source is needed and nothing of the class runs.
+No source is needed, and no code of the class runs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from cellwright.scope.members import members
 from cellwright_guest.wire import type_of
 
-BELOW = 100  # classes that are looked at below one
+BELOW = 100  # derived classes that are looked at for one class
 _DYNAMIC = frozenset(("setattr", "__dict__", "__setattr__", "vars"))
 
 
@@ -55,7 +55,10 @@ def _stores(code: types.CodeType) -> list[tuple[str, str]]:
 
 def held_by(instance: Any) -> dict[str, Any]:
     """The public attributes that an object has of its own."""
-    own: Any = getattr(instance, "__dict__", None)
+    try:
+        own: Any = object.__getattribute__(instance, "__dict__")  # no code of the object runs
+    except (AttributeError, TypeError):
+        return {}
     if type_of(own) is not dict:
         return {}
     pairs: list[tuple[Any, Any]] = list(own.items())
@@ -63,7 +66,7 @@ def held_by(instance: Any) -> dict[str, Any]:
 
 
 def members_below(cls: type) -> set[str]:
-    """Public names that only classes derived from it have: what is declared as this class may be one of those."""
+    """Public names that only derived classes have: a value that is declared as this class may be of one of them."""
     found: set[str] = set()
     pending = type.__subclasses__(cls)
     for _ in range(BELOW):
@@ -76,7 +79,7 @@ def members_below(cls: type) -> set[str]:
 
 
 def is_open(cls: type) -> bool:
-    """Whether instances may have attributes that nobody can foretell."""
+    """Whether instances may have attributes that cannot be known beforehand."""
     for base in cls.__mro__[:-1]:
         names = vars(base)
         wrapped = isinstance(names.get("__getattribute__"), types.WrapperDescriptorType)  # every type made in C has one

@@ -1,4 +1,4 @@
-"""The classes that a session's guest was told of, by number, and how each is described to it.
+"""The classes that a session's guest knows, by number; how each is described to it, and how its instances cross.
 
 Numbers are negative, so that a class and a handle are never taken for each other.
 """
@@ -9,74 +9,79 @@ import builtins
 import dataclasses
 import enum
 import threading
+import typing
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from cellwright.doors import Made
 from cellwright.errors import StaleHandle
-from cellwright.scope import heads, presets
+from cellwright.scope import presets
 from cellwright.scope.members import is_async, members, module_members, operators
 from cellwright.scope.parcels import Parcel, find_type, type_key
 from cellwright.scope.rules import Place, Rules
 from cellwright.scope.signatures import doc, packed_signature
-from cellwright_guest.objects import Record
+from cellwright_guest.json_records import Record
+from cellwright_guest.wire import type_of
 
-MIXINS = (str, int, float, bytes)  # what an enum's members may be besides
+MIXINS = (str, int, float, bytes)  # types that the members of an enum may have, too
+ATOMS = (type(None), bool, int, float, str, bytes, complex)
+DEEPEST = 50  # of a value that crosses by value
+_PLAIN_MODULES = ("datetime", "decimal", "uuid", "pathlib")
 Kind = Literal["handle", "record", "model", "namedtuple", "object", "enum", "error"]
 
 
-class Known:
+class KnownClass:
     """One class that the guest can name."""
 
-    __slots__ = ("abouts", "bound", "buildable", "key", "kind", "listed", "number", "place", "told", "value")
+    __slots__ = ("abouts", "announced", "bound", "buildable", "described", "key", "kind", "number", "place", "value")
 
     def __init__(self, value: Any, number: int, kind: Kind, place: Place, key: str) -> None:
         self.value = value
         self.number = number
         self.kind = kind
         self.place = place
-        self.key = key  # names it for other processes
+        self.key = key  # its name for other processes
         self.bound = False  # by name in the scope: its class methods and attributes may be used
         self.buildable = False  # the guest may make instances
-        self.told = False  # its description has been sent
-        self.listed = False  # some answer, or the opening, said that it was made
-        self.abouts: dict[Any, Any] = {}  # what the host found out about calls on it
+        self.described = False  # its description has been sent
+        self.announced = False  # in the `made` of an answer, or of the opening
+        self.abouts: dict[Any, Any] = {}  # the facts of calls on it
 
 
 class Classes:
-    """The table of one session. `known` are classes that its guest was told of by an earlier process."""
+    """The table of one session. `known` are the classes that an earlier process described to its guest."""
 
     def __init__(self, rules: Rules, known: Iterable[Made] = ()) -> None:
         self._rules = rules
         self._lock = threading.RLock()
-        self._by_key: dict[Any, Known] = {}
-        self._by_number: dict[int, Known] = {}
-        self._waiting = {made.number: made for made in known if made.number < 0}  # not entered here yet
+        self._by_key: dict[Any, KnownClass] = {}
+        self._by_number: dict[int, KnownClass] = {}
+        self._waiting = {made.number: made for made in known if made.number < 0}  # not yet entered here
         self._next = min(self._waiting, default=0) - 1
-        self.name_of: Callable[[Any], str] = lambda value: ""  # what the scope calls a bound object
+        self.name_of: Callable[[Any], str] = lambda value: ""  # the name of a bound object in the scope
 
-    def find_number(self, number: int) -> Known | None:
+    def find_number(self, number: int) -> KnownClass | None:
         return self._by_number.get(number)
 
-    def get(self, number: object) -> Known:
+    def get(self, number: object) -> KnownClass:
         known = self._by_number.get(number) if type(number) is int else None
         if known is None and type(number) is int and number in self._waiting:
             known = self._again(self._waiting[number])
         if known is None:
-            told = f"{number!r:.40}" if type(number) is int else f"of a {type(number).__name__}"
-            raise StaleHandle(f"class {told} is not known to this session")
+            shown = f"{number!r:.40}" if type(number) is int else f"of a {type(number).__name__}"
+            raise StaleHandle(f"class {shown} is not known to this session")
         return known
 
-    def find(self, cls: Any) -> Known | None:
+    def find(self, cls: Any) -> KnownClass | None:
         """The entry of a class that is in scope by name, or declared."""
         return self._by_key.get((cls, "named"))
 
     def enter(
         self, cls: Any, place: Place, *, bound: bool = False, buildable: bool = False, by_handle: bool = False
-    ) -> Known:
-        """The entry of a class. A type that shows different members in different places has one entry for each.
+    ) -> KnownClass:
+        """The entry of a class. A type that shows different members in different places has an entry for each place.
 
-        So has a data class whose instances cross by value, save those that hold an object: these go `by_handle`.
+        A data class has two entries: its instances cross by value, and those that hold an object go `by_handle`.
         """
         usual = kind_of(cls)
         kind = "handle" if by_handle else usual
@@ -87,55 +92,55 @@ class Classes:
             if known is None:
                 known = self._by_key[key] = self._entry(cls, kind, place, hidden)
             if bound and not known.bound:
-                known.bound, known.told = True, False  # told again: the guest may use the class itself from now on
+                known.bound, known.described = True, False  # described again: the guest may use the class itself now
             if bound or buildable:
                 known.buildable = True
                 self._by_key.setdefault((cls, "named"), known)
             return known
 
-    def _entry(self, cls: Any, kind: Kind, place: Place, hidden: tuple[str, ...]) -> Known:
+    def _entry(self, cls: Any, kind: Kind, place: Place, hidden: tuple[str, ...]) -> KnownClass:
         named = f"{type_key(cls)}|{kind}" if isinstance(cls, type) else f"{cls.__name__}|module"
         key = f"{named}|{','.join(hidden)}"
         number = next((n for n, made in self._waiting.items() if made.kind == key), None)
-        known = Known(cls, self._next if number is None else number, kind, place, key)
+        known = KnownClass(cls, self._next if number is None else number, kind, place, key)
         if number is None:
             self._next -= 1
         else:
             del self._waiting[number]
-            known.listed = True
+            known.announced = True
         self._by_number[known.number] = known
         return known
 
-    def _again(self, made: Made) -> Known | None:
-        """A class that the guest uses before this process had a reason to enter it; never one that must be imported."""
+    def _again(self, made: Made) -> KnownClass | None:
+        """Enter a class that the guest uses before this process did; never one that would have to be imported."""
         named, kind, _ = made.kind.split("|") if made.kind.count("|") == 2 else ("", "", "")
         cls = find_type(named)
         if cls is None or kind not in (kind_of(cls), "handle"):
             return None
         with self._lock:
             known = self.enter(cls, Place(made.path, cls), by_handle=kind == "handle")
-            known.listed = True
+            known.announced = True
             self._waiting.pop(made.number, None)
-            return self._by_number.setdefault(made.number, known)  # hides other members now: one more number for it
+            return self._by_number.setdefault(made.number, known)  # if it hides other members now, it has two numbers
 
-    def reference(self, known: Known, parcel: Parcel) -> list[Any]:
-        """The class on its way to the guest: its number, and its description the first time."""
-        if not known.listed:
+    def reference(self, known: KnownClass, parcel: Parcel) -> list[Any]:
+        """The class as it is sent to the guest: its number, and the first time its description."""
+        if not known.announced:
             parcel.made.append(Made(number=known.number, path=known.place.path, kind=known.key))
         with self._lock:
-            if known.told:
+            if known.described:
                 return [known.number, None]
-            known.told = True
+            known.described = True
         return [known.number, self._about(known, parcel)]
 
     def _hidden(self, cls: type, place: Place) -> tuple[str, ...]:
-        found = members(cls)
-        return tuple(n for n, m in found.items() if not self._visible(place, n, m.kind == "property"))
+        shown = members(cls).items()
+        return tuple(name for name, m in shown if not self._visible(place, name, m.kind == "property"))
 
     def _visible(self, place: Place, name: str, data: bool) -> bool:
         return self._rules.verdict(place, name, data=data).visible
 
-    def _about(self, known: Known, parcel: Parcel) -> dict[str, Any]:
+    def _about(self, known: KnownClass, parcel: Parcel) -> dict[str, Any]:
         cls = known.value
         module = str(getattr(cls, "__module__", "") or "")
         about: dict[str, Any] = {
@@ -170,8 +175,8 @@ class Classes:
     def _ancestors(self, cls: Any) -> list[int]:
         if not isinstance(cls, type):
             return []
-        found = (self._by_key.get((base, which)) for base in cls.__mro__ for which in ((), "named"))
-        return sorted({known.number for known in found if known is not None})
+        entries = (self._by_key.get((base, which)) for base in cls.__mro__ for which in ((), "named"))
+        return sorted({known.number for known in entries if known is not None})
 
     def _error_bases(self, cls: type, parcel: Parcel) -> dict[str, Any]:
         bases = [b for b in cls.__bases__ if issubclass(b, BaseException) and not is_builtin(b)]
@@ -185,12 +190,12 @@ class Classes:
     def _object_members(self, cls: Any) -> dict[str, Any]:
         root = self.name_of(cls._root)
         methods = [
-            [name, one.path, {k: list(v) for k, v in one.fill.items()}, heads.packed(one.head), one.doc[:200]]
+            [name, one.path, {k: list(v) for k, v in one.fill.items()}, one.signature.packed(), one.doc[:200]]
             for name, one in cls._methods.items()
         ]
         return {"fields": dict(cls._fields), "root": root, "methods": methods if root else []}
 
-    def _handle_members(self, known: Known) -> dict[str, Any]:
+    def _handle_members(self, known: KnownClass) -> dict[str, Any]:
         methods: list[Any] = []
         properties: list[Any] = []
         place = known.place
@@ -208,10 +213,10 @@ class Classes:
             flags = ("a" if member.is_async else "") + ("c" if member.kind in ("class", "static") else "")
             signature = packed_signature(member.value, bound=member.kind != "static")
             methods.append([name, flags, signature, doc(member.value, 200)])
-        found = list(operators(known.value))
-        if "__call__" in found and is_async(known.value.__call__):
-            found[found.index("__call__")] = "async __call__"
-        return {"methods": methods, "properties": properties, "operators": found}
+        special = list(operators(known.value))
+        if "__call__" in special and is_async(known.value.__call__):
+            special[special.index("__call__")] = "async __call__"
+        return {"methods": methods, "properties": properties, "operators": special}
 
 
 def is_builtin(cls: Any) -> bool:
@@ -219,7 +224,7 @@ def is_builtin(cls: Any) -> bool:
 
 
 def is_model(cls: Any) -> bool:
-    """A pydantic model class, known without importing pydantic."""
+    """Whether a class is a pydantic model; pydantic is not imported for it."""
     return hasattr(cls, "__pydantic_validator__") and hasattr(cls, "model_fields") and hasattr(cls, "model_validate")
 
 
@@ -227,6 +232,14 @@ def field_names(cls: Any) -> tuple[str, ...]:
     if is_model(cls):
         return tuple(cls.model_fields)
     return tuple(f.name for f in dataclasses.fields(cls))
+
+
+def type_hints(thing: Any) -> dict[str, Any]:
+    """The evaluated annotations of a class or function; none if one of them is only for a type checker to read."""
+    try:
+        return typing.get_type_hints(thing)
+    except (NameError, TypeError, AttributeError, ValueError, LookupError, ImportError, SyntaxError):
+        return {}
 
 
 def enum_base(cls: Any) -> str:
@@ -272,6 +285,31 @@ def _methods(cls: Any, inherited: tuple[str, ...]) -> bool:
 
 
 def _validators(cls: Any) -> set[str]:
-    found = getattr(cls, "__pydantic_decorators__", None)
+    decorators = getattr(cls, "__pydantic_decorators__", None)
     groups = ("validators", "field_validators", "root_validators", "model_validators")
-    return {name for group in groups for name in getattr(found, group, {})} | {"model_config"}
+    return {name for group in groups for name in getattr(decorators, group, {})} | {"model_config"}
+
+
+def is_by_value(value: Any, depth: int = 0, seen: set[int] | None = None) -> bool:
+    """Whether a record holds only what crosses by value. A part that stands in several places is looked at once."""
+    kind = type_of(value)
+    if kind in ATOMS or depth > DEEPEST:
+        return depth <= DEEPEST
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return True
+    seen.add(id(value))
+    if kind in (list, tuple, set, frozenset):
+        return all(is_by_value(v, depth + 1, seen) for v in value)
+    if kind is dict:
+        return all(is_by_value(k, depth + 1, seen) and is_by_value(v, depth + 1, seen) for k, v in value.items())
+    how = kind_of(kind)
+    if how in ("record", "model"):
+        # kept until the end: a property may make its value anew, and an id is only good while its object lives
+        parts = [getattr(value, n, None) for n in field_names(kind)]
+        return all(is_by_value(v, depth + 1, seen) for v in parts)
+    if how == "object":
+        return all(is_by_value(v, depth + 1, seen) for v in value.__dict__.values())
+    if how == "namedtuple":
+        return all(is_by_value(v, depth + 1, seen) for v in value)
+    return how == "enum" or kind.__module__ in _PLAIN_MODULES or kind in (range, slice, bytearray)

@@ -19,14 +19,14 @@ from cellwright.scope.parcels import Parcel
 from cellwright.scope.presets import CREDENTIALS, hides
 from cellwright.scope.rules import Place
 from cellwright.scope.signatures import without_addresses
-from cellwright_guest.unpacking import Unpacker
+from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import WireError, type_of
 
 TEXT_LIMIT = 10_000
 _ATTRIBUTE_TYPES = (type(None), bool, int, float, str)
 _DATA = (*_ATTRIBUTE_TYPES, bytes, dt.datetime, dt.date, dt.time, dt.timedelta, Decimal, UUID)
 _COLLECTIONS: tuple[type[Any], ...] = (list, tuple, set)
-_URL_LOGIN = re.compile(r"(?<=://)[^/\s@:]*:[^/\s@]*@")  # one way to match: the text may be a guest's, and long
+_URL_LOGIN = re.compile(r"(?<=://)[^/\s@:]*:[^/\s@]*@")  # matches in one way only: a guest may send a long text
 _BEARER = re.compile(r"(?i)\b(bearer|basic|token|api[_-]?key|password|secret)(\s*[=:]\s*|\s+)(['\"]?)[^\s'\",;]{6,}")
 
 
@@ -46,8 +46,8 @@ def pack(error: BaseException, classes: Classes, packer: Parcel) -> Any:
     return {"E": [about, [packer.pack(a) for a in args], packer.pack(_attributes(error)), text]}
 
 
-def told(error: BaseException) -> str:
-    """An exception in one text: its type, and what it says."""
+def error_text(error: BaseException) -> str:
+    """An exception as one text: its type, and its message."""
     return f"{type(error).__name__}: {clean(_text(error))}"
 
 
@@ -59,17 +59,17 @@ def _text(error: BaseException) -> str:
 
 
 def _attributes(error: BaseException) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    plain: dict[str, Any] = {}
     for name, value in getattr(error, "__dict__", {}).items():
         if name.startswith("_") or name.lower() in CREDENTIALS or hides(type(error), name):
             continue
         if _is_plain(value):
-            found[name] = _cleaned(value)
-    return found
+            plain[name] = _cleaned(value)
+    return plain
 
 
 def _is_plain(value: Any, depth: int = 0) -> bool:
-    """Whether an attribute is data alone. A path is data too, and says where things lie on the host."""
+    """Whether an attribute is data that may cross. A path is not: it tells where things lie on the host."""
     kind = type_of(value)
     if kind in (list, tuple, set, dict) and depth < 5 and len(value) <= 1000:
         return all(_is_plain(v, depth + 1) for v in (value.values() if kind is dict else value))
@@ -111,7 +111,7 @@ def build(body: Any, classes: Classes, unpacker: Unpacker) -> BaseException:
         raise WireError("an exception without its parts")
     if type(kind) is int:
         cls: Any = classes.get(kind).value
-        if classes.find(cls) is None:  # not the guest's to build: what it is at least
+        if classes.find(cls) is None:  # not for the guest to build: its nearest builtin base
             cls = next((base for base in cls.__mro__ if is_builtin(base)), None)
     else:
         cls = getattr(builtins, kind, None) if type(kind) is str else None

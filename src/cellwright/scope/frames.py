@@ -1,7 +1,7 @@
 """Data frames, Arrow tables and arrays on the host's side: Arrow bytes or a buffer, where both sides have the library.
 
-Bytes of a guest are read by pyarrow alone, and validated in full before anything else sees them. What takes few bytes
-and becomes many (compressed buffers, columns of nothing, views that share one text) does not cross.
+Only pyarrow reads the bytes of a guest, and validates them in full before anything else sees them. Data that is small
+as bytes and large in memory (compressed buffers, columns of zero width, views that share one text) does not cross.
 """
 
 from __future__ import annotations
@@ -13,25 +13,28 @@ from typing import Any
 
 from cellwright.errors import CannotCross
 from cellwright_guest import frames as same
-from cellwright_guest.packing import Packer
-from cellwright_guest.unpacking import Unpacker
+from cellwright_guest.packer import Packer
+from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import WireError, type_of
 
-LIBRARIES = ("numpy", "pandas", "polars", "pyarrow")
 _NEEDS = {"pandas": {"pandas", "pyarrow"}, "polars": {"polars"}, "pyarrow": {"pyarrow"}, "numpy": {"numpy"}}
 _TYPES = {"DataFrame", "Series", "Table", "RecordBatch", "ndarray"}
+_FRAMES = {f"{library}.{kind}" for library in ("pandas", "polars") for kind in ("DataFrame", "Series")} | {
+    "pyarrow.Table",
+    "pyarrow.RecordBatch",
+}
 CELLS = 100_000_000
 
 
 def pack(value: Any, packer: Packer, guest_has: frozenset[str]) -> Any:
-    """The frame as a tree; None when `value` is no frame, or must go by handle because the guest cannot read it."""
+    """The frame as a tree; None if `value` is no frame, or goes by handle because the guest cannot read it."""
     kind = type_of(value)
     top = kind.__module__.partition(".")[0]
     if top not in _NEEDS or kind.__name__ not in _TYPES or not _NEEDS[top] <= guest_has:
         return None
     try:
         return same.pack(value, packer)
-    except Exception:  # pyarrow raises its own kinds for a column that Arrow has no type for: that goes by handle
+    except Exception:  # pyarrow raises errors of its own for a column that Arrow has no type for: it goes by handle
         return None
 
 
@@ -45,10 +48,7 @@ def build(body: Any, unpacker: Unpacker, guest_has: frozenset[str]) -> Any:
     data = unpacker.blob(number)
     if name == "numpy.ndarray":
         return _array(data, more)
-    if name not in ("pandas.DataFrame", "pandas.Series", "polars.DataFrame", "polars.Series") and name not in (
-        "pyarrow.Table",
-        "pyarrow.RecordBatch",
-    ):
+    if name not in _FRAMES:
         raise WireError("a frame of no known kind")
     table = _table(data)
     library, _, shape = name.partition(".")
@@ -73,7 +73,7 @@ def _table(data: Any) -> Any:
         table = pyarrow.ipc.open_stream(data).read_all()
         table.validate(full=True)
     except (pyarrow.ArrowException, ValueError, OSError, struct.error) as error:
-        raise WireError(f"Arrow bytes that are none ({type(error).__name__})") from None
+        raise WireError(f"bytes that are not Arrow data ({type(error).__name__})") from None
     if table.num_rows * max(table.num_columns, 1) > CELLS:
         raise CannotCross(f"a frame of more than {CELLS} cells stays in the guest")
     for field in table.schema:
@@ -97,7 +97,7 @@ def _is_compressed(message: Any) -> bool:
 
 
 def _table_at(raw: bytes, table: int, field: int) -> int:
-    """Where the table lies that is a field of another; 0 where the field is absent."""
+    """The offset of the table that is a field of another; 0 if the field is absent."""
     vtable = table - struct.unpack_from("<i", raw, table)[0]
     slot = 4 + 2 * field
     if slot + 2 > struct.unpack_from("<H", raw, vtable)[0]:
@@ -107,7 +107,7 @@ def _table_at(raw: bytes, table: int, field: int) -> int:
 
 
 def _takes_its_bytes(kind: Any, types: Any) -> bool:
-    """Whether every value of an Arrow type takes room in the message itself."""
+    """Whether every value of an Arrow type takes bytes in the message itself."""
     if hasattr(kind, "storage_type"):
         return _takes_its_bytes(kind.storage_type, types)
     if types.is_dictionary(kind):
@@ -135,7 +135,7 @@ def _array(data: Any, more: list[Any]) -> Any:
             raise WireError("an array whose bytes do not fit its shape")
         return numpy.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
     except (TypeError, ValueError, OverflowError) as error:
-        raise WireError(f"an array that is none ({type(error).__name__})") from None
+        raise WireError(f"bytes that are not an array ({type(error).__name__})") from None
 
 
 def _library(name: str) -> Any:

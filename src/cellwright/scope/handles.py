@@ -1,8 +1,8 @@
 """Host objects by the number that the guest knows them by.
 
-Numbers count up from 1 and are good on this connection only: holding a number is no authority, holding the connection
-is. An object stays here until the guest has let go of it as many times as it was sent. A guest that lives on in a
-journal knows numbers of an earlier process: these are given out again only to what they stood for.
+Numbers count up from 1 and are good on this connection only: the connection is the authority, not the number. An object
+stays here until the guest has let go of it as many times as it was sent. The guest of a resumed session knows numbers
+of an earlier process: each is given out again only to the object that it stood for.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from cellwright.scope.rules import Place
 LIVE = 100_000
 
 
-class Held:
+class HeldObject:
     """One host object that the guest may name."""
 
-    __slots__ = ("abouts", "bound", "handle", "methods", "name", "pinned", "place", "sent", "told", "value")
+    __slots__ = ("abouts", "announced", "bound", "handle", "methods", "name", "pinned", "place", "sent", "value")
 
     def __init__(self, value: Any, handle: int, place: Place, bound: bool) -> None:
         self.value = value
@@ -28,15 +28,15 @@ class Held:
         self.place = place
         self.name = ""  # in the scope
         self.bound = bound  # by name in the scope: never dropped, and a class or module may be used
-        self.pinned = False  # its counts were another process's: never dropped
-        self.told = False  # some answer, or the opening, said that it was made
+        self.pinned = False  # another process counted how often it was sent: never dropped
+        self.announced = False  # in the `made` of an answer, or of the opening
         self.sent = 0
-        self.methods: dict[str, Any] = {}  # what the host found out about those that were called
-        self.abouts: dict[Any, Any] = {}  # and about what guest code did besides
+        self.methods: dict[str, Any] = {}  # async methods that were called, with the version of the rules
+        self.abouts: dict[Any, Any] = {}  # the facts of calls on it
 
     @property
     def shown(self) -> str:
-        """How guest code would name it."""
+        """Its name for guest code: in the scope, else its path."""
         return self.name or self.place.path
 
 
@@ -46,16 +46,13 @@ class Handles:
     def __init__(self, live: int = LIVE, first: int = 1) -> None:
         self._live = live
         self._lock = threading.Lock()
-        self._by_number: dict[int, Held] = {}
-        self._by_id: dict[int, Held] = {}
+        self._by_number: dict[int, HeldObject] = {}
+        self._by_id: dict[int, HeldObject] = {}
         self.next = first  # the number of the next new object
-        self.waiting: dict[tuple[str, str], list[int]] = {}  # by path and kind: numbers that the guest began with
+        self.waiting: dict[tuple[str, str], list[int]] = {}  # numbers that the guest began with, by path and type
 
-    def __len__(self) -> int:
-        return len(self._by_number)
-
-    def hold(self, value: Any, place: Place, *, bound: bool = False) -> Held:
-        """The entry of `value`, made if it is new. The entry keeps the object, and so its id, alive."""
+    def hold(self, value: Any, place: Place, *, bound: bool = False) -> HeldObject:
+        """The entry of `value`, made if it is new. The entry keeps the object alive, and so its id good."""
         with self._lock:
             held = self._by_id.get(id(value))
             if held is None:
@@ -67,37 +64,37 @@ class Handles:
             held.sent += 1
             return held
 
-    def _new(self, value: Any, place: Place, bound: bool) -> Held:
+    def _new(self, value: Any, place: Place, bound: bool) -> HeldObject:
         again = self.waiting.get((place.path, type_key(place.kind))) if self.waiting else None
         if again:
-            held = Held(value, again.pop(0), place, bound)
-            held.pinned = held.told = True
+            held = HeldObject(value, again.pop(0), place, bound)
+            held.pinned = held.announced = True
             return held
         self.next += 1
-        return Held(value, self.next - 1, place, bound)
+        return HeldObject(value, self.next - 1, place, bound)
 
-    def restore(self, number: int, value: Any, place: Place, *, bound: bool = False) -> Held:
-        """`value` under a number that the guest knows already. It may be held under another one as well."""
+    def restore(self, number: int, value: Any, place: Place, *, bound: bool = False) -> HeldObject:
+        """Hold `value` under a number that the guest knows. It may be held under another number as well."""
         with self._lock:
             held = self._by_number.get(number)
             if held is None:
-                held = self._by_number[number] = Held(value, number, place, bound)
-                held.pinned = held.told = True
+                held = self._by_number[number] = HeldObject(value, number, place, bound)
+                held.pinned = held.announced = True
                 self._by_id.setdefault(id(value), held)
             return held
 
-    def find(self, handle: int) -> Held | None:
+    def find(self, handle: int) -> HeldObject | None:
         return self._by_number.get(handle)
 
     def unbound(self) -> dict[int, Any]:
-        """What is held that has no name in the scope, by number."""
+        """The held objects that have no name in the scope, by number."""
         with self._lock:
             return {number: held.value for number, held in self._by_number.items() if not held.bound}
 
-    def known(self, value: Any) -> Held | None:
+    def known(self, value: Any) -> HeldObject | None:
         return self._by_id.get(id(value))
 
-    def get(self, handle: object) -> Held:
+    def get(self, handle: object) -> HeldObject:
         held = self._by_number.get(handle) if type(handle) is int else None
         if held is None:
             number = f"{handle!r:.40}" if type(handle) is int else f"of a {type(handle).__name__}"

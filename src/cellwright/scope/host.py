@@ -1,6 +1,6 @@
 """`ScopeHost`: the door's innermost part, which lets guest code work on the objects of a scope.
 
-It knows objects, handles and rules; not who asks, nor how the asking came here.
+It knows objects, handles and rules; not who calls, nor how the call came here.
 """
 
 from __future__ import annotations
@@ -8,31 +8,30 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
-from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 from uuid import uuid4
 
-from cellwright.doors import About, Answer, Beginning, Call, Guest, Lineage, Made
+from cellwright.doors import About, Answer, Beginning, Call, GuestDoor, Lineage, Made
 from cellwright.errors import HandleLost, NotReversible, StaleHandle, UsageError
-from cellwright.scope import faults, recorded
+from cellwright.scope import faults
 from cellwright.scope.abouts import Abouts
-from cellwright.scope.classes import Classes, Known
-from cellwright.scope.current import CURRENT, CurrentCall, key_of
+from cellwright.scope.classes import Classes, KnownClass
+from cellwright.scope.executor import CallExecutor, arguments
+from cellwright.scope.guest_functions import Lender
 from cellwright.scope.handles import Handles
-from cellwright.scope.lent import Lender
+from cellwright.scope.lost_objects import LostObject
 from cellwright.scope.operations import facts_of
 from cellwright.scope.parcels import type_key
-from cellwright.scope.placing import Placed, parts_of, places_in
+from cellwright.scope.placement import Placed, parts_of, places_in
+from cellwright.scope.recorded_values import handles_in, unpack_recorded
 from cellwright.scope.revivals import Revivals
-from cellwright.scope.revive import LostObject
 from cellwright.scope.rules import Place
-from cellwright.scope.running import Running, arguments
 from cellwright.scope.scope import Scope
-from cellwright.scope.undo import Undoing, takes_call
+from cellwright.scope.served_call import CURRENT, CurrentCall, Undoing, key_of, takes_call
 from cellwright.scope.values import Values
 from cellwright.scope.worker import Worker
-from cellwright_guest.unpacking import simple_arguments
+from cellwright_guest.unpacker import simple_arguments
 from cellwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
 
 Start = Callable[[], Awaitable[Answer]]
@@ -41,18 +40,18 @@ Start = Callable[[], Awaitable[Answer]]
 class ScopeHost:
     """The host of one session. A new guest of the same session starts with the same names and no handles.
 
-    `session` is its id where it is journaled. A guest that lives on in a journal knows handles, too: `open` gets their
-    lineage, and what is used of them is brought back.
+    `session` is the id of a journaled session. Its next guest knows the handles of the last one, too: `open` gets their
+    lineage, and each object that the guest uses is brought back.
     """
 
     def __init__(self, scope: Scope, *, session: str = "", bounds: Bounds | None = None) -> None:
         self._scope = scope
         self._session = session
-        self.secret = session or uuid4().hex  # what keys are made of: of no other session, in no other journal either
+        self.secret = session or uuid4().hex  # idempotency keys are made of it: no other session of any journal has it
         self._bounds = bounds or Bounds()
         self._worker = Worker("cellwright-host-calls")
         self._numbers = itertools.count(1)
-        self._tell = self._current  # bound once, not at each call
+        self._make_current = self._current  # bound once, not at each call
         self._begin((), 1)
 
     def _begin(self, known: Sequence[Made], first: int) -> None:
@@ -61,37 +60,38 @@ class ScopeHost:
         self._classes = Classes(self._scope.rules, known)
         self._values = Values(self._handles, self._classes, self._lender, self._bounds, self._scope.place_of)
         self._abouts = Abouts(self._scope.rules, self._handles, self._classes, lambda n: self._revivals.made(n))
-        self._running = Running(self._scope.rules, self._values, self._worker, self._abouts)
-        self._revivals = Revivals(self._scope, self._values, self._abouts, self._running, self._as_call)
+        self._executor = CallExecutor(self._scope.rules, self._values, self._worker, self._abouts)
+        self._revivals = Revivals(self._scope, self._values, self._abouts, self._executor, self._as_call)
         self._classes.name_of = self._name_of
         self._lender.pack = self._values.arguments
         self._lender.unpack = self._values.unpack
 
-    def open(self, guest: Guest, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
+    def open(self, guest: GuestDoor, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
         self._lender.guest = None
-        if self._worker.busy:  # with a call of the last guest that does not return: this one does not wait for it
+        if self._worker.busy:  # a call of the last guest has not returned: the new guest does not wait for it
             self._worker.close()
             self._worker = Worker("cellwright-host-calls")
-        here = self._revivals.here()
+        still_held = self._revivals.still_held()
         self._revivals.stop()
         known = () if lineage is None else lineage.known()
         first = max((made.number for made in known), default=0) + 1
         self._begin(known, 1 if lineage is None else max(first, self._handles.next))
         self._lender.guest = guest
-        self._values.frame_kinds = libraries
+        self._values.libraries = libraries
         for cls, path, bound in self._scope.entries():
             self._classes.enter(cls, Place(path, cls), bound=bound, buildable=True)
         if lineage is None:
             return self._names(None, ())
         objects = [made for made in known if made.number > 0]
         beginning = self._names(lineage, objects)
-        self._revivals.expect(lineage, objects, here)
+        self._revivals.expect(lineage, objects, still_held)
         if self._revivals:
-            self._lender.revive = self._reviver(asyncio.get_running_loop())
+            loop = asyncio.get_running_loop()
+            self._lender.revive = lambda packed: asyncio.run_coroutine_threadsafe(self._revivals.revive(packed), loop)
         return beginning
 
     def _names(self, lineage: Lineage | None, objects: Sequence[Made]) -> Beginning:
-        """Pack the names, with the numbers that the guest began with where it did."""
+        """Pack the names; an object that the last guest began with keeps its number."""
         began: dict[str, list[Made]] = {}
         for made in _unmade(lineage, objects):
             began.setdefault(made.path, []).append(made)
@@ -101,7 +101,7 @@ class ScopeHost:
                 continue
             place, kind = Place(path, type_of(value)), type_key(type_of(value))
             there = began.get(path, []) if self._handles.known(value) is None else []
-            others = there[:1] if path == name else []  # under its own name it may have become another kind of thing
+            others = there[:1] if path == name else []  # an object bound to the same name may be of another type now
             for again in itertools.islice((*(made for made in there if made.kind == kind), *others), 1):
                 there.remove(again)
                 self._handles.restore(again.number, value, place, bound=True)
@@ -109,18 +109,15 @@ class ScopeHost:
             held.name = held.name or name
         for made in itertools.chain(*began.values()):
             self._handles.waiting.setdefault((made.path, made.kind), []).append(made.number)
-        packed, told = self._values.names(names)
+        packed, made = self._values.names(names)
         self._handles.waiting.clear()
-        return Beginning(names=packed, made=told)
+        return Beginning(names=packed, made=made)
 
     def _name_of(self, value: Any) -> str:
         return next((name for name, bound in self._scope.names() if bound is value), "")
 
     def _is_held(self, value: Any) -> bool:
         return not isinstance(value, type) and self._scope.by_handle(value) and not self._values.is_copied(value)
-
-    def _reviver(self, loop: asyncio.AbstractEventLoop) -> Callable[[Packed], Future[None]]:
-        return lambda packed: asyncio.run_coroutine_threadsafe(self._revivals.revive(packed), loop)
 
     def close(self) -> None:
         self._lender.guest = None
@@ -137,18 +134,18 @@ class ScopeHost:
     # objects that go to other sessions
 
     def place_of(self, value: Any) -> Place | None:
-        """Where an object stands that this session's guest has; None for one that it does not have."""
+        """The place of an object that this session's guest has; None for any other."""
         held = self._handles.known(value)
         return None if held is None else held.place
 
-    def class_of(self, cls: type) -> Known | None:
+    def class_of(self, cls: type) -> KnownClass | None:
         """A class that this session's guest may build."""
         return self._classes.find(cls)
 
     def placed(self, value: Any) -> Any:
-        """A value of this session for another one's guest: its live objects stay where they stand.
+        """A value of this session for the guest of another session: its live objects keep their places.
 
-        `HandleLost` where it holds one that did not outlive its process.
+        `HandleLost` where the value holds an object that did not outlive its process.
         """
         for part in parts_of(value):
             if isinstance(part, LostObject):
@@ -156,40 +153,42 @@ class ScopeHost:
         found = places_in(value, lambda part: self._scope.place_in(part, self))
         return Placed(value, {number: place for number, (_, place) in found.items()}) if found else value
 
-    def about(self, call: Call) -> About:
-        return self._abouts.about(call)
+    def about(self, verb: str, target: int, name: str, path: str = "") -> About:
+        return self._abouts.about(verb, target, name)
 
     def call(self, call: Call) -> Coroutine[Any, Any, Answer]:
         return self._serve(call, self._lender, None)
 
     async def _serve(self, call: Call, lender: Lender | None, start: Start | None) -> Answer:
-        token = CURRENT.set((call, lender, next(self._numbers), self._tell))
+        token = CURRENT.set((call, lender, next(self._numbers), self._make_current))
         try:
             if start is not None:
                 return await start()
-            if call.refused is not None:  # not raised: its traceback would keep the message that it came with alive
+            if call.refused is not None:  # not raised: its traceback would keep the guest's message alive
                 return self._values.failed(call.refused)
             if self._revivals:
                 await self._revive_for(call)
-            answer = await self._running.answer(call)
+                about = self._abouts.about(call.verb, call.target, call.name)  # what came back may say more
+                call = replace(call, about=about)
+            answer = await self._executor.answer(call)
         except WireError:
             raise
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            answer = self._values.failed(error)  # nobody cancelled this call: the host object raised it
-        except (Exception, SystemExit) as error:  # an outer edge: whatever a host object raises is the guest's answer
+            answer = self._values.failed(error)  # the call was not cancelled: the host object raised it
+        except (Exception, SystemExit) as error:  # an outer edge: what a host object raises is the answer
             answer = self._values.failed(error)
         finally:
             CURRENT.reset(token)
         return replace(answer, made=self._values.confirmed(answer.made)) if answer.made else answer
 
-    # what is known of the call that host code serves
+    # the call that host code serves
 
     def _current(self, call: Call, number: int) -> CurrentCall:
         return CurrentCall(
-            name=self._abouts.title(call),
+            name=self._abouts.of(call).title,
             cell=call.cell,
             path=call.path,
             session=self._session,
@@ -197,8 +196,8 @@ class ScopeHost:
         )
 
     def _current_undo(self, call: Call, number: int) -> CurrentCall:
-        known = self._current(call, number)
-        return replace(known, name=f"undo {known.name}", idempotency_key=key_of(known.idempotency_key, "undo"))
+        current = self._current(call, number)
+        return replace(current, name=f"undo {current.name}", idempotency_key=key_of(current.idempotency_key, "undo"))
 
     # objects of an earlier process
 
@@ -206,40 +205,40 @@ class ScopeHost:
         if simple_arguments(call.arguments.tree) is not None:
             return await self._revivals.revive(target=call.target)
         if is_large(call.arguments):
-            found = await self._worker.run(lambda: recorded.handles_in(call.arguments.tree))
-            packed = Packed([{"h": number} for number in found], [])
+            handles = await self._worker.run(lambda: handles_in(call.arguments.tree))
+            packed = Packed([{"h": number} for number in handles], [])
             return await self._revivals.revive(packed, target=call.target)
         return await self._revivals.revive(call.arguments, target=call.target)
 
     async def _as_call(self, call: Call, start: Start) -> Answer:
-        return await self._serve(call, None, start)  # its guest does not wait for it: what calls back has no parent
+        return await self._serve(call, None, start)  # no guest waits for it: a callback in it has no parent call
 
     async def undo(self, call: Call, answer: Answer) -> None:
-        """Undo a call that gave `answer`, by the `undo=` of its operation. Raises what that raises.
+        """Undo a call that gave `answer`, by the `undo=` of its operation. Raises what the undo raises.
 
-        `NotReversible` where the operation has none; `HandleLost` where it needs an object that does not come back.
+        `NotReversible` where the operation has no undo; `HandleLost` where the undo needs an object that is lost.
         """
         if self._revivals:
             await self._revivals.revive(answer.value, target=call.target)
-        known = self.about(call)
-        undo = known.operation.undo
+        about = self._abouts.of(call)
+        undo = about.operation.undo
         if answer.failed or undo is None:
             why = "it failed, and has no result" if answer.failed else "its operation has no undo="
-            raise (UsageError if answer.failed else NotReversible)(f"{known.title} cannot be undone: {why}")
-        given: tuple[Any, ...] = (recorded.unpack(self._values, answer.value, self._revivals.stand_in),)
+            raise (UsageError if answer.failed else NotReversible)(f"{about.title} cannot be undone: {why}")
+        given: tuple[Any, ...] = (unpack_recorded(self._values, answer.value, self._revivals.stand_in),)
         if takes_call(undo):
             given = (*given, await self._undoing(call))
         token = CURRENT.set((call, None, next(self._numbers), self._current_undo))
         try:
-            await self._running.called(undo, (given, {}), known.operation.thread)
+            await self._executor.called(undo, (given, {}), about.operation.thread)
         finally:
             CURRENT.reset(token)
 
     async def cannot_undo(self, call: Call, answer: Answer) -> str:
-        """Why that would not work, as far as it can be known before; "" where nothing is in the way."""
+        """Why an undo of the call would fail, as far as that is known beforehand; "" if no reason is known."""
         if call.target > 0 and self._handles.find(call.target) is None and self._revivals.made(call.target) is None:
             return f"object {call.target}, on which it was called, is not held any more"
-        undo = self.about(call).operation.undo
+        undo = self._abouts.of(call).operation.undo
         if undo is None:
             return "it has no undo"
         needed = [answer.value, call.arguments] if takes_call(undo) else [answer.value]
@@ -248,36 +247,28 @@ class ScopeHost:
                 await self._revivals.revive(*needed, target=call.target)
         except (HandleLost, StaleHandle) as error:
             return str(error)
-        numbers = {number for packed in needed for number in recorded.handles_in(packed.tree)}
+        numbers = {number for packed in needed for number in handles_in(packed.tree)}
         gone = next((number for number in sorted(numbers) if self._handles.find(number) is None), None)
         return "" if gone is None else f"object {gone}, which its undo needs, is not held any more"
 
     def undo_repeats(self, call: Call) -> bool:
-        """Whether its undo may run twice: where that function is itself an operation declared idempotent."""
-        return facts_of(self.about(call).operation.undo).idempotent
+        """Whether the undo of a call may run twice: its `undo=` function is an operation declared idempotent."""
+        return facts_of(self._abouts.of(call).operation.undo).idempotent
 
     def told(self, error: BaseException) -> str:
-        """An exception of host code, without what guest code may not know."""
-        return faults.told(error)
+        """The text of an exception of host code, without what guest code may not know."""
+        return faults.error_text(error)
 
     async def _undoing(self, call: Call) -> Undoing:
         if self._revivals:
             await self._revivals.revive(call.arguments)
         held = self._handles.find(call.target) if call.name else None
-        args, kwargs = arguments(recorded.unpack(self._values, call.arguments, self._revivals.stand_in))
-        current = self._current(call, next(self._numbers))
-        return Undoing(
-            name=current.name,
-            cell=call.cell,
-            path=call.path,
-            session=self._session,
-            idempotency_key=current.idempotency_key,
-            target=None if held is None else held.value,
-            args=args,
-            kwargs=kwargs,
-        )
+        args, kwargs = arguments(unpack_recorded(self._values, call.arguments, self._revivals.stand_in))
+        current = asdict(self._current(call, next(self._numbers)))
+        return Undoing(**current, target=None if held is None else held.value, args=args, kwargs=kwargs)
 
 
 def _unmade(lineage: Lineage | None, objects: Iterable[Made]) -> Iterator[Made]:
-    """Those that no call made: what the guest began with. What a bound function gives has the path of its name, too."""
+    """The objects that no call made: the guest began with them. A path does not tell: results of bound functions have
+    the path of a name, too."""
     return (made for made in objects if lineage is not None and lineage.origin(made.number) is None)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from cellwright.scope.lent import GuestFunction
+from cellwright.scope.guest_functions import GuestFunction
 from cellwright.scope.operations import facts_of
 from cellwright_guest.operators import AWAITED, CALLS
 from cellwright_guest.wire import type_of
 
-# what the guest can make of a type, in one order for all sessions
+# the operators that the guest can build, in one order for all sessions
 OPERATORS = (*sorted(CALLS | AWAITED), "__iter__", "__aiter__", "__exit__", "__aexit__", "__call__", "__await__")
 
 FUNCTIONS = (
@@ -111,7 +111,7 @@ def operators(kind: type) -> tuple[str, ...]:
 
 
 def module_members(module: types.ModuleType) -> dict[str, Any]:
-    """What a bound module shows: its `__all__`, or what it, its submodules or its C half define. Never a module."""
+    """The names of a bound module: its `__all__`, else what it, its submodules or its C half define. No modules."""
     listed: Any = getattr(module, "__all__", None)
     name_of = module.__name__
     shown: dict[str, Any] = {}

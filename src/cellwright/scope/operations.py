@@ -1,4 +1,4 @@
-"""What is known of an operation, said once: by `@operation` on a function of yours, by `scope.declare` on any other."""
+"""The facts of an operation, said once: by `@operation` on a function of yours, by `scope.declare` on any other."""
 
 from __future__ import annotations
 
@@ -15,14 +15,8 @@ from cellwright_guest.wire import type_of
 Function = TypeVar("Function", bound=Callable[..., Any])
 MARK = "__cellwright_operation__"
 _UNMARKABLE = frozenset(
-    (
-        types.NoneType,
-        types.BuiltinFunctionType,
-        types.MethodDescriptorType,
-        types.WrapperDescriptorType,
-        types.MethodWrapperType,
-        types.ClassMethodDescriptorType,
-    )
+    (types.NoneType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
+    + (types.MethodWrapperType, types.ClassMethodDescriptorType)
 )
 
 CAREFUL = Operation()
@@ -41,8 +35,8 @@ def operation(
     timeout_s: float | None = None,
     thread: Literal["worker", "loop", "task"] | None = None,
 ) -> Callable[[Function], Function]:
-    """Say what is known of a function or a method. It stays the function that it was."""
-    known = Operation(
+    """Declare the facts of a function or a method. The function itself does not change."""
+    facts = Operation(
         reads=reads,
         idempotent=idempotent,
         undo=undo,
@@ -55,14 +49,14 @@ def operation(
     )
 
     def mark(function: Function) -> Function:
-        setattr(function, MARK, known)
+        setattr(function, MARK, facts)
         return function
 
     return mark
 
 
 def facts_of(function: Any) -> Operation:
-    """What `@operation` said of a function; the careful default where it said nothing. Runs no code of it."""
+    """The facts that `@operation` declared of a function, or the careful default. Runs no code of the function."""
     kind = type_of(function)
     if kind in (types.MethodType, staticmethod, classmethod):
         return facts_of(function.__func__)
@@ -73,7 +67,7 @@ def facts_of(function: Any) -> Operation:
     elif kind is functools.partial:
         return facts_of(function.func)
     elif issubclass(kind, type):
-        known = function.__dict__.get(MARK)  # not that of a base: this one makes other objects
+        known = function.__dict__.get(MARK)  # not that of a base class, which makes other objects
     else:
         known = inspect.getattr_static(function, MARK, None)
         called = inspect.getattr_static(kind, "__call__", None)

@@ -1,4 +1,4 @@
-"""A value on its way to the guest, with what the guest learns by it. Knows nothing of how values are packed."""
+"""A value on its way to the guest, with the objects and classes that it announces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, cast
 from cellwright.doors import Made
 from cellwright.scope.api_records import RECORDS, find_record
 from cellwright.scope.rules import Place
-from cellwright_guest.packing import Other, Packer
+from cellwright_guest.packer import Other, Packer
 from cellwright_guest.wire import type_of
 
 _NOWHERE: dict[int, Place] = {}
@@ -19,9 +19,9 @@ _NOWHERE: dict[int, Place] = {}
 class Parcel(Packer):
     """Packs one value that was reached by `path`.
 
-    `made` is what the journal is to hear of: host objects and classes that no answer has told the guest of yet, each
-    perhaps more than once. `kept` is the own data of such objects, asked for only where `keeps`. `places` are those of
-    objects that come from another session, by their ids.
+    `made` is for the journal: host objects and classes that no earlier answer has announced, some more than once.
+    `kept` is the journal data of such objects, asked of them only if `keeps`. `places` has the places of objects that
+    come from another session, by their ids.
     """
 
     __slots__ = ("keeps", "kept", "made", "path", "places")
@@ -36,12 +36,12 @@ class Parcel(Packer):
 
 
 def type_key(cls: type) -> str:
-    """The name of a class that is good in another process too, where the class can be imported there."""
+    """The name of a class, which is good in every process that can import the class."""
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
 def find_type(key: str) -> Any:
-    """The class of that name, if its module is imported here. Imports nothing and runs nothing."""
+    """The class of that name, or None if its module is not imported here. Imports nothing and runs nothing."""
     module, _, qualname = key.partition(":")
     if module.startswith(RECORDS):
         return find_record(module, qualname)

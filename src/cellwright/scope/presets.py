@@ -1,4 +1,4 @@
-"""What is hidden before anybody says so: the credentials of common libraries, and their ways to run code on the host.
+"""What is hidden by default: the credentials of common libraries, and their ways to run code on the host.
 
 A preset is a row of this table: members of a type, matched by the module and the name of any class among its bases.
 `scope.declare("client.headers", hide=False)` shows one again.
@@ -14,7 +14,7 @@ from typing import Any
 
 from cellwright_guest.wire import type_of
 
-# attributes (never methods) that carry a credential wherever they are found
+# attributes (never methods) that carry a credential in objects of any type
 CREDENTIALS = frozenset(
     "api_key apikey api_token access_key access_token auth auth_token authorization aws_access_key_id "
     "aws_secret_access_key aws_session_token bearer_token client_secret connection_string cookies credential "
@@ -65,31 +65,31 @@ HIDDEN: dict[str, str] = {
 }
 _TABLE = [(pattern, frozenset(names.split())) for pattern, names in HIDDEN.items()]
 
-# what a `Revivable` has for the journal alone
+# methods of a `Revivable` that are for the journal alone
 JOURNAL = ("to_journal", "from_journal")
 
-# methods that look a member up by the name they are given: they must not find what is hidden
+# methods that look up a member by a name in their arguments: they must not find what is hidden
 BY_NAME = {"pandas": frozenset(("agg", "aggregate", "apply", "transform", "map", "applymap", "pipe", "pivot_table"))}
 
-# what never crosses, whoever holds it: from each of these the whole host can be walked
+# types that never cross: from each of these, code can reach the whole host
 NEVER: tuple[type, ...] = (types.FrameType, types.CodeType, types.TracebackType, types.CellType)
 
 
 @lru_cache(maxsize=4096)
 def hidden_names(kind: type) -> tuple[str, ...]:
     """The patterns of member names that presets hide on objects of this type."""
-    found = {*JOURNAL} if all(hasattr(kind, name) for name in JOURNAL) else set[str]()
+    hidden = {*JOURNAL} if all(hasattr(kind, name) for name in JOURNAL) else set[str]()
     for base in kind.__mro__:
         top = base.__module__.partition(".")[0].lstrip("_")
         for pattern, names in _TABLE:
             module, _, name = pattern.partition(".")
             if module == top and fnmatchcase(base.__name__, name):
-                found |= names
-    return tuple(sorted(found))
+                hidden |= names
+    return tuple(sorted(hidden))
 
 
 def looks_up_by_name(kind: type, method: object) -> bool:
-    """Whether a method of this type calls members by the names that it is given."""
+    """Whether a method of this type calls members by names in its arguments."""
     return type_of(method) is str and method in _by_name(kind)
 
 
@@ -116,11 +116,11 @@ def refused_argument(hidden: Callable[[str], bool], arguments: Iterable[Any]) ->
                 kept.append(value.tolist())
                 pending.append(kept[-1])
         elif hasattr(kind_of_value, "__iter__") and not issubclass(kind_of_value, bytes):
-            return f"<what a {kind_of_value.__name__} names>"  # the guest may decide what comes of it
+            return f"<what a {kind_of_value.__name__} names>"  # the guest may decide what it gives
     return None
 
 
-_NUMBERS = "biufcmM"  # numpy's kinds of data that names nothing: numbers and times
+_NUMBERS = "biufcmM"  # numpy's kinds of data that hold no names: numbers and times
 _LISTS: tuple[type[Any], ...] = (list, tuple, set, frozenset)
 
 

@@ -1,7 +1,6 @@
-"""Every callable that guest code reaches from a scope by names alone, with what is known of it.
+"""Every function that guest code reaches from a scope by names alone, with the facts of its operation.
 
-Reads classes, annotations and the dictionaries of instances; no property and no code of an object runs. It does not
-know who asks, nor what calls return.
+It reads classes, annotations and the dictionaries of instances; no property and no other code of an object runs.
 """
 
 from __future__ import annotations
@@ -20,16 +19,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from cellwright.doors import Operation
-from cellwright.scope.annotations import UNREADABLE, names_of
+from cellwright.scope.annotations import FRAMES, UNREADABLE, names_of
+from cellwright.scope.attributes import held_by
 from cellwright.scope.classes import kind_of
 from cellwright.scope.members import FUNCTIONS, is_async, members, module_members, operators
 from cellwright.scope.operations import facts_of
 from cellwright.scope.rules import Place, Rules
 from cellwright.scope.scope import Scope
+from cellwright.scope.signatures import signature, unbound
 from cellwright_guest.wire import type_of
 
 DEPTH = 3  # attributes between a bound name and a method: `crm.api.contacts.list`
-_FRAMES = frozenset(("numpy", "pandas", "polars", "pyarrow"))  # data with hundreds of methods; guests have copies
 _PLAIN = (
     type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset,
     dt.date, dt.time, dt.timedelta, dt.tzinfo, decimal.Decimal, uuid.UUID, pathlib.PurePath,
@@ -37,39 +37,36 @@ _PLAIN = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reachable:
-    """One function, as guest code writes it. `names` are those that its annotations were written with."""
+class ReachableFunction:
+    """A function under the path that guest code writes. `names` are defined where its annotations were written."""
 
     path: str
     function: Any
-    bound: bool  # the first parameter is not the caller's to give
+    bound: bool  # the caller does not give the first parameter
     operation: Operation
     is_async: bool
     names: Mapping[str, Any]
 
     @property
     def signature(self) -> inspect.Signature | None:
-        """Of what the caller gives; None where Python cannot tell it."""
-        try:
-            found = inspect.signature(self.function)
-        except (ValueError, TypeError, AttributeError, NameError):
-            return None
-        return found.replace(parameters=list(found.parameters.values())[1:]) if self.bound else found
+        """Without the parameter that is bound; None where Python cannot tell it."""
+        found = signature(self.function)
+        return unbound(found) if self.bound and found is not None else found
 
 
-def callables(scope: Scope) -> Iterator[Reachable]:
-    """In the order of the scope. Left out is what the rules hide, and what they refuse because it may write."""
+def callables(scope: Scope) -> Iterator[ReachableFunction]:
+    """In the order of the scope, without functions that the rules hide, or refuse because they may write."""
     walk = _Walk(scope.rules)
     built_only = {cls for cls, _, usable in scope.entries() if not usable}
     for name, value in scope.names():
         if not (isinstance(value, type) and value in built_only):
-            stands = scope.path(name)  # for the rules; in a child's scope that is where it stood in the parent's
+            stands = scope.path(name)  # the path for the rules; in a child's scope it is the path in the parent's
             owner, _, last = stands.rpartition(".")
             yield from walk.named(value, name, stands, Place(owner, type_of(value)), last)
 
 
 def class_names(scope: Scope) -> dict[type, str]:
-    """The classes that guest code can name, each with how it writes it: bound, or shown by a bound module."""
+    """The classes that guest code can name, each with its path: bound classes, and those of bound modules."""
     found: dict[type, str] = {cls: name for name, cls in scope.classes() if name}
     for name, value in scope.names():
         if isinstance(value, types.ModuleType):
@@ -81,14 +78,16 @@ def class_names(scope: Scope) -> dict[type, str]:
 
 
 class _Walk:
-    """One look at a scope. An object that stands in several places is told at the first."""
+    """One walk through a scope. An object that has several paths is listed under the first."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._seen: set[int] = set()
 
-    def named(self, value: Any, path: str, stands: str, owner: Place, name: str, depth: int = 0) -> Iterator[Reachable]:
-        """What code writes as `path`. It `stands` for the rules as the member `name` of `owner`."""
+    def named(
+        self, value: Any, path: str, stands: str, owner: Place, name: str, depth: int = 0
+    ) -> Iterator[ReachableFunction]:
+        """The functions at and below `path`. For the rules the value is at `stands`, the member `name` of `owner`."""
         kind = type_of(value)
         called = issubclass(kind, (*FUNCTIONS, functools.partial))
         if called or (not issubclass(kind, type) and "__call__" in operators(kind)):
@@ -98,7 +97,7 @@ class _Walk:
             self._seen.add(id(value))
             yield from self._inside(value, path, stands, depth)
 
-    def _inside(self, value: Any, path: str, stands: str, depth: int) -> Iterator[Reachable]:
+    def _inside(self, value: Any, path: str, stands: str, depth: int) -> Iterator[ReachableFunction]:
         kind = type_of(value)
         place = Place(stands, value if issubclass(kind, type) else kind)
         if issubclass(kind, type):
@@ -109,12 +108,14 @@ class _Walk:
             inner = {name: shown for name, shown in module_members(value).items() if not isinstance(shown, type)}
         else:
             yield from self._of_type(kind, place, path, depth, of_class=False)
-            inner = {name: held for name, held in _attributes(value).items() if name not in members(kind)}
+            inner = {name: held for name, held in held_by(value).items() if name not in members(kind)}
         for name, held in inner.items():
             if is_name(name):
                 yield from self.named(held, f"{path}.{name}", f"{stands}.{name}", place, name, depth + 1)
 
-    def _of_type(self, cls: type, place: Place, path: str, depth: int, *, of_class: bool) -> Iterator[Reachable]:
+    def _of_type(
+        self, cls: type, place: Place, path: str, depth: int, *, of_class: bool
+    ) -> Iterator[ReachableFunction]:
         for name, member in members(cls).items():
             if not is_name(name) or _is_pydantics(member.value):
                 continue
@@ -125,8 +126,8 @@ class _Walk:
             elif not of_class or member.kind != "method":
                 yield from self._callable(member.value, whole, place, name, bound=member.kind != "static", cls=cls)
 
-    def _behind(self, getter: Any, path: str, owner: Place, name: str, depth: int) -> Iterator[Reachable]:
-        """The methods of what a property says that it gives."""
+    def _behind(self, getter: Any, path: str, owner: Place, name: str, depth: int) -> Iterator[ReachableFunction]:
+        """The methods of the class that a property is annotated with."""
         cls = _returned(getter)
         if cls is None or id(cls) in self._seen or depth >= DEPTH:
             return
@@ -134,11 +135,11 @@ class _Walk:
             self._seen.add(id(cls))
             place = Place(f"{owner.path}.{name}" if owner.path else name, cls)
             yield from self._of_type(cls, place, path, depth + 1, of_class=False)
-            self._seen.discard(id(cls))  # only on this branch: two properties may give objects of one class
+            self._seen.discard(id(cls))  # only on this branch: two properties may return objects of one class
 
     def _callable(
         self, function: Any, path: str, owner: Place, name: str, *, bound: bool, cls: type | None = None
-    ) -> Iterator[Reachable]:
+    ) -> Iterator[ReachableFunction]:
         verdict = self._rules.verdict(owner, name)
         known = self._rules.facts(owner, name, facts_of(function))
         if not verdict.visible or (verdict.read_only and not known.reads):
@@ -147,37 +148,29 @@ class _Walk:
         called: Any = function if issubclass(own, (*FUNCTIONS, functools.partial)) else own.__call__
         names = {**(names_of(cls) if cls is not None else {}), **names_of(called)}
         waits = is_async(function) or is_async(called)
-        yield Reachable(path=path, function=function, bound=bound, operation=known, is_async=waits, names=names)
+        yield ReachableFunction(path=path, function=function, bound=bound, operation=known, is_async=waits, names=names)
 
 
 def is_name(name: str) -> bool:
-    """Whether code can write it after a dot, and may."""
+    """Whether code can, and may, write the name after a dot."""
     return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_")
 
 
 def _is_live(kind: type) -> bool:
-    """Whether an object of this type goes by handle, as far as its type tells."""
+    """Whether objects of this type cross as handles, as far as the type tells."""
     if issubclass(kind, type | types.ModuleType):
         return True
-    data = issubclass(kind, _PLAIN) or kind.__module__.partition(".")[0] in _FRAMES
+    data = issubclass(kind, _PLAIN) or kind.__module__.partition(".")[0] in FRAMES
     return not data and kind_of(kind) == "handle"
 
 
 def _is_pydantics(function: Any) -> bool:
-    """Whether it is a method that every model has: to describe two dozen of them for each helps nobody."""
+    """Whether pydantic defines the method: every model has two dozen of them, and nobody needs them described."""
     return str(getattr(function, "__module__", "")).startswith("pydantic.")
 
 
-def _attributes(value: Any) -> dict[str, Any]:
-    try:
-        own: Any = object.__getattribute__(value, "__dict__")
-    except (AttributeError, TypeError):
-        return {}
-    return {name: held for name, held in own.items() if type_of(name) is str} if type_of(own) is dict else {}
-
-
 def _returned(getter: Any) -> type | None:
-    """The class that a property's getter is annotated with."""
+    """The class that the getter of a property is annotated with."""
     function = getattr(getter, "fget", None) or getattr(getter, "func", None)
     if not isinstance(function, types.FunctionType):
         return None

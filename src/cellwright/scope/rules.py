@@ -22,8 +22,8 @@ WRITING_OPERATORS = frozenset(("__setitem__", "__delitem__"))
 class Rule:
     """One `declare`: the members that it is about, and what it says of them.
 
-    `when` is asked of a member's path too: an upstream may offer something else meanwhile. `read_only="ask"` has what
-    is not known to read only wait for a person's yes.
+    `when` decides by a member's path, too: an upstream may offer other operations meanwhile. With `read_only="ask"` an
+    operation that is not known to only read waits for a person's yes.
     """
 
     pattern: str
@@ -34,18 +34,18 @@ class Rule:
     when: Callable[[str], bool] | None = None
 
     def covers(self, titles: tuple[str, ...]) -> bool:
-        found = any(fnmatchcase(title, self.pattern) for title in titles)
-        return found and (self.when is None or self.when(titles[0]))
+        matches = any(fnmatchcase(title, self.pattern) for title in titles)
+        return matches and (self.when is None or self.when(titles[0]))
 
     def level_with(self, titles: tuple[str, ...]) -> bool:
-        """Whether it names members of this very object, and not of what these lead to: `only` means the former."""
+        """Whether the pattern names members of this very object, as `only` means, and not of objects below them."""
         depth = self.pattern.count(".")
         return any(fnmatchcase(title, self.pattern) and title.count(".") == depth for title in titles)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a host object stands in the scope: the path it was first reached by, and its type."""
+    """The place of a host object in the scope: the path at which it was first reached, and its type."""
 
     path: str
     kind: type
@@ -55,8 +55,8 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
-    """What the rules say of one member."""
+class RuleVerdict:
+    """What the rules decide about one member."""
 
     visible: bool
     read_only: bool
@@ -66,19 +66,19 @@ class Verdict:
 
 
 class Rules:
-    """All that was declared, in order; a later rule overrides an earlier one."""
+    """All declared rules, in order; a later rule overrides an earlier one."""
 
     def __init__(self) -> None:
         self._version = 0
         self._rules: list[Rule] = []
-        self._verdicts: dict[tuple[str, type, str, bool], Verdict] = {}
+        self._verdicts: dict[tuple[str, type, str, bool], RuleVerdict] = {}
         self._watched: list[Callable[[], str]] = []
         self._seen: list[str] = []
 
     @property
     def version(self) -> int:
-        """Counts what was declared, and what changed that it depends on: what was concluded earlier is not good."""
-        if self._watched:  # asked twice and more for each call: most scopes watch nothing
+        """Counts the rules, and the changes of what they depend on. A decision of an earlier version is not good."""
+        if self._watched:  # read several times for each call: most scopes watch nothing
             self._look()
         return self._version
 
@@ -86,7 +86,7 @@ class Rules:
         return len(self._rules)
 
     def watch(self, key: Callable[[], str]) -> None:
-        """Say what some `when` depends on: when it gives another key, everything is decided anew."""
+        """Register what some `when` depends on: when it gives another key, every verdict is decided anew."""
         self._watched.append(key)
 
     def _look(self) -> None:
@@ -96,7 +96,7 @@ class Rules:
             self._changed()
 
     def _changed(self) -> None:
-        self._verdicts = {}  # another one: who is deciding by what was then keeps that for himself
+        self._verdicts = {}  # a new dict: a decision that is being made goes into the old one
         self._version += 1
 
     def add(
@@ -115,7 +115,7 @@ class Rules:
             raise UsageError(f"declare() knows no {sorted(unknown)[0]!r}; it takes {names}")
         if facts.get("thread") == "task":
             raise UsageError('thread="task" belongs to the function: say it with @operation(thread="task")')
-        Operation(**facts)  # a wrong value is told here, not at the first call
+        Operation(**facts)  # a wrong value fails here, not at the first call
         self._rules.append(
             Rule(
                 pattern=pattern,
@@ -128,22 +128,24 @@ class Rules:
         )
         self._changed()
 
-    def verdict(self, place: Place, name: str, *, data: bool = False) -> Verdict:
-        """What guest code may do with the member `name`. `data` says that it is an attribute, not a method."""
+    def verdict(self, place: Place, name: str, *, data: bool = False) -> RuleVerdict:
+        """What guest code may do with the member `name`. `data`: it is an attribute, not a method."""
         key = (place.path, place.kind, name, data)
         if self._watched:
             self._look()
         verdicts = self._verdicts
         known = verdicts.get(key)
         if known is None:
-            if len(verdicts) > 10_000:  # paths and names are the guest's to make up
+            if len(verdicts) > 10_000:  # guest code can make up any number of paths and names
                 verdicts.clear()
             known = verdicts[key] = self._judge(place, name, data)
         return known
 
-    def _judge(self, place: Place, name: str, data: bool) -> Verdict:
+    def _judge(self, place: Place, name: str, data: bool) -> RuleVerdict:
         if name.startswith("_"):
-            return Verdict(visible=False, read_only=True, why="names that start with an underscore stay on the host")
+            return RuleVerdict(
+                visible=False, read_only=True, why="names that start with an underscore stay on the host"
+            )
         why = ""
         credential = data and name.lower() in CREDENTIALS and NAMESPACE not in place.kind.__dict__
         if hides(place.kind, name) or credential:
@@ -163,10 +165,10 @@ class Rules:
                 why = "it is hidden in this scope"
             if rule.only is not None and name not in rule.only and rule.level_with(titles):
                 why = "it is hidden in this scope"
-        return Verdict(visible=not why, read_only=read_only, why=why, asks_writes=asks_writes, facts=facts)
+        return RuleVerdict(visible=not why, read_only=read_only, why=why, asks_writes=asks_writes, facts=facts)
 
     def hides(self, place: Place, name: str) -> bool:
-        """Whether a preset or a `hide=` hides the member. `only=` is not asked: it says what may be named first."""
+        """Whether a preset or a `hide=` hides the member. `only=` does not count: it limits what code may name."""
         hidden = hides(place.kind, name)
         titles = place.titles(name)
         for rule in self._rules:
@@ -175,15 +177,15 @@ class Rules:
         return hidden
 
     def narrows(self, root: str) -> bool:
-        """Whether something is hidden or refused below one name of the scope that is not so below all of them."""
+        """Whether a rule hides or refuses something below this name of the scope, and not below all names."""
         firsts = (r.pattern.partition(".")[0] for r in self._rules if r.hide is not None or r.only or r.read_only)
         return any(first != "*" and fnmatchcase(root, first) for first in firsts)
 
     def facts(self, place: Place, name: str, known: Operation) -> Operation:
         return with_facts(known, self.verdict(place, name).facts)
 
-    def require(self, place: Place, name: str, *, data: bool = False) -> Verdict:
-        """The verdict on a member that guest code asks for; refuses what is not visible."""
+    def require(self, place: Place, name: str, *, data: bool = False) -> RuleVerdict:
+        """The verdict on a member that guest code uses. Raises `NotPublic` for one that is not visible."""
         verdict = self.verdict(place, name, data=data)
         if not verdict.visible:
             raise NotPublic(f"{place.kind.__name__!r} object has no attribute {name!r} here: {verdict.why}")

@@ -9,26 +9,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from cellwright.errors import CannotCross, NotInScope, UsageError, WrongArguments
-from cellwright.scope.classes import kind_of
+from cellwright.scope.classes import kind_of, type_hints
 from cellwright.scope.members import FUNCTIONS, members
-from cellwright.scope.placing import HANDED, Holder, places_in
+from cellwright.scope.placement import HANDED, ObjectHolder, places_in
 from cellwright.scope.rules import Place, Rules
-from cellwright.scope.showing import shown
 from cellwright.scope.surfaces import root_of, surface_of
-from cellwright_guest import hints, packing
+from cellwright.scope.value_text import shown
+from cellwright_guest import hints, packer
 from cellwright_guest.wire import type_of
 
 NAMES = 1000  # that a child may be given
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Bound:
-    """What stands behind one name."""
+class Binding:
+    """The value of one name."""
 
     value: Any
-    path: str  # where it stands: under its name, or, in a child's scope, where it stood in the parent's
-    own: bool = False  # of this session alone: it is not handed on to a child
-    built_only: bool = False  # a class that may be built, and not used by itself
+    path: str  # its place: its name, or in a child's scope the path that it has in the parent's
+    own: bool = False  # belongs to this session alone: not handed on to a child
+    built_only: bool = False  # a class that guest code may build, and not use by itself
 
 
 class Scope:
@@ -42,10 +42,12 @@ class Scope:
 
     def __init__(self, names: Mapping[str, Any] | None = None) -> None:
         self.rules = Rules()
-        self._names: dict[str, Bound] = {}
+        self._names: dict[str, Binding] = {}
         self._declared: list[type] = []
-        self._above: tuple[Scope, Holder | None] | None = None  # a child's: the parent's, and who holds its objects
-        self._kept: dict[int, tuple[Any, Place]] = {}  # live objects inside of what was handed on
+        self._above: tuple[Scope, ObjectHolder | None] | None = (
+            None  # a child's: the parent's, and who holds its objects
+        )
+        self._kept: dict[int, tuple[Any, Place]] = {}  # live objects inside of values that were handed on
         for name, value in (names or {}).items():
             self.bind(name, value)
 
@@ -54,11 +56,11 @@ class Scope:
         return scope if isinstance(scope, Scope) else cls(scope)
 
     def bind(self, name: str, value: Any, *, own: bool = False) -> None:
-        """Give guest code `value` under `name`. What is this session's `own` is not handed on to a child of it."""
+        """Give guest code `value` under `name`. A value of the session's `own` is not handed on to its children."""
         wrong = _wrong_name(name)
         if wrong:
             raise UsageError(wrong)
-        self._names[name] = Bound(value=root_of(value), path=name, own=own)
+        self._names[name] = Binding(value=root_of(value), path=name, own=own)
 
     def declare(
         self,
@@ -69,7 +71,7 @@ class Scope:
         read_only: bool = False,
         **facts: Any,
     ) -> None:
-        """Say what is known of members (by a pattern like "crm.contacts.*"), or that guest code may build a class."""
+        """Declare facts of members (by a pattern like "crm.contacts.*"), or that guest code may build a class."""
         if isinstance(what, str):
             self.rules.add(what, hide=hide, only=only, read_only=read_only, **facts)
             return
@@ -80,31 +82,31 @@ class Scope:
     def extended(self, names: Mapping[str, Any], *, own: bool = True) -> Scope:
         """This scope, under the same rules, with further names. A name that it has already is a `UsageError`.
 
-        What is its session's `own` is not handed on: a child's session has others.
+        Values that are the session's `own` are not handed on: a child's session has its own.
         """
-        made = Scope()
-        made.rules, made._names, made._declared = self.rules, dict(self._names), self._declared
-        made._above, made._kept = self._above, self._kept
+        scope = Scope()
+        scope.rules, scope._names, scope._declared = self.rules, dict(self._names), self._declared
+        scope._above, scope._kept = self._above, self._kept
         for name, value in names.items():
-            if name in made._names:
+            if name in scope._names:
                 raise UsageError(f"{name!r} is in this scope already; choose another name")
-            made.bind(name, value, own=own)
-        return made
+            scope.bind(name, value, own=own)
+        return scope
 
     def names(self) -> Iterator[tuple[str, Any]]:
         for name, bound in self._names.items():
             yield name, bound.value
 
     def get(self, name: str) -> Any:
-        """The object bound to `name`; KeyError where there is none."""
+        """The object bound to `name`; KeyError if there is none."""
         return self._names[name].value
 
     def path(self, name: str) -> str:
-        """Where what is bound to `name` stands, for the rules."""
+        """The path, for the rules, of the value that is bound to `name`."""
         return self._names[name].path
 
     def root(self, name: str) -> Any:
-        """What stands at the beginning of a path: in a child's scope it may not be bound. KeyError where nothing is."""
+        """The value at the beginning of a path: a child's scope may not bind it. KeyError if there is none."""
         if name in self._names and self._names[name].path == name:
             return self._names[name].value
         if self._above is None:
@@ -119,7 +121,7 @@ class Scope:
                 seen.add(value)
                 yield name, value
         taken = self._parameters()
-        if self._above is not None:  # what a child is given by name may take more than the parent could build
+        if self._above is not None:  # a function that a child is given may take classes that the parent cannot build
             buildable = {cls for _, cls in self._above[0].classes()}
             taken = (cls for cls in taken if cls in buildable)
         for cls in (*self._all_declared(), *taken):
@@ -128,7 +130,7 @@ class Scope:
                 yield "", cls
 
     def entries(self) -> Iterator[tuple[type, str, bool]]:
-        """The same classes, each with where it stands and whether the class itself may be used."""
+        """The same classes, each with its path and whether the class itself may be used."""
         for name, cls in self.classes():
             if not name:
                 yield cls, cls.__name__, False
@@ -141,11 +143,11 @@ class Scope:
             yield from self._above[0]._all_declared()
 
     def by_handle(self, value: Any) -> bool:
-        """Whether a bound value goes by handle, and so can be held under its name."""
+        """Whether a bound value crosses by handle, and so can be held under its name."""
         if hints.is_expression(value):
             return False
         try:
-            packing.Packer(packing.plain).pack(value)
+            packer.Packer(packer.plain).pack(value)
         except TypeError:
             return not isinstance(value, list | tuple | dict | set | frozenset) and kind_of(type(value)) == "handle"
         return False
@@ -163,21 +165,21 @@ class Scope:
 
     @property
     def is_child(self) -> bool:
-        """Whether it was narrowed from another."""
+        """Whether this scope was narrowed from another."""
         return self._above is not None
 
     def narrowed(
         self,
         names: Iterable[str] | Mapping[str, Any] | None = None,
         *,
-        host: Holder | None = None,
+        host: ObjectHolder | None = None,
         classes: Iterable[type] = (),
     ) -> Scope:
-        """A scope that is never wider than this one, under the same rules: those names of it, or all.
+        """A scope that is never wider than this one, under the same rules: with these names, or with all.
 
-        A mapping gives values that this session's guest handed over: what `host`, which holds this session's objects,
-        knows of them goes along, whatever their names are now. The rest is the guest's own: plain data, its functions.
-        `classes` are to be named there too, each by its own name where that is free.
+        A mapping gives values that this session's guest handed over: their live objects keep the places that `host`,
+        which holds this session's objects, knows. The rest is the guest's own: plain data, its functions. The child
+        can name the `classes` too, each by its own name if that is free.
         """
         child = Scope()
         child.rules, child._above = self.rules, (self, host)
@@ -200,32 +202,32 @@ class Scope:
             raise WrongArguments(f"{len(wanted)} names are more than {NAMES}")
         for name in wanted:
             if type_of(name) is not str or name not in there:
-                told = name[:100] if type_of(name) is str else shown(name, 100)
-                raise NotInScope(f"`{told}` is not in scope; in scope: {', '.join(there) or 'nothing'}")
+                title = name[:100] if type_of(name) is str else shown(name, 100)
+                raise NotInScope(f"`{title}` is not in scope; in scope: {', '.join(there) or 'nothing'}")
         return {name: self._names[name].value for name in wanted}
 
-    def _handed(self, path: str, value: Any, host: Holder | None) -> Bound:
-        """What a child is given: it stands where it stands here, or at `path` where it stands nowhere."""
+    def _handed(self, path: str, value: Any, host: ObjectHolder | None) -> Binding:
+        """A value for a child: it keeps its place in this scope, or gets `path` if it has none."""
         if isinstance(value, type):
             return self._handed_class(path, value, host)
         place = self.place_in(value, host) if self.by_handle(value) else None
-        return Bound(value=value, path=path if place is None else place.path)
+        return Binding(value=value, path=path if place is None else place.path)
 
-    def _handed_class(self, path: str, cls: type, host: Holder | None) -> Bound:
+    def _handed_class(self, path: str, cls: type, host: ObjectHolder | None) -> Binding:
         for bound in self._names.values():
             if bound.value is cls:
                 return dataclasses.replace(bound, own=False)
         known = host.class_of(cls) if host is not None else None
         if known is not None:
-            return Bound(value=cls, path=known.place.path, built_only=not known.bound)
+            return Binding(value=cls, path=known.place.path, built_only=not known.bound)
         if any(cls is declared for _, declared in self.classes()):
-            return Bound(value=cls, path=cls.__name__, built_only=True)
+            return Binding(value=cls, path=cls.__name__, built_only=True)
         if hints.name_of(cls) is not None:
-            return Bound(value=cls, path=path)
+            return Binding(value=cls, path=path)
         raise CannotCross(f"class {cls.__name__} is not in scope; bind it by name, or declare it")
 
-    def place_in(self, value: Any, host: Holder | None) -> Place | None:
-        """Where a live object stands in the session of this scope, whose objects `host` holds. None: nowhere yet."""
+    def place_in(self, value: Any, host: ObjectHolder | None) -> Place | None:
+        """The place of a live object in the session of this scope, whose objects `host` holds; None if it has none."""
         for name, bound in self._names.items():
             if bound.own and bound.value is value:
                 raise CannotCross(f"`{name}` belongs to the agent that has it, and is not handed on")
@@ -238,7 +240,7 @@ class Scope:
         return self.place_of(value)
 
     def place_of(self, value: Any) -> Place | None:
-        """Where an object stood before it came into this scope; None where it never stood in another."""
+        """The place of an object before it came into this scope; None if it was in no other scope."""
         kept = self._kept.get(id(value))
         if kept is not None:
             return kept[1]
@@ -246,7 +248,7 @@ class Scope:
 
 
 def _named(names: Mapping[str, Any]) -> dict[str, Any]:
-    """Names that guest code made up for what it hands over."""
+    """The names that guest code chose for the values that it hands over."""
     if len(names) > NAMES:
         raise WrongArguments(f"{len(names)} names are more than {NAMES}")
     for name in names:
@@ -256,20 +258,15 @@ def _named(names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _wrong_name(name: Any) -> str:
-    """Why something cannot be a name in scope; "" where it can."""
+    """Why something cannot be a name in scope; "" if it can."""
     if type(name) is str and name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_"):
         return ""
     return f"{shown(name, 100)} cannot be a name in scope: give a Python identifier without a leading underscore"
 
 
 def _records_in(function: Callable[..., Any]) -> Iterator[type]:
-    """Data classes that a function takes: naming one in a parameter says that callers build it."""
-    try:
-        hints = typing.get_type_hints(function)
-    except (NameError, TypeError, AttributeError, ValueError, LookupError, ImportError, SyntaxError):
-        return  # an annotation that only a type checker can read
-    hints.pop("return", None)
-    pending = list(hints.values())
+    """Data classes that a function takes: a class in a parameter's annotation is one that callers build."""
+    pending = [hint for name, hint in type_hints(function).items() if name != "return"]
     seen: set[Any] = set()
     while pending:
         hint: Any = pending.pop()
@@ -277,13 +274,6 @@ def _records_in(function: Callable[..., Any]) -> Iterator[type]:
             seen.add(hint)
             yield hint
             if dataclasses.is_dataclass(hint):
-                pending.extend(_field_hints(hint))
+                pending.extend(type_hints(hint).values())
             pending.extend(f.annotation for f in getattr(cast(Any, hint), "model_fields", {}).values())
         pending.extend(typing.get_args(hint))
-
-
-def _field_hints(cls: type) -> list[Any]:
-    try:
-        return list(typing.get_type_hints(cls).values())
-    except (NameError, TypeError, AttributeError, ValueError, LookupError, ImportError, SyntaxError):
-        return []

@@ -1,4 +1,8 @@
-"""Signatures and docs as text: what the guest's `help` shows, what stubs are made of, what a wrong call is told."""
+"""`Parameter` and `Signature`: what a function takes and gives, as values.
+
+They are read from Python functions here, and built directly by connectors. Stubs, outlines, messages, the type
+checker's modules and the guest's `help` are written from them; nobody reads them back from text.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +10,109 @@ import inspect
 import math
 import re
 import types
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from cellwright.scope.heads import Source
-
 DOC_LIMIT = 600
+POSITIONAL_ONLY, POSITIONAL, VAR_POSITIONAL, KEYWORD_ONLY, VAR_KEYWORD = range(5)  # as `inspect` numbers them
+_STARS = {VAR_POSITIONAL: "*", VAR_KEYWORD: "**"}
+_EMPTY: Any = inspect.Parameter.empty
 # kept because they live as long as their module; a bound method would keep its object alive
 _KEPT = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, type)
 _CONTAINERS: tuple[type[Any], ...] = (list, dict, tuple, set)
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
+class SourceText(str):
+    """A default or an annotation as its source text: it prints without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parameter:
+    """One parameter. `type` and `default` are source text, "" where there is none."""
+
+    name: str
+    type: str = ""
+    default: str = ""
+    kind: int = POSITIONAL
+
+    @property
+    def required(self) -> bool:
+        return not self.default and self.kind not in _STARS
+
+    @property
+    def text(self) -> str:
+        """`limit: int = 10`."""
+        name = _STARS.get(self.kind, "") + self.name
+        if not self.type:
+            return f"{name}={self.default}" if self.default else name
+        return f"{name}: {self.type} = {self.default}" if self.default else f"{name}: {self.type}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Signature:
+    """What a caller gives, without `self`, and the type of the result, "" where it is not known."""
+
+    parameters: tuple[Parameter, ...] = ()
+    returns: str = ""
+    is_async: bool = False
+
+    def parts(self) -> Iterator[tuple[str, bool]]:
+        """The parameters as text with the marks `/` and `*` between them; each with whether it must be given."""
+        last = -1
+        for one in self.parameters:
+            if last == POSITIONAL_ONLY != one.kind:
+                yield "/", True
+            if one.kind == KEYWORD_ONLY and last not in (KEYWORD_ONLY, VAR_POSITIONAL):
+                yield "*", True
+            yield one.text, not one.default and one.kind != VAR_KEYWORD
+            last = one.kind
+        if last == POSITIONAL_ONLY:
+            yield "/", True
+
+    def text(self, first: str = "") -> str:
+        """`(self, name: str, *, limit: int = 10) -> list[Contact]`, where `self` is given as `first`."""
+        inside = ", ".join([*([first] if first else ()), *(part for part, _ in self.parts())])
+        return f"({inside}) -> {self.returns}" if self.returns else f"({inside})"
+
+    def packed(self) -> list[Any]:
+        """As plain data for the guest: parameters, and what it returns."""
+        parameters = [[one.name, one.kind, one.default or None, one.type or None] for one in self.parameters]
+        return [parameters, self.returns or None]
+
+    def inspected(self) -> inspect.Signature:
+        """As Python has it. Annotations and defaults are their text; a default of None is None."""
+        kinds = list(inspect._ParameterKind)  # pyright: ignore[reportPrivateUsage]  the enum has no public name
+        parameters = [
+            inspect.Parameter(
+                one.name,
+                kinds[one.kind],
+                default=None if one.default == "None" else SourceText(one.default) if one.default else _EMPTY,
+                annotation=SourceText(one.type) if one.type else _EMPTY,
+            )
+            for one in self.parameters
+        ]
+        gives = SourceText(self.returns) if self.returns else inspect.Signature.empty
+        return inspect.Signature(parameters, return_annotation=gives, __validate_parameters__=False)
+
+
+def any_arguments(spelled: str = "Any") -> Signature:
+    """The signature of a function of which nothing is known. `spelled`: how `Any` is written."""
+    args = Parameter(name="args", type=spelled, kind=VAR_POSITIONAL)
+    kwargs = Parameter(name="kwargs", type=spelled, kind=VAR_KEYWORD)
+    return Signature(parameters=(args, kwargs), returns=spelled)
+
+
 def without_addresses(text: str) -> str:
     """Text of host objects without their addresses, which tell a guest where the host's memory lies."""
     return _ADDRESS.sub("", text)
-
-
-@lru_cache(maxsize=4096)
-def _kept_signature(function: Any) -> inspect.Signature | None:
-    return _signature(function)
 
 
 def _signature(function: Any) -> inspect.Signature | None:
@@ -35,11 +122,12 @@ def _signature(function: Any) -> inspect.Signature | None:
         return None
 
 
+_kept_signature = lru_cache(maxsize=4096)(_signature)
+
+
 def signature(function: Any) -> inspect.Signature | None:
-    """The signature, where Python can tell it."""
-    if isinstance(function, _KEPT):
-        return _kept_signature(function)
-    return _signature(function)
+    """The signature as Python tells it; None where it cannot."""
+    return _kept_signature(function) if isinstance(function, _KEPT) else _signature(function)
 
 
 def unbound(found: inspect.Signature) -> inspect.Signature:
@@ -57,7 +145,7 @@ def annotation_text(annotation: Any) -> str:
 
 
 def default_text(value: Any) -> str:
-    if type(value) is Source:
+    if type(value) is SourceText:
         return str(value)
     if type(value) is float and not math.isfinite(value):
         return "..."
@@ -69,52 +157,36 @@ def default_text(value: Any) -> str:
     return "..."
 
 
-def packed_signature(function: Any, *, bound: bool = False) -> list[Any] | None:
-    """The signature as plain data for the guest: parameters, and what it returns."""
+def signature_of(function: Any, *, bound: bool = False) -> Signature | None:
+    """The signature of a function by its annotations as they were written; None where Python cannot tell it."""
     found = signature(function)
     if found is None:
         return None
-    if bound:
-        found = unbound(found)
-    empty = inspect.Parameter.empty
-    parameters: list[Any] = [
-        [
-            p.name,
-            int(p.kind),
-            None if p.default is empty else default_text(p.default),
-            None if p.annotation is empty else annotation_text(p.annotation),
-        ]
-        for p in found.parameters.values()
-    ]
-    returns = None if found.return_annotation is empty else annotation_text(found.return_annotation)
-    return [parameters, returns]
+    listed = list(found.parameters.values())[1 if bound else 0 :]
+    return Signature(
+        parameters=tuple(
+            Parameter(
+                name=one.name,
+                type="" if one.annotation is _EMPTY else annotation_text(one.annotation),
+                default="" if one.default is _EMPTY else default_text(one.default),
+                kind=int(one.kind),
+            )
+            for one in listed
+        ),
+        returns="" if found.return_annotation is _EMPTY else annotation_text(found.return_annotation),
+    )
+
+
+def packed_signature(function: Any, *, bound: bool = False) -> list[Any] | None:
+    """The signature as plain data for the guest."""
+    known = signature_of(function, bound=bound)
+    return None if known is None else known.packed()
 
 
 def signature_text(function: Any, *, bound: bool = False) -> str:
-    """`(name: str, *, limit: int = 10) -> list[Contact]`, or `(...)` where it cannot be known."""
-    packed = packed_signature(function, bound=bound)
-    if packed is None:
-        return "(*args: Any, **kwargs: Any) -> Any"
-    parameters, returns = packed
-    parts: list[str] = []
-    star = slash = False
-    for name, kind, default, annotation in parameters:
-        if kind > 0 and slash:
-            parts.append("/")
-            slash = False
-        slash = slash or kind == 0
-        if kind == 2:
-            star = True
-        if kind == 3 and not star:
-            parts.append("*")
-            star = True
-        text = ("*" if kind == 2 else "**" if kind == 4 else "") + name
-        text += f": {annotation}" if annotation else ""
-        text += f" = {default}" if default and annotation else f"={default}" if default else ""
-        parts.append(text)
-    if slash:
-        parts.append("/")
-    return f"({', '.join(parts)}) -> {returns or 'Any'}"
+    """`(name: str, *, limit: int = 10) -> list[Contact]`; any arguments where Python cannot tell them."""
+    known = signature_of(function, bound=bound) or any_arguments()
+    return known.text() if known.returns else f"{known.text()} -> Any"
 
 
 def doc(value: Any, limit: int = DOC_LIMIT) -> str:

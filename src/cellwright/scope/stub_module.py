@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import builtins
 import functools
+import re
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from cellwright.scope.annotations import ALIAS, ANY, PLAIN, Speller, Where, is_standard
+from cellwright.scope.annotations import ALIAS, ANY, PLAIN, Speller, Where, function_declaration, is_standard
 from cellwright.scope.attributes import held_by
-from cellwright.scope.class_text import ClassText
+from cellwright.scope.class_reader import ClassReader
 from cellwright.scope.classes import is_builtin, kind_of
-from cellwright.scope.function_text import function_lines
+from cellwright.scope.declarations import Declaration, Shape
 from cellwright.scope.members import FUNCTIONS, members, module_members
 from cellwright.scope.operations import facts_of
 from cellwright.scope.rules import Place
 from cellwright.scope.scope import Scope
+from cellwright.scope.signatures import Signature
 from cellwright.scope.surfaces import surface_of
 from cellwright_guest import hints
 from cellwright_guest.wire import type_of
@@ -28,6 +31,7 @@ from cellwright_guest.wire import type_of
 CLASSES = 400  # what stands further away is Any: a data frame leads to half of its library
 DEPTH = 4
 SAMPLE = 100
+_MARK = re.compile(r"_any_of_\d+_")
 _FUNCTIONS = (*FUNCTIONS, functools.partial)
 # a mutable container that guest code hands over may hold less than it is declared to: `[1, 2]` for `list[float]`
 PRELUDE = """
@@ -55,53 +59,114 @@ class _Hidden:
 """
 
 
-def scope_stubs(
-    scope: Scope, names: Mapping[str, str] | None = None, upstreams: Mapping[str, str] | None = None
-) -> str:
-    """One module with a stub for each bound name. `names` adds others: each name with its stub's own lines.
+def scope_stubs(scope: Scope) -> str:
+    """The scope as one module with a stub for each bound name."""
+    return StubModule(scope).text()
 
-    `upstreams` has the line for each name that is an upstream's: where its stubs are. Without one it is `Any`.
-    """
-    return StubModule(scope, names or {}, upstreams).text()
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AddedName:
+    """A name that cells have besides those of the scope. `before`: the lines that its declaration needs."""
+
+    line: Declaration
+    before: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlacedFunction:
+    """A function as it stands in the module's text: its class, "" for none, and the overload that is meant."""
+
+    owner: str
+    line: Declaration
+    signature: Signature
 
 
 class StubModule:
-    """Collects classes while their users are written, until nothing new is mentioned."""
+    """The names of a scope and the classes they lead to: read as values, then written as one module.
 
-    def __init__(self, scope: Scope, extra: Mapping[str, str], upstreams: Mapping[str, str] | None = None) -> None:
+    `added` are further names. `upstreams` has the line for each name that is an upstream's: where its stubs are.
+    Without one it is `Any`. `speller` spells the types; classes are collected while their users are read, until nothing
+    new is mentioned.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        added: Mapping[str, AddedName] | None = None,
+        upstreams: Mapping[str, str] | None = None,
+        *,
+        speller: type[Speller] = Speller,
+    ) -> None:
         self._upstreams = upstreams or {}
         self.rules = scope.rules
-        self.speller = Speller(self.refer)
+        self.speller = speller(self.refer)
         self.seen: dict[type, list[Any]] = {}
-        self.written: dict[str, type] = {}  # the classes that have text, by their names in it
+        self.classes: dict[str, type] = {}  # those that are written, by their names in the module
+        self.shapes: dict[str, Shape] = {}
+        self.names: dict[str, Declaration] = {}  # what is bound; not a class that stands there under its own name
+        self.functions: dict[int, PlacedFunction] = {}  # by the line of the text, counted from 1
         self._scope = scope
-        self._extra = extra
-        self.bound = {name for name, _ in scope.names()} | set(extra)
+        self.added = dict(added or {})
+        self.bound = {name for name, _ in scope.names()} | set(self.added)
         self._named: dict[tuple[type, Any], str] = {}
         self._asked: dict[tuple[type, str], str] = {}
         self._taken = set(self.bound)
         self._pending: list[tuple[type, str, str]] = []
-        self._modules: list[str] = []
+        self._read()
 
-    def text(self) -> str:
+    def _read(self) -> None:
         for name, value in self._scope.names():
             if surface_of(value) is not None:  # it tells what it offers itself
                 continue
             self._look(value, 0)
             if isinstance(value, type):  # first, so that a bound class has its own name
                 self._reserve(value, name)
-        body = [line for name, value in self._scope.names() for line in self._bind(name, value)]
-        classes: list[str] = []
+        for name, value in self._scope.names():
+            bound = self._bind(name, value)
+            if bound is not None:
+                self.names[name] = bound
         while self._pending:
             cls, named, path = self._pending.pop(0)
-            self.written[named] = cls
-            classes += [*ClassText(self, cls, named, path).lines(), ""]
+            self.classes[named] = cls
+            self.shapes[named] = ClassReader(self, cls, named, path).shape()
+        if self._asked:
+            self._answer()
+
+    def text(self) -> str:
+        """The module as a type checker reads it."""
         self.speller.imports |= {"dataclasses", "enum", "ty_extensions", "typing_extensions"}
-        exported = f"__all__ = {sorted(self.bound)!r}"
-        parts = (*self.speller.lines(), exported, PRELUDE, *self._modules, *classes, *body, *self._extra.values())
-        text = self._answered("\n".join(parts))
-        aliases = [f"{ALIAS}{named} = {named}" for named in sorted(self.speller.aliased)]
-        return "\n".join((text, *aliases)) + "\n"
+        lines = [*self.speller.lines(), f"__all__ = {sorted(self.bound)!r}", *PRELUDE.split("\n")]
+        modules = [shape for shape in self.shapes.values() if shape.kind == "module"]
+        for shape in (*modules, *(shape for shape in self.shapes.values() if shape.kind != "module")):
+            lines += [shape.mark] if shape.mark else []
+            lines.append(f"class {shape.name}({', '.join(shape.bases)}):" if shape.bases else f"class {shape.name}:")
+            for line in shape.lines:
+                self._write(line, lines, shape.name)
+            open_ended = shape.kind in ("handle", "error", "enum", "module") and not shape.standard
+            lines += ["    ..."] if open_ended or not shape.lines else []
+            lines += [""] if shape.kind != "module" else []
+        for line in self.names.values():
+            self._write(line, lines)
+        for added in self.added.values():
+            lines += added.before.splitlines()
+            self._write(added.line, lines)
+        lines += [f"{ALIAS}{named} = {named}" for named in sorted(self.speller.aliased)]
+        return "\n".join(lines) + "\n"
+
+    def _write(self, line: Declaration, lines: list[str], owner: str = "") -> None:
+        indent = "    " if owner else ""
+        mark = f"{indent}{line.mark.replace('@', '@_builtins.')}"
+        if line.mark == "@property":
+            property_ = Signature(returns=line.type)
+            self.functions[len(lines) + 2] = PlacedFunction(owner=owner, line=line, signature=property_)
+            lines += [mark, f"{indent}def {line.name}{property_.text('self')}: ..."]
+        elif not line.callable:
+            lines.append(indent + (line.text or f"{line.name}: {line.type}{' = ...' if line.default else ''}"))
+        for one in line.signatures:
+            lines += [f"{indent}@_typing.overload"] if len(line.signatures) > 1 else []
+            lines += [mark] if line.mark else []
+            lines.append(f"{indent}{'async ' if one.is_async else ''}def {line.name}{one.text(line.first)}: ...")
+            self.functions[len(lines)] = PlacedFunction(owner=owner, line=line, signature=one)
 
     @property
     def shadowed(self) -> frozenset[str]:
@@ -139,12 +204,21 @@ class StubModule:
         """Stands for all that a class is written as, until that is known: a function takes the object from anywhere."""
         return self._asked.setdefault((cls, before), f"_any_of_{len(self._asked)}_")
 
-    def _answered(self, text: str) -> str:
+    def _answer(self) -> None:
+        """Writes the union of its classes wherever a mark stands for them."""
+        unions: dict[str, str] = {}
         for (cls, before), mark in self._asked.items():
             known = [named for key, named in self._named.items() if key[0] is cls]
             self.speller.aliased |= set(known) if before else set()
-            text = text.replace(mark, " | ".join(f"{before}{named}" for named in known))
-        return text
+            unions[mark] = " | ".join(f"{before}{named}" for named in known)
+
+        def answered(text: str) -> str:
+            return _MARK.sub(lambda found: unions[found[0]], text) if "_any_of_" in text else text
+
+        self.names = {name: line.with_types(answered) for name, line in self.names.items()}
+        for name, shape in self.shapes.items():
+            self.shapes[name] = replace(shape, lines=tuple(line.with_types(answered) for line in shape.lines))
+        self.speller.variables = {n: (v, answered(text)) for n, (v, text) in self.speller.variables.items()}
 
     def hidden(self, cls: type, path: str) -> tuple[str, ...]:
         """The members that this scope does not show, or refuses to call, on objects of the class in that place."""
@@ -178,23 +252,23 @@ class StubModule:
 
     # what is bound
 
-    def _bind(self, name: str, value: Any) -> Iterator[str]:
+    def _bind(self, name: str, value: Any) -> Declaration | None:
         where = Where(path=self._scope.path(name), shadowed=self.shadowed)
         if surface_of(value) is not None:
-            yield self._upstreams.get(name, f"{name}: {ANY}")
-        elif isinstance(value, type) or hints.is_expression(value):
+            return Declaration(name=name, type=ANY, text=self._upstreams.get(name, ""))
+        if isinstance(value, type) or hints.is_expression(value):
             spelled = self.speller.spell(value, where)
-            if spelled != name:
-                yield f"{name} = {spelled}" if spelled != ANY else f"{name}: {ANY}"
-        elif isinstance(value, types.ModuleType):
-            yield from self._module(name, value)
-        elif isinstance(value, _FUNCTIONS) or (callable(value) and hasattr(value, "__name__")):
+            text = f"{name} = {spelled}" if spelled != ANY else ""
+            return Declaration(name=name, type=ANY, text=text) if spelled != name else None
+        if isinstance(value, types.ModuleType):
+            return self._module(name, value)
+        if isinstance(value, _FUNCTIONS) or (callable(value) and hasattr(value, "__name__")):
             home = self.speller.home(value)
-            yield from [f"{name} = {home}"] if home else function_lines(self.speller, value, name, where)
-        else:
-            yield f"{name}: {self.value(value, where)}"
+            alias = Declaration(name=name, text=f"{name} = {home}")
+            return alias if home else function_declaration(self.speller, value, name, where)
+        return Declaration(name=name, type=self.value(value, where))
 
-    def _module(self, name: str, module: types.ModuleType) -> Iterator[str]:
+    def _module(self, name: str, module: types.ModuleType) -> Declaration:
         path = self._scope.path(name)
         place = Place(path, types.ModuleType)
         shown = {
@@ -204,22 +278,23 @@ class StubModule:
         }
         standard = module.__name__.partition(".")[0]
         if is_standard(types.SimpleNamespace(__module__=standard)) and len(shown) == len(module_members(module)):
-            yield f"import {module.__name__} as {name}"
-            return
-        lines = [f"class _module_{name}:"]
+            return Declaration(name=name, text=f"import {module.__name__} as {name}")
         shadowed = self.shadowed | set(shown)
-        for member, value in shown.items():
-            where = Where(path=f"{path}.{member}", shadowed=shadowed)
-            if isinstance(value, type):
-                spelled = self.speller.spell(value, where)
-                lines.append(f"    {member}: {f'_builtins.type[{spelled}]' if spelled != ANY else ANY}")
-            elif isinstance(value, _FUNCTIONS):
-                made = function_lines(self.speller, value, member, where, mark="@_builtins.staticmethod")
-                lines += [f"    {line}" for line in made]
-            else:
-                lines.append(f"    {member}: {self.value(value, where)}")
-        self._modules += [*lines, "    ..."]
-        yield f"{name}: _module_{name}"
+        lines = [
+            self._module_member(member, value, Where(path=f"{path}.{member}", shadowed=shadowed))
+            for member, value in shown.items()
+        ]
+        named = f"_module_{name}"
+        self.shapes[named] = Shape(name=named, kind="module", lines=tuple(lines))
+        return Declaration(name=name, type=named)
+
+    def _module_member(self, member: str, value: Any, where: Where) -> Declaration:
+        if isinstance(value, type):
+            spelled = self.speller.spell(value, where)
+            return Declaration(name=member, type=f"_builtins.type[{spelled}]" if spelled != ANY else ANY)
+        if isinstance(value, _FUNCTIONS):
+            return function_declaration(self.speller, value, member, where, mark="@staticmethod")
+        return Declaration(name=member, type=self.value(value, where))
 
     def _refused(self, place: Place, name: str, value: Any) -> bool:
         read_only = isinstance(value, _FUNCTIONS) and self.rules.verdict(place, name).read_only

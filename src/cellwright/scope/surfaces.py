@@ -1,7 +1,7 @@
-"""What an upstream offers, told by itself: thousands of operations, of which no class is made before code reaches it.
+"""`Surface`: the operations of an upstream, as the upstream itself describes them.
 
-The contract between connectors, which know an upstream, and what reads a scope: the catalog, the type checker, stubs.
-It knows no upstream and makes no call.
+An upstream may have thousands of operations; no class is made for them before code reaches them. This is the contract
+between connectors, which know an upstream, and the readers of a scope: the catalog, the type checker, stubs.
 """
 
 from __future__ import annotations
@@ -11,37 +11,37 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from cellwright.scope.lines import Line, Shape
+from cellwright.scope.declarations import Declaration, Shape
 from cellwright_guest.wire import type_of
 
 SURFACE = "__cellwright_surface__"
-NAMESPACE = "__cellwright_namespace__"  # on the classes of an upstream's namespaces: their names are the upstream's
+NAMESPACE = "__cellwright_namespace__"  # marks the classes of an upstream's namespaces
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Offered:
+class UpstreamOperation:
     """One operation of an upstream."""
 
-    path: str  # where it stands below the bound name: "issues.create"
-    line: Line
+    path: str  # below the bound name: "issues.create"
+    line: Declaration
     reads: bool = False
     idempotent: bool = False
-    words: str = ""  # further words to be found by: tags, the parts of its URL, its name at the upstream
+    words: str = ""  # for search: tags, the parts of its URL, its name at the upstream
 
 
 class Surface(Protocol):
-    """What one upstream offers. Any thread may ask; nothing is sent anywhere.
+    """The operations and classes of one upstream. Any thread may call it; nothing is sent anywhere.
 
-    `key` names the content: two surfaces of one key are the same, so what was made of one is good for the other.
-    `listed` gives every operation, in the upstream's order. `below` gives the names right below a path, "" for the
-    bound name itself: operations, and namespaces that hold more. `about` is what a namespace is, in a sentence; ""
-    where nobody says. `shape` is a class that some line mentions; `shapes` are the names of all of them.
+    `key` names the content: two surfaces with the same key are equal, so an index of one is valid for the other.
+    `listed` gives every operation, in the upstream's order. `below` gives the names directly below a path, "" for the
+    bound name itself: operations and namespaces. `about` describes a namespace in a sentence, "" where the upstream has
+    none. `shape` is a class that some operation mentions; `shapes` are the names of all classes.
     """
 
     @property
     def key(self) -> str: ...
-    def listed(self) -> Iterator[Offered]: ...
-    def find(self, path: str) -> Offered | None: ...
+    def listed(self) -> Iterator[UpstreamOperation]: ...
+    def find(self, path: str) -> UpstreamOperation | None: ...
     def below(self, path: str) -> tuple[str, ...]: ...
     def about(self, path: str) -> str: ...
     def shape(self, name: str) -> Shape | None: ...
@@ -49,7 +49,7 @@ class Surface(Protocol):
 
 
 class Connector(Protocol):
-    """An upstream as scope: what is bound to a name. `root` is what guest code gets there, with the surface on it."""
+    """An upstream that can be bound. `root` is the object that guest code gets; its class has the surface."""
 
     @property
     def root(self) -> Any: ...
@@ -59,7 +59,7 @@ class Connector(Protocol):
 
 
 def root_of(value: Any) -> Any:
-    """What is bound for a value: for a connector its root, for everything else the value itself."""
+    """The object that is bound for a value: the root of a connector, every other value itself."""
     if not all(inspect.getattr_static(value, name, None) is not None for name in ("root", "surface", "close")):
         return value
     root = value.root
@@ -67,5 +67,5 @@ def root_of(value: Any) -> Any:
 
 
 def surface_of(value: Any) -> Surface | None:
-    """What a bound object tells of itself; None for one that is read from its class."""
+    """The surface of an upstream's root; None for every other object."""
     return type_of(value).__dict__.get(SURFACE)

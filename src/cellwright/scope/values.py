@@ -1,6 +1,6 @@
-"""Values over the boundary on the host's side: what crosses by value, what by handle, what never.
+"""Values over the boundary, on the host's side: what crosses by value, what by handle, what never.
 
-Packing may run on the session's worker or on the loop, wherever the object behind it may be touched.
+Packing runs on the session's worker or on the loop: on the thread where the object may be touched.
 """
 
 from __future__ import annotations
@@ -15,28 +15,27 @@ from typing import Any
 
 from cellwright.doors import Answer, Made
 from cellwright.errors import CannotCross
-from cellwright.scope import faults, frames, revive
-from cellwright.scope.classes import Classes, Known, field_names, kind_of
-from cellwright.scope.construct import from_fields
-from cellwright.scope.copies import ATOMS, is_by_value
-from cellwright.scope.handles import Handles, Held
-from cellwright.scope.lent import GuestFunction, GuestIterator, Lender
+from cellwright.scope import faults, frames, lost_objects
+from cellwright.scope.classes import ATOMS, Classes, KnownClass, field_names, is_by_value, kind_of
+from cellwright.scope.construction import from_fields
+from cellwright.scope.guest_functions import GuestFunction, GuestIterator, Lender
+from cellwright.scope.handles import Handles
 from cellwright.scope.members import FUNCTIONS, is_async
 from cellwright.scope.parcels import Parcel, type_key
-from cellwright.scope.placing import Placed, PlaceOf
+from cellwright.scope.placement import Placed, PlaceOf
 from cellwright.scope.presets import NEVER
 from cellwright.scope.rules import Place
 from cellwright.scope.signatures import doc, packed_signature
-from cellwright_guest import hints, objects
-from cellwright_guest.packing import simple
-from cellwright_guest.unpacking import Other, Unpacker
+from cellwright_guest import hints, json_records
+from cellwright_guest.packer import simple
+from cellwright_guest.unpacker import Other, Unpacker
 from cellwright_guest.wire import Bounds, Packed, WireError, type_of
 
 PATH_PARTS = 6
 _PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)
 _DICTS = (collections.OrderedDict, collections.defaultdict, collections.Counter)
 _NEVER = (*NEVER, types.ModuleType)
-_ALIKE = (bool, int, float, complex, str, object)  # the same on both sides, whoever binds them
+_ALIKE = (bool, int, float, complex, str, object)  # the same on both sides, also where the scope binds them
 
 
 class Values:
@@ -47,15 +46,15 @@ class Values:
     ) -> None:
         self.handles = handles
         self.classes = classes
-        self.frame_kinds: frozenset[str] = frozenset()  # libraries that the guest has too
+        self.libraries: frozenset[str] = frozenset()  # of frames, that the guest has too
         self._lender = lender
         self._bounds = bounds
-        self._place_of = place_of  # where an object stood in another session
+        self._place_of = place_of  # the place of an object in another session
 
     # to the guest
 
     def answer(self, value: Any, path: str, keeps: bool) -> Answer:
-        """`value`, reached by `path`, for the guest. What it may make known is `confirmed` when it is on its way."""
+        """`value`, reached by `path`, for the guest. Its `made` is `confirmed` when the answer is sent."""
         if simple(value):
             return Answer(value=Packed(value, []))
         parcel = Parcel(self._pack_other, path, keeps)
@@ -64,16 +63,16 @@ class Values:
         packed = self._packed(parcel, value)
         if not parcel.made:
             return Answer(value=packed)
-        return Answer(value=packed, made=tuple(parcel.made), kept=revive.pack_kept(parcel.kept))
+        return Answer(value=packed, made=tuple(parcel.made), kept=lost_objects.pack_kept(parcel.kept))
 
     def arguments(self, value: Any) -> tuple[Packed, tuple[Made, ...]]:
-        """What host code hands to a function of the guest."""
+        """The arguments that host code gives to a function of the guest."""
         parcel = Parcel(self._pack_other, "callback")
         packed = self._packed(parcel, value)
         return packed, self.confirmed(parcel.made)
 
     def names(self, names: dict[str, tuple[Any, str]]) -> tuple[Packed, tuple[Made, ...]]:
-        """What a guest begins with. What stands inside a bound value has the path that is given with it."""
+        """The names that a guest begins with. Objects inside a bound value have the path that is given with it."""
         parcel = Parcel(self._pack_other, "")
         parcel.seen(names)
         tree: dict[str, Any] = {}
@@ -88,25 +87,21 @@ class Values:
         return Answer(value=packed, failed=True, made=tuple(parcel.made))
 
     def described(self, number: object) -> Answer:
-        """The description of a class, for a guest that has its number and not that."""
+        """The description of a class, for a guest that has only its number."""
         known = self.classes.get(number)
-        known.told = False
+        known.described = False
         parcel = Parcel(self._pack_other, "")
         tree = {"about": self.classes.reference(known, parcel)}
         return Answer(value=Packed(tree, parcel.blobs), made=tuple(parcel.made))
 
     def confirmed(self, made: Iterable[Made]) -> tuple[Made, ...]:
-        """What of it was made known by nothing else yet. Asked when that happens: packing may have been for nothing."""
+        """The objects and classes that nothing has announced yet. Called when they are sent: packing may be in vain."""
         fresh: list[Made] = []
-        for one in made:
-            held = self.handles.find(one.number)
-            known = self.classes.find_number(one.number)
-            if held is not None and not held.told:
-                held.told = True
-                fresh.append(one)
-            elif known is not None and not known.listed:
-                known.listed = True
-                fresh.append(one)
+        for item in made:
+            entry = self.handles.find(item.number) or self.classes.find_number(item.number)
+            if entry is not None and not entry.announced:
+                entry.announced = True
+                fresh.append(item)
         return tuple(fresh)
 
     def _packed(self, parcel: Parcel, value: Any) -> Packed:
@@ -116,7 +111,7 @@ class Values:
             raise CannotCross("the value is nested too deeply to cross") from None
 
     def is_copied(self, value: Any) -> bool:
-        """Whether an object that is no plain data crosses by value all the same: a frame, a number of numpy's."""
+        """Whether an object that is no plain data still crosses by value: a frame, a number of numpy."""
         return self._by_value(value, Parcel(self._pack_other, "")) is not None
 
     def _pack_other(self, value: Any, packer: Parcel) -> Any:
@@ -143,7 +138,7 @@ class Values:
 
     def _by_value(self, value: Any, packer: Parcel) -> Any:
         kind = type_of(value)
-        framed = frames.pack(value, packer, self.frame_kinds)
+        framed = frames.pack(value, packer, self.libraries)
         if framed is not None:
             return framed
         how = kind_of(kind)
@@ -158,7 +153,7 @@ class Values:
         if how == "object":
             known = self.classes.enter(kind, Place(step(packer.path, value), kind))
             reference = self.classes.reference(known, packer)
-            return {"o": [*reference, [packer.pack(part) for part in objects.parts(value)]]}
+            return {"o": [*reference, [packer.pack(part) for part in json_records.parts(value)]]}
         if isinstance(value, _PLAIN) and how == "handle":
             plain = next(k for k in _PLAIN if isinstance(value, k))
             return packer.pack(plain(value))
@@ -171,8 +166,8 @@ class Values:
 
     def _enum(self, value: enum.Enum, packer: Parcel) -> Any:
         known = self.classes.enter(type(value), Place(type(value).__name__, type(value)))
-        alone = value.name in type(value).__members__  # otherwise a combination of flags, told by its number
-        return {"e": [*self.classes.reference(known, packer), value.name if alone else value.value]}
+        is_member = value.name in type(value).__members__  # else a combination of flags, sent as its number
+        return {"e": [*self.classes.reference(known, packer), value.name if is_member else value.value]}
 
     def _class(self, cls: Any, packer: Parcel) -> Any:
         named = hints.pack_named(cls)
@@ -195,12 +190,12 @@ class Values:
 
     def _handle(self, value: Any, place: Place, packer: Parcel) -> Any:
         held = self.handles.hold(value, place)
-        if not held.told:
+        if not held.announced:
             packer.made.append(Made(number=held.handle, path=held.place.path, kind=type_key(type_of(value))))
-            if packer.keeps and held.handle not in packer.kept and revive.is_revivable(type_of(value)):
+            if packer.keeps and held.handle not in packer.kept and lost_objects.is_revivable(type_of(value)):
                 packer.kept[held.handle] = value.to_journal()
         if isinstance(value, (*FUNCTIONS, functools.partial, GuestFunction)):
-            return {"f": [held.handle, _function_about(value, held)]}
+            return {"f": [held.handle, _function_about(value)]}
         cls: Any = value if isinstance(value, types.ModuleType) else type_of(value)
         number, about = self.classes.reference(self.classes.enter(cls, held.place, by_handle=True), packer)
         return {"h": [held.handle, number, about]}
@@ -208,7 +203,7 @@ class Values:
     # from the guest
 
     def unpack(self, packed: Packed, other: Other | None = None) -> Any:
-        """A value of the guest. `other` reads what is no plain data, in the place of `unpack_other`."""
+        """A value of the guest. `other` reads what is not plain data, in the place of `unpack_other`."""
         return Unpacker(packed.blobs, other or self.unpack_other, self._bounds).unpack(packed.tree)
 
     def unpack_other(self, tag: str, body: Any, unpacker: Unpacker) -> Any:
@@ -232,46 +227,46 @@ class Values:
             case "g":
                 return self._lender.take(*_parts(body, 3))
             case "a":
-                return frames.build(body, unpacker, self.frame_kinds)
+                return frames.build(body, unpacker, self.libraries)
             case _:
                 raise WireError(f"a value of the kind {tag!r:.20}")
 
-    def _buildable(self, number: object) -> Known:
+    def _buildable(self, number: object) -> KnownClass:
         known = self.classes.get(number)
         if not known.buildable:
             how = "bind the class by name, or declare it in the scope"
             raise CannotCross(f"a {known.value.__name__} cannot be built by guest code: {how}")
         return known
 
-    def _record(self, number: object) -> Known:
-        """A data class whose instances this guest was sent: what it got it may hand back, field by field checked."""
+    def _record(self, number: object) -> KnownClass:
+        """A data class whose instances the guest was sent: it may send them back, and each field is checked."""
         known = self.classes.get(number)
-        sent = known.told or known.listed
+        sent = known.described or known.announced
         return known if known.kind in ("record", "model", "namedtuple", "object") and sent else self._buildable(number)
 
-    def _member(self, known: Known, name: object) -> Any:
+    def _member(self, known: KnownClass, name: object) -> Any:
         if known.kind == "enum" and type(name) is str and name in known.value.__members__:
             return known.value.__members__[name]
         if known.kind == "enum" and type(name) is int and issubclass(known.value, enum.Flag):
             every = 0
             for member in known.value:
                 every |= member.value
-            if not name & ~every:  # an enum keeps each combination for good
+            if not name & ~every:  # an enum keeps each combination that was made of it for ever
                 return known.value(name)
-        raise WireError("an enum member that is none")
+        raise WireError("an unknown member of an enum")
 
 
 def step(path: str, value: Any) -> str:
-    """The path of an object that a call gave: kept short, because the guest decides how far it walks."""
+    """The path of a call's result: kept short, because the guest decides how far it walks."""
     if path.count(".") < PATH_PARTS:
         return path
     return f"{path.partition('.')[0]}.{type(value).__name__}"
 
 
-def _function_about(function: Any, held: Held) -> dict[str, Any]:
-    known = getattr(function, "__name__", None) or getattr(getattr(function, "func", None), "__name__", "function")
+def _function_about(function: Any) -> dict[str, Any]:
+    name = getattr(function, "__name__", None) or getattr(getattr(function, "func", None), "__name__", "function")
     return {
-        "name": str(known),
+        "name": str(name),
         "async": is_async(function),
         "signature": packed_signature(function),
         "doc": doc(getattr(function, "func", function)),

@@ -9,7 +9,7 @@ from typing import Any
 
 from cellwright.errors import NotPublic, WrongArguments
 from cellwright.scope.faults import clean
-from cellwright.scope.handles import Held
+from cellwright.scope.handles import HeldObject
 from cellwright.scope.members import FUNCTIONS, MACHINERY, members, module_members, operators
 from cellwright.scope.operations import facts_of
 from cellwright.scope.rules import Rules
@@ -17,8 +17,8 @@ from cellwright.scope.signatures import signature, signature_text, without_addre
 from cellwright_guest.wire import WireError, type_of
 
 LOOK_AHEAD = 256
-READY = "__cellwright_ready__"  # a method of iterators that have items at hand: how many, without waiting
-# iterators over plain containers: reading ahead runs nobody's code
+READY = "__cellwright_ready__"  # a method of iterators: how many items it has without waiting
+# iterators over plain containers: reading ahead runs no code of a host object
 _NOTHING: dict[Any, Any] = {}
 _SAFE: tuple[Iterable[Any], ...] = ([], (), _NOTHING, set(), "", b"", range(0), bytearray())
 _SAFE_ITERATORS = frozenset(type_of(iter(c)) for c in (*_SAFE, _NOTHING.keys(), _NOTHING.values(), _NOTHING.items()))
@@ -60,49 +60,26 @@ _BINARY: dict[str, Callable[..., Any]] = {
     name: getattr(operator, f"__{name}__")
     for name in "add sub mul matmul truediv floordiv mod pow lshift rshift and or xor".split()
 } | {"divmod": divmod}
+_OF_MODULE = "contains getitem setitem delitem index neg pos invert lt le gt ge eq ne".split()
+_BUILTINS = (len, reversed, iter, next, int, float, complex, abs, round, bool, bytes, hash, aiter, anext)
 _OPERATORS: dict[str, Callable[..., Any]] = {
-    "__len__": len,
-    "__contains__": operator.contains,
-    "__getitem__": operator.getitem,
-    "__setitem__": operator.setitem,
-    "__delitem__": operator.delitem,
-    "__reversed__": reversed,
-    "__iter__": iter,
-    "__next__": next,
-    "__int__": int,
-    "__float__": float,
-    "__complex__": complex,
-    "__index__": operator.index,
-    "__abs__": abs,
-    "__neg__": operator.neg,
-    "__pos__": operator.pos,
-    "__invert__": operator.invert,
-    "__round__": round,
-    "__bool__": bool,
-    "__bytes__": bytes,
-    "__hash__": hash,
+    **{f"__{name}__": getattr(operator, name) for name in _OF_MODULE},
+    **{f"__{function.__name__}__": function for function in _BUILTINS},
+    **{name: _special(name) for name in ("__trunc__", "__floor__", "__ceil__", "__enter__", "__aenter__")},
     "__repr__": _repr,
     "__str__": _str,
     "__format__": _format,
-    "__trunc__": _special("__trunc__"),
-    "__floor__": _special("__floor__"),
-    "__ceil__": _special("__ceil__"),
-    "__aiter__": aiter,
-    "__anext__": anext,
-    "__enter__": _special("__enter__"),
     "__exit__": _exit,
-    "__aenter__": _special("__aenter__"),
     "__aexit__": _aexit,
-    **{f"__{n}__": getattr(operator, f"__{n}__") for n in ("lt", "le", "gt", "ge", "eq", "ne")},
-    **{f"__{n}__": f for n, f in _BINARY.items()},
-    # asked for when the guest's own operand had no answer: that one is not tried again (`"%r" % value` would be one)
-    **{f"__r{n}__": _reflected(f"__r{n}__") for n in _BINARY},
-    **{f"__i{n}__": getattr(operator, f"__i{n}__") for n in _BINARY if n != "divmod"},
+    **{f"__{name}__": function for name, function in _BINARY.items()},
+    # the guest's operand had no answer, and is not tried again: `"%r" % value` would have one
+    **{f"__r{name}__": _reflected(f"__r{name}__") for name in _BINARY},
+    **{f"__i{name}__": getattr(operator, f"__i{name}__") for name in _BINARY if name != "divmod"},
 }
 _MACHINES: tuple[type[Any], ...] = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _IN_PLACE = frozenset(f"__i{n}__" for n in _BINARY)
 WRITES = _IN_PLACE | {"__setitem__", "__delitem__"}
-_STEPS = {"__next__", "__anext__", "__enter__", "__exit__", "__aenter__", "__aexit__"}  # change what they work on
+_STEPS = {"__next__", "__anext__", "__enter__", "__exit__", "__aenter__", "__aexit__"}  # change their object
 READS = frozenset(_OPERATORS.keys() - WRITES - _STEPS)
 VERBS = frozenset(("call", "get", "set", "del", "dir", "op", "items", "new", "await", "about", "sleep"))
 
@@ -113,8 +90,8 @@ class Verbs:
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
 
-    def function(self, held: Held, name: str) -> Any:
-        """What a call of `name` on the object runs; the object itself when `name` is empty."""
+    def function(self, held: HeldObject, name: str) -> Any:
+        """The function that a call of `name` on the object runs; the object itself if `name` is empty."""
         if not name:
             return held.value
         verdict = self._rules.require(held.place, name)
@@ -125,23 +102,23 @@ class Verbs:
             raise NotPublic(f"{held.shown}.{name} is refused: {why}")
         return value
 
-    def get(self, held: Held, name: str) -> Any:
+    def get(self, held: HeldObject, name: str) -> Any:
         value = self._attribute(held, name)
         verdict = self._rules.require(held.place, name, data=not callable(value))
         if verdict.read_only and isinstance(value, FUNCTIONS):
-            self.function(held, name)  # what may not be called is not handed out to be called later
+            self.function(held, name)  # a function that may not be called is not handed out
         return value
 
-    def set(self, held: Held, name: str, value: Any) -> None:
+    def set(self, held: HeldObject, name: str, value: Any) -> None:
         self._writable(held, name)
         setattr(held.value, name, value)
 
-    def delete(self, held: Held, name: str) -> None:
+    def delete(self, held: HeldObject, name: str) -> None:
         self._writable(held, name)
         delattr(held.value, name)
 
-    def dir(self, held: Held) -> list[str]:
-        """The names that `get` would give: those of the class, and the instance's own."""
+    def dir(self, held: HeldObject) -> list[str]:
+        """The names that `get` accepts: those of the class, and the instance's own."""
         if isinstance(held.value, types.ModuleType):
             names = set(module_members(held.value))
         else:
@@ -149,47 +126,47 @@ class Verbs:
             names = {*members(type_of(held.value)), *(own if type_of(own) is dict else ())}
         return sorted(n for n in names if isinstance(n, str) and self._shows(held, n))
 
-    def _shows(self, held: Held, name: str) -> bool:
+    def _shows(self, held: HeldObject, name: str) -> bool:
         return self._rules.verdict(held.place, name, data=self._is_data(held, name)).visible
 
-    def operator(self, held: Held, name: str, args: tuple[Any, ...]) -> Any:
+    def operator(self, held: HeldObject, name: str, args: tuple[Any, ...]) -> Any:
         run = _OPERATORS.get(name)
         if run is None:
-            raise WireError(f"an operator {name!r:.40} that no guest asks for")
+            raise WireError(f"an operator {name!r:.40} that no guest sends")
         if name not in operators(type_of(held.value)) or isinstance(held.value, FUNCTIONS):
-            # what Python would do in its place may never end (`in` on an endless iterator), or tell an address (`hash`)
+            # Python's fallback may never end (`in` on an endless iterator), or tell an address (`hash`)
             raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here")
         if name in WRITES and self._rules.verdict(held.place, name.strip("_")).read_only:
             raise NotPublic(f"{held.shown} is read-only in this scope")
         return run(held.value, *args)
 
-    def items(self, held: Held) -> tuple[list[Any], bool]:
+    def items(self, held: HeldObject) -> tuple[list[Any], bool]:
         """The next items of an iterator, and whether there may be more."""
         ahead = LOOK_AHEAD if type(held.value) in _SAFE_ITERATORS else 1
         ready = getattr(type_of(held.value), READY, None)
-        found: list[Any] = []
-        while len(found) < ahead:
+        items: list[Any] = []
+        while len(items) < ahead:
             try:
-                found.append(next(held.value))
+                items.append(next(held.value))
             except StopIteration:
-                return found, False
-            if ready is not None and len(found) == 1:  # of a page that came whole, the rest goes along
+                return items, False
+            if ready is not None and len(items) == 1:  # the rest of its page goes along
                 ahead = 1 + min(LOOK_AHEAD, ready(held.value))
-        return found, True
+        return items, True
 
-    def _is_data(self, held: Held, name: str) -> bool:
+    def _is_data(self, held: HeldObject, name: str) -> bool:
         member = members(type_of(held.value)).get(name)
         return member is None or member.kind == "property"
 
-    def _writable(self, held: Held, name: str) -> None:
+    def _writable(self, held: HeldObject, name: str) -> None:
         verdict = self._rules.require(held.place, name, data=True)
         if verdict.read_only or isinstance(held.value, types.ModuleType):
             raise NotPublic(f"{held.shown}.{name} is read-only in this scope")
         if not self._is_data(held, name) or isinstance(held.value, FUNCTIONS):
             raise NotPublic(f"{held.shown}.{name} is code of the host, which guest code does not replace")
 
-    def _attribute(self, held: Held, name: str) -> Any:
-        """The attribute, by Python's own rules; modules and machinery by ours."""
+    def _attribute(self, held: HeldObject, name: str) -> Any:
+        """The attribute, by Python's rules; of modules, generators and coroutines by ours."""
         if name.startswith("_"):
             self._rules.require(held.place, name)
         if isinstance(held.value, types.ModuleType):
@@ -205,12 +182,12 @@ class Verbs:
 
 
 def explain(function: Any, title: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> TypeError:
-    """A call that does not fit its signature, told with the right parameters; any other TypeError as it is."""
-    found = signature(function)
-    if found is None:
+    """`WrongArguments` with the right parameters, for a call that does not fit its signature; else the error itself."""
+    taken = signature(function)
+    if taken is None:
         return error
     try:
-        found.bind(*args, **kwargs)
+        taken.bind(*args, **kwargs)
     except TypeError as misfit:
         return WrongArguments(f"{title}: {misfit}; it takes {signature_text(function)}")
     return error

@@ -1,6 +1,6 @@
-"""One thread a session for sync host calls, so that objects bound to their thread stay usable.
+"""One thread for the sync host calls of a session, so that objects bound to their thread stay usable.
 
-While a call on it waits for a guest function, the thread serves the calls that function makes: last in, first out.
+While a call on the thread waits for a guest function, the thread serves the calls of that function: last in, first out.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class _Job:
             return
         try:
             result = self.context.run(self.work)
-        except StopIteration as error:  # which no future takes, and the one who waits would wait for ever
+        except StopIteration as error:  # no future takes it, and the caller would wait for ever
             stopped = RuntimeError("host code raised StopIteration")
             stopped.__cause__ = error
             self._settle(self.future.set_exception, stopped)
-        except BaseException as error:  # handed to the one who waits, whatever it is
+        except BaseException as error:  # raised to the caller, whatever it is
             self._settle(self.future.set_exception, error)
         else:
             self._settle(self.future.set_result, result)
@@ -52,7 +52,7 @@ class _Job:
 
         try:
             self.loop.call_soon_threadsafe(set_if_waiting)
-        except RuntimeError:  # the loop closed meanwhile: nobody waits any more
+        except RuntimeError:  # the loop closed meanwhile, and no caller waits
             return
 
 
@@ -67,7 +67,7 @@ class Worker:
         self._doing = False
 
     async def run(self, work: Callable[[], T]) -> T:
-        """The result of `work`, done on the thread. Cancelled, it never begins, or goes on to its end."""
+        """The result of `work`, done on the thread. If this is cancelled, the work never begins, or runs to its end."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         if self._thread is None:
@@ -78,7 +78,7 @@ class Worker:
         try:
             return await future
         finally:
-            job.work = _nothing  # and lets go of the arguments, which may be many
+            job.work = _nothing  # lets go of the arguments, which may be large
 
     def wait(self, future: Future[T]) -> T:
         """The future's result. On the worker's own thread other jobs are served meanwhile."""
@@ -96,7 +96,7 @@ class Worker:
 
     @property
     def busy(self) -> bool:
-        """Whether work is under way that nobody can stop."""
+        """Whether work is running, which nobody can stop."""
         return self._doing
 
     def close(self) -> None:

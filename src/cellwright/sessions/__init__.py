@@ -1,31 +1,28 @@
 """Sessions as a tree: listed, shown, searched, forked, rewound, named, exported, imported and removed."""
 
-from cellwright.sessions.exporting import Exported
-from cellwright.sessions.files import SessionFiles
-from cellwright.sessions.history import CallShown, CellShown, History, NoteShown, TurnShown
-from cellwright.sessions.importing import Imported
-from cellwright.sessions.removing import Removed
-from cellwright.sessions.searching import SEARCHING, Policy, Searcher, SessionHit, check_policy
+from cellwright.sessions.branches import RemovedSessions
+from cellwright.sessions.searcher import SEARCH_HINT, Searcher, SearchPolicy, SessionHit, check_policy
+from cellwright.sessions.session_files import SessionFiles
+from cellwright.sessions.session_history import SessionHistory, ShownCell, ShownNote, ShownTurn
+from cellwright.sessions.session_import import ImportedSession
+from cellwright.sessions.session_tree import Branch, LeftBranch, TreePoint
 from cellwright.sessions.sessions import Sessions
-from cellwright.sessions.tree import Branch, Left, Point
 
 __all__ = [
-    "SEARCHING",
+    "SEARCH_HINT",
     "Branch",
-    "CallShown",
-    "CellShown",
-    "Exported",
-    "History",
-    "Imported",
-    "Left",
-    "NoteShown",
-    "Point",
-    "Policy",
-    "Removed",
+    "ImportedSession",
+    "LeftBranch",
+    "RemovedSessions",
+    "SearchPolicy",
     "Searcher",
     "SessionFiles",
+    "SessionHistory",
     "SessionHit",
     "Sessions",
-    "TurnShown",
+    "ShownCell",
+    "ShownNote",
+    "ShownTurn",
+    "TreePoint",
     "check_policy",
 ]

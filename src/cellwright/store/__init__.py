@@ -1,31 +1,35 @@
 """The store: sessions and what belongs to them, kept in SQLite, in PostgreSQL, or in memory."""
 
-from cellwright.store.contract import LEASE_S, Blobs, Deciding, Inbox, Reading, Searching, Store, Writing
-from cellwright.store.encoding import digest_of
-from cellwright.store.entries import proven, proven_facts
+from cellwright.store.codec import Codec, Packing, base64_of, bytes_of, digest_of
+from cellwright.store.contract import (
+    LEASE_S,
+    Blobs,
+    SearchStore,
+    Store,
+    StoreReader,
+    StoreWriter,
+)
+from cellwright.store.entry_codec import check_error
 from cellwright.store.large_files import BlobFiles
-from cellwright.store.leases import fenced, here
-from cellwright.store.memory import MemoryStore
+from cellwright.store.leases import fenced, this_process
 from cellwright.store.rows import (
     IMPORTED,
     CellRow,
-    CellStatus,
     Change,
     Checkpoint,
     Claim,
     Decision,
     DoorName,
-    Dropped,
-    Entry,
+    DroppedCheckpoint,
+    EntryChange,
+    EntryHit,
     Facts,
     Forgotten,
-    Found,
-    Holder,
-    Kept,
+    JournalEntry,
+    LeaseHolder,
     Message,
     MessageKind,
     Note,
-    NoteKind,
     Question,
     Reach,
     Row,
@@ -34,7 +38,7 @@ from cellwright.store.rows import (
     TurnRow,
     TurnStatus,
 )
-from cellwright.store.sqlite import SqliteStore
+from cellwright.store.sqlite import MemoryStore, SqliteStore
 from cellwright.store.urls import open_store, shown_url
 
 __all__ = [
@@ -43,43 +47,42 @@ __all__ = [
     "BlobFiles",
     "Blobs",
     "CellRow",
-    "CellStatus",
     "Change",
     "Checkpoint",
     "Claim",
-    "Deciding",
+    "Codec",
     "Decision",
     "DoorName",
-    "Dropped",
-    "Entry",
+    "DroppedCheckpoint",
+    "EntryChange",
+    "EntryHit",
     "Facts",
     "Forgotten",
-    "Found",
-    "Holder",
-    "Inbox",
-    "Kept",
+    "JournalEntry",
+    "LeaseHolder",
     "MemoryStore",
     "Message",
     "MessageKind",
     "Note",
-    "NoteKind",
+    "Packing",
     "Question",
     "Reach",
-    "Reading",
     "Row",
-    "Searching",
+    "SearchStore",
     "SqliteStore",
     "Status",
     "Store",
+    "StoreReader",
+    "StoreWriter",
     "Summary",
     "TurnRow",
     "TurnStatus",
-    "Writing",
+    "base64_of",
+    "bytes_of",
+    "check_error",
     "digest_of",
     "fenced",
-    "here",
     "open_store",
-    "proven",
-    "proven_facts",
     "shown_url",
+    "this_process",
 ]

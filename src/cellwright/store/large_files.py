@@ -1,7 +1,7 @@
 """Contents too large for a row, as files by digest in a directory beside the store's file: `LargeFiles`.
 
-A file gets its name when it is whole; the row that tells of it is written after that, under the store's lock. So a row
-has its file, and what a crash leaves is a file without a row, which the next removal takes away. It knows no sessions.
+A file gets its final name when it is whole; its row is written after that, under the store's lock. So every row has its
+file, and a crash leaves at most a file without a row, which the next removal deletes. It knows no sessions.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Protocol, runtime_checkable
 
 from cellwright.errors import JournalFailed
 from cellwright.sandboxes import clone
-from cellwright.store.encoding import digest_of
+from cellwright.store.codec import checked, damaged
 
 LARGE = 1 << 20  # bytes from which a content is a file
 CHUNK = 1 << 20
-PASSING = ".passing-"
-OLD_S = 3600.0  # a file without a row that is younger may be about to get one
+PASSING = ".passing-"  # the beginning of a temporary name
+OLD_S = 3600.0  # a younger file without a row may be about to get one
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
@@ -31,10 +31,10 @@ _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 @runtime_checkable
 class BlobFiles(Protocol):
-    """What a store may have besides `Blobs`: many contents at once, and contents of open files, not through memory.
+    """What a store may offer besides `Blobs`: many contents at once, and contents of open files without loading them.
 
-    `keep_file` keeps the first `size` bytes of a file, or what there is of them, and says how many. `copy_to` writes a
-    content to a file: False, and nothing written, where it has not this size; `KeyError` where there is none.
+    `keep_file` keeps the first `size` bytes of a file, or as many as there are, and says how many. `copy_to` writes a
+    content to a file; where its size is another, it writes nothing and gives False. `KeyError` for an unknown digest.
     """
 
     def digest(self, content: bytes) -> str: ...
@@ -45,7 +45,7 @@ class BlobFiles(Protocol):
 
 
 class LargeFiles:
-    """The directory of one store. `durable`: a file is on the disk before its row is."""
+    """The directory of one store. `durable`: a file is flushed to the disk before its row is written."""
 
     def __init__(self, store: Path, *, durable: bool) -> None:
         base = store.resolve()
@@ -55,15 +55,15 @@ class LargeFiles:
 
     # writing
 
-    def wrote(self, content: bytes) -> Path:
-        """A file with this content, which has a passing name until it is `named`."""
-        with self._telling(), self._passing() as (path, target):
-            _write(target, content)
+    def write(self, content: bytes) -> Path:
+        """A file with this content, under a temporary name until `give_name`."""
+        with self._failing_clearly(), self._passing() as (path, target):
+            write_file(target, content)
         return path
 
-    def took(self, source: int, size: int) -> tuple[Path, str, int]:
-        """The same of an open file's first bytes; with their digest, and how many there were."""
-        with self._telling(), self._passing() as (path, target):
+    def copy_in(self, source: int, size: int) -> tuple[Path, str, int]:
+        """The same of an open file's first bytes; gives their digest and number too."""
+        with self._failing_clearly(), self._passing() as (path, target):
             if clone(source, target):
                 os.truncate(target, min(size, os.fstat(target).st_size))
                 source = target
@@ -73,12 +73,12 @@ class LargeFiles:
                 digest.update(chunk)
                 count += len(chunk)
                 if source != target:
-                    _write(target, chunk)
+                    write_file(target, chunk)
         return path, digest.hexdigest(), count
 
-    def named(self, path: Path, digest: str) -> None:
-        """Give it its name; call this under the lock of the store."""
-        with self._telling():
+    def give_name(self, path: Path, digest: str) -> None:
+        """Give it its final name. Call this under the lock of the store."""
+        with self._failing_clearly():
             path.rename(self._of(digest))
             if self._durable:
                 directory = os.open(self.path, READ | os.O_DIRECTORY)
@@ -105,7 +105,7 @@ class LargeFiles:
 
     @contextmanager
     def passing(self, path: Path) -> Generator[None]:
-        """A file that got no name by the end is removed."""
+        """Remove the file if it has no final name by the end."""
         try:
             yield
         finally:
@@ -117,11 +117,9 @@ class LargeFiles:
     def read(self, digest: str, size: int) -> bytes:
         with self._opened(digest, size) as fd:
             content = b"".join(_chunks(fd, size))
-        if digest_of(content) != digest:
-            raise self._damaged(digest)
-        return content
+        return checked(digest, content)
 
-    def copy(self, digest: str, size: int, target: int) -> None:
+    def copy_out(self, digest: str, size: int, target: int) -> None:
         """To an open, empty file."""
         with self._opened(digest, size) as fd:
             shared = clone(fd, target)
@@ -129,9 +127,9 @@ class LargeFiles:
             for chunk in _chunks(fd, size):
                 found.update(chunk)
                 if not shared:
-                    _write(target, chunk)
+                    write_file(target, chunk)
         if found.hexdigest() != digest:
-            raise self._damaged(digest)
+            raise damaged(digest)
 
     @contextmanager
     def _opened(self, digest: str, size: int) -> Generator[int]:
@@ -144,25 +142,22 @@ class LargeFiles:
             ) from None
         try:
             if os.fstat(fd).st_size != size:
-                raise self._damaged(digest)
+                raise damaged(digest)
             yield fd
         finally:
             os.close(fd)
 
-    def _damaged(self, digest: str) -> JournalFailed:
-        return JournalFailed(f"blob {digest} of the journal is damaged: its content is not what was written")
-
     def has(self, digest: str, size: int) -> bool:
-        """Whether it is there whole, as far as its size tells: a disk that lost its power may have cut it."""
+        """Whether the file is there with this size: a loss of power may have cut it."""
         path = self._of(digest)
         return path.is_file() and path.stat().st_size == size
 
     # removing
 
     def remove(self, digests: Iterable[str], is_kept: Callable[[str], bool]) -> None:
-        """Remove these files, and what a crash left; not those that somebody keeps again. Under the store's lock.
+        """Remove these files, and what a crash left; not those that are kept again by now. Under the store's lock.
 
-        Their rows are gone: one that cannot be removed is no failure of that, and left to the next removal.
+        Their rows are gone already: a file that cannot be removed is no error, and left to the next removal.
         """
         for digest in digests:
             if _DIGEST.match(digest) and not is_kept(digest):
@@ -176,12 +171,12 @@ class LargeFiles:
                     os.unlink(found.path)
 
     def _of(self, digest: str) -> Path:
-        if not _DIGEST.match(digest):  # of a stranger's journal: it would lead out of the directory
+        if not _DIGEST.match(digest):  # a stranger's journal may name a path outside of the directory
             raise JournalFailed(f"journal {self._store}: {digest!r} names no blob")
         return self.path / digest
 
     @contextmanager
-    def _telling(self) -> Generator[None]:
+    def _failing_clearly(self) -> Generator[None]:
         try:
             yield
         except OSError as error:
@@ -189,7 +184,7 @@ class LargeFiles:
 
 
 def digest_file(file: int, size: int) -> str:
-    """That of an open file's first bytes."""
+    """The digest of an open file's first bytes."""
     os.lseek(file, 0, os.SEEK_SET)
     found = hashlib.blake2b(digest_size=32)
     for chunk in _chunks(file, size):
@@ -203,7 +198,13 @@ def _chunks(file: int, size: int) -> Generator[bytes]:
         yield chunk
 
 
-def _write(file: int, content: bytes) -> None:
+def read_file(file: int, size: int) -> bytes:
+    """An open file's first bytes."""
+    os.lseek(file, 0, os.SEEK_SET)
+    return b"".join(_chunks(file, size))
+
+
+def write_file(file: int, content: bytes) -> None:
     view = memoryview(content)
     while view:
         view = view[os.write(file, view) :]

@@ -1,6 +1,6 @@
-"""A PostgreSQL address as text, shown without its password; and what the server's failures mean for an operator.
+"""The address of a PostgreSQL store, shown without its password; and what the server's failures mean for an operator.
 
-An error of ours has neither cause nor context: those of the driver lead to the connection, which has the password.
+Our errors have neither cause nor context: the driver's errors lead to the connection, which has the password.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import psycopg
 from psycopg import conninfo
 
+from cellwright import short_texts
 from cellwright.errors import CellwrightError, JournalFailed, UsageError
 
 BUSY_S = 10.0  # for a lock that another process holds
@@ -42,7 +43,7 @@ _WHY = {  # by SQLSTATE, or the class that it begins with
     "XX001": "its data are damaged; restore them from a copy",
     "XX002": "its index is damaged; run reindex",
 }
-_REFUSED = (  # what libpq says where it gives no SQLSTATE: while connecting
+_REFUSED = (  # messages of libpq while connecting, where it gives no SQLSTATE
     ("password authentication failed", "28"),
     ("no password supplied", "28"),
     ("no pg_hba.conf entry", "28"),
@@ -56,7 +57,7 @@ _UNREACHED = "it cannot be reached; check that the server runs, and the address"
 
 
 class Unsure(Exception):
-    """The connection was lost while a transaction was being committed: it was made, or it was not."""
+    """The connection was lost during a commit: the transaction was made, or it was not."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,7 +72,7 @@ class Address:
 
 
 def address(url: str) -> Address:
-    """What a URL says. Our own options are taken out of it; the others are the driver's."""
+    """The address in a URL. Our own options are taken out; the others are the driver's."""
     scheme, _, rest = url.partition(":")
     place, _, query = f"{scheme.lower()}:{rest}".partition("?")
     parts = [part.partition("=") for part in query.split("&") if part]
@@ -80,8 +81,8 @@ def address(url: str) -> Address:
     try:
         known = conninfo.conninfo_to_dict(f"{place}?{rest}" if rest else place)
     except psycopg.Error:
-        known = None  # what it says may have a piece of the password
-    # With an @ or a / in clear, what is behind it would be taken for the host, or the database, and shown.
+        known = None  # the driver's message may have a piece of the password
+    # After an unescaped @ or /, the rest of a password would be taken for the host or the database, and shown.
     if known is None or "@" in place.partition("@")[2] or "@" in place.partition("//")[2].partition("/")[2]:
         raise UsageError(f"this is no address of a PostgreSQL database; one is like {FORM}")
     schema, safe = ours.get("schema", SCHEMA), ours.get("power_safe")
@@ -108,7 +109,7 @@ def _shown(known: dict[str, Any]) -> str:
 
 
 def failure(address: Address, error: psycopg.Error | Unsure) -> CellwrightError:
-    """One line for the operator. Whatever failed, what a `write` that returned has written is there."""
+    """One line for the operator. Whatever failed, all writes that returned are there."""
     if isinstance(error, Unsure):
         return JournalFailed(
             f"journal {address.shown}: the connection was lost in the middle of a write, which was made whole or not "
@@ -125,25 +126,25 @@ def failure(address: Address, error: psycopg.Error | Unsure) -> CellwrightError:
 
 
 def one_line(address: Address, error: psycopg.Error) -> str:
-    """What the server or the driver says: its first sentence, and no secret."""
-    text = " ".join((error.diag.message_primary or str(error)).split())
+    """The first sentence of the server's or the driver's message, without secrets."""
+    text = short_texts.one_line(error.diag.message_primary or str(error))
     for secret in address.secrets:
         text = text.replace(secret, "…")
-    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+    return short_texts.cut(text, LONGEST)
 
 
-class Addressed(Protocol):
+class HasAddress(Protocol):
     @property
     def address(self) -> Address: ...
 
 
-A = TypeVar("A", bound=Addressed)
+A = TypeVar("A", bound=HasAddress)
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def told(method: Callable[Concatenate[A, P], T]) -> Callable[Concatenate[A, P], T]:
-    """What the driver raises in it becomes an error of ours, and is left behind."""
+def reports_failures(method: Callable[Concatenate[A, P], T]) -> Callable[Concatenate[A, P], T]:
+    """Errors of the driver in this method become ours, without the driver's as their cause."""
 
     @wraps(method)
     def tried(self: A, *args: P.args, **named: P.kwargs) -> T:

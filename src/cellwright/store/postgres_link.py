@@ -1,7 +1,7 @@
 """One connection to PostgreSQL, made again when it was lost: statements and transactions. Knows no table.
 
-A transaction that was lost before its end was asked for has written nothing, and is tried again. One that was lost
-after that was made or not, and only who wrote it can find out which.
+A transaction that was lost before its commit has written nothing, and is tried again. One that was lost during the
+commit was made or not, and only its writer can find out which.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ Fetched = list[tuple[Any, ...]]
 Connection = psycopg.Connection[tuple[Any, ...]]
 T = TypeVar("T")
 TRIES = 4
-AGAIN = frozenset({"40001", "40P01"})  # the server chose this transaction to end a deadlock; nothing of it was written
+AGAIN = frozenset({"40001", "40P01"})  # the server ended this transaction, for example in a deadlock: it wrote nothing
 
 
-class Link:
-    """Its methods may be called from any thread, and wait for each other. `run` and `fetch` are for what runs in them.
+class PostgresLink:
+    """Methods may be called from any thread, and wait for each other. `run`, `fetch` and `many` are for the `work` that
+    the others are given.
 
-    `prepare` is called with each new connection. For `patience_s` it tries to get a lost one back.
+    `prepare` is called with each new connection. A lost connection is tried again for `patience_s`.
     """
 
     def __init__(self, address: Address, prepare: Callable[[Connection], None], patience_s: float = BUSY_S) -> None:
@@ -47,14 +48,14 @@ class Link:
             self._connection.close()
 
     def using(self, work: Callable[[Connection], T]) -> T:
-        """With the connection itself, for who opens the store."""
+        """Work with the connection itself, to open the store."""
         with self._lock:
             return work(self._connection)
 
     def read(self, sql: str, *values: Any, binary: bool = False) -> Fetched:
-        """What a statement gives that changes nothing; asked again where the connection was lost."""
+        """The rows of a statement that changes nothing. It is repeated where the connection was lost."""
         with self._lock:
-            self._rest()
+            self._ready()
             try:
                 return self.fetch(sql, *values, binary=binary)
             except psycopg.Error:
@@ -64,7 +65,7 @@ class Link:
                 return self.fetch(sql, *values, binary=binary)
 
     def reading(self, work: Callable[[], T]) -> T:
-        """Several statements that change nothing, as the database was at one moment."""
+        """Several statements that change nothing, on one snapshot of the database."""
         return self._transact(work, "begin isolation level repeatable read read only", lambda: None)
 
     def transact(
@@ -75,15 +76,15 @@ class Link:
         made: Callable[[], T | None] | None = None,
         quiet: bool = False,
     ) -> T:
-        """All that `work` does, or nothing. `first` goes with the beginning of the transaction, in one message.
+        """All that `work` does, or nothing. `first` is sent together with the beginning of the transaction.
 
-        Where the connection is lost at its end, `made` says what `work` gave if it was made, and None if it was not, or
-        if that makes no difference. A `quiet` one is none of the durable writes that `on_write` counts.
+        Where the connection is lost during the commit, `made` gives the result of `work` if it was committed, and None
+        if it was not, or if to repeat it changes nothing. `on_write` does not count a `quiet` one.
         """
         return self._transact(work, f"begin; {first}" if first else "begin", made, writes=not quiet)
 
     def once(self, work: Callable[[], T], made: Callable[[], T | None]) -> T:
-        """The same for `work` that is one statement: that is a transaction of its own."""
+        """The same for `work` that is one statement, which is a transaction of its own."""
         return self._transact(work, "", made, writes=True)
 
     def run(self, sql: str, *values: Any, binary: bool = False) -> psycopg.Cursor[tuple[Any, ...]]:
@@ -101,25 +102,25 @@ class Link:
         self, work: Callable[[], T], begin: str, made: Callable[[], T | None] | None, *, writes: bool = False
     ) -> T:
         with self._lock:
-            self._rest()
+            self._ready()
             if writes:
                 self._announce("before")
             for left in reversed(range(TRIES)):
                 try:
-                    given = self._attempt(work, begin)
+                    result = self._attempt(work, begin)
                     break
                 except (psycopg.Error, Unsure) as error:
                     if left == 0:
                         raise
                     known = self._recover(error, begin, made)
                 if known is not None:
-                    given = known
+                    result = known
                     break
             else:
                 raise AssertionError("the last try gives or raises")
             if writes:
                 self._announce("after")
-            return given
+            return result
 
     def _attempt(self, work: Callable[[], T], begin: str) -> T:
         if not begin:
@@ -127,7 +128,7 @@ class Link:
         ended = False
         try:
             self._connection.execute(begin.encode())
-            given = work()
+            result = work()
             try:
                 self._connection.execute("commit")
             except psycopg.Error:
@@ -135,14 +136,14 @@ class Link:
                     raise Unsure from None
                 raise
             ended = True
-            return given
+            return result
         finally:
             if not ended and not self._lost():
                 with suppress(psycopg.Error):  # what failed first is the reason
                     self._connection.execute("rollback")
 
     def _recover(self, error: psycopg.Error | Unsure, begin: str, made: Callable[[], T | None] | None) -> T | None:
-        """After a failure: what was made in spite of it, None where it can be tried again; raises where it cannot."""
+        """After a failure: the result, if the work was committed; None to try again; raises where neither is known."""
         if not self._lost():
             if isinstance(error, psycopg.Error) and error.sqlstate in AGAIN:
                 return None
@@ -164,15 +165,15 @@ class Link:
         if self.on_write is not None:
             self.on_write(self._writes, moment)
 
-    def _rest(self) -> None:
-        """Before something is asked: a server that closed the connection has said so, and nothing is under way."""
+    def _ready(self) -> None:
+        """Make sure that the connection is open before a statement: nothing is lost yet if it is not."""
         if self._closed:
             raise UsageError(f"journal {self.address.shown}: it is closed")
         if self._lost():
             return self._reconnect()
-        at_rest = select.poll()
-        at_rest.register(self._connection.fileno(), select.POLLIN)
-        if at_rest.poll(0):  # a notice, or the end
+        poll = select.poll()
+        poll.register(self._connection.fileno(), select.POLLIN)
+        if poll.poll(0):  # a notice, or the end
             try:
                 self._connection.execute("select 1")
             except psycopg.Error:

@@ -1,14 +1,12 @@
-"""A PostgreSQL database as a store: one schema in it, checked and brought to this version. What rows mean is not here.
+"""The schema of a PostgreSQL store: checked, and made where there is none.
 
 Nothing outside that schema is touched. Texts with characters that PostgreSQL refuses are escaped, see `safe`.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
 import uuid
-from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -17,17 +15,17 @@ from cellwright.errors import JournalFailed, NoSession
 from cellwright.store.postgres_failures import BUSY_S, Address
 from cellwright.store.postgres_link import Connection
 
-OLDEST = 130000  # of the server: older ones are no longer mended
-# Asked of the tables themselves: `to_regclass` may not know what another process made while this one waited for a lock.
-TABLES = "from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = %s"
+OLDEST = 130000  # version of the server: older ones get no fixes any more
+# Not `to_regclass`: it may not know what another process made while this one waited for a lock.
+IN_SCHEMA = "from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = %s"
 # Keys of advisory locks, which are for the whole database; the second key is the schema's.
-MIGRATING, BLOBS, INDEXING = 0x74770001, 0x74770002, 0x74770003
+MAKING, BLOBS, INDEXING = 0x63770001, 0x63770002, 0x63770003
 
 # `sessions.n` is never used twice. Epochs are a sequence: no number of it comes back, not after a rollback or a crash.
 # `sessions` has what a list of them shows, and the lease; `facts` what a session began with, so that a list need not
 # read past it. An entry has the epoch of the claim that wrote it: a writer whose connection broke can tell its own.
-# `packed`: the body is bytes and not text, see `encoding`. `stale`: the search index does not know all of its entries.
-FIRST = (
+# `packed`: the body is bytes and not text, see `codec`. `stale`: the search index does not know all of its entries.
+TABLES = (
     "create table about (one boolean primary key default true check (one), version integer not null, id text not null)",
     "create sequence epochs",
     "create table sessions (n bigint generated always as identity primary key, epoch bigint not null, "
@@ -68,15 +66,15 @@ FIRST = (
     "create index sources on texts (session, source)",
     "create index found on texts using gin (words)",
 )
-MIGRATIONS: tuple[Sequence[str], ...] = (FIRST,)  # the statements from version i to i + 1
+VERSION = 1
 
 
 def prepare(connection: Connection, address: Address, patience_s: float = BUSY_S) -> None:
-    """What each connection is told first."""
+    """The settings of each new connection."""
     settings = {
         "search_path": address.schema,
         "lock_timeout": max(1, round(patience_s * 1000)),
-        # A process that was stopped in the middle of a transaction would keep its locks from the others.
+        # A process that was stopped in the middle of a transaction would keep its locks.
         "idle_in_transaction_session_timeout": 60_000,
         "default_transaction_isolation": "'read committed'",
         "client_encoding": "'UTF8'",
@@ -87,29 +85,24 @@ def prepare(connection: Connection, address: Address, patience_s: float = BUSY_S
 
 
 def open_schema(connection: Connection, address: Address, *, make: bool = True) -> str:
-    """Bring the schema to this version; gives the id of the store. Without `make`, `NoSession` where there is none."""
+    """The id of the store. The schema is made where there is none; without `make`, that is `NoSession`."""
     _check_server(connection, address)
     if _is_there(connection, address):
-        version, id = _state(connection, address)
-        if version == len(MIGRATIONS):
-            return id
-    with connection.transaction():  # from here on with nobody else who makes or changes it
-        connection.execute("select pg_advisory_xact_lock(%s, hashtext(%s))", (MIGRATING, address.schema))
-        version, id = _state(connection, address) if _is_there(connection, address) else (0, "")
-        if version == len(MIGRATIONS):
-            return id
-        if not version and not make:
+        return _id(connection, address)
+    with connection.transaction():  # one process makes it, and the others wait here
+        connection.execute("select pg_advisory_xact_lock(%s, hashtext(%s))", (MAKING, address.schema))
+        if _is_there(connection, address):
+            return _id(connection, address)
+        if not make:
             raise NoSession(f"there is no journal in {address.shown}; name the one that the session was recorded in")
-        if not version:
-            _check_empty(connection, address)
-        if not version and not _one(connection, "select count(*) from pg_namespace where nspname = %s", address.schema):
+        if _one(connection, f"select count(*) {IN_SCHEMA}", address.schema):
+            raise _strange(address)
+        if not _one(connection, "select count(*) from pg_namespace where nspname = %s", address.schema):
             connection.execute(f"create schema {address.schema}".encode())
-        for statement in itertools.chain(*MIGRATIONS[version:]):
+        for statement in TABLES:
             connection.execute(statement.encode())
-        if not version:
-            id = uuid.uuid4().hex
-            connection.execute("insert into about (version, id) values (0, %s)", (id,))
-        connection.execute("update about set version = %s", (len(MIGRATIONS),))
+        id = uuid.uuid4().hex
+        connection.execute("insert into about (version, id) values (%s, %s)", (VERSION, id))
     return id
 
 
@@ -127,16 +120,11 @@ def _check_server(connection: Connection, address: Address) -> None:
 
 
 def _is_there(connection: Connection, address: Address) -> bool:
-    return bool(_one(connection, f"select count(*) {TABLES} and c.relname = 'about'", address.schema))
+    return bool(_one(connection, f"select count(*) {IN_SCHEMA} and c.relname = 'about'", address.schema))
 
 
-def _check_empty(connection: Connection, address: Address) -> None:
-    if _one(connection, f"select count(*) {TABLES}", address.schema):
-        raise _strange(address)
-
-
-def _state(connection: Connection, address: Address) -> tuple[int, str]:
-    """The version that is there, and the id of the store. Anybody else's schema is refused."""
+def _id(connection: Connection, address: Address) -> str:
+    """The id of the store. A schema of another version, or of something else, is refused."""
     try:
         found = connection.execute("select version, id from about").fetchall()
     except (psycopg.errors.UndefinedColumn, psycopg.errors.WrongObjectType):
@@ -144,12 +132,12 @@ def _state(connection: Connection, address: Address) -> tuple[int, str]:
     if len(found) != 1 or type(found[0][0]) is not int or not re.fullmatch("[0-9a-f]{32}", str(found[0][1])):
         raise _strange(address)
     ((version, id),) = found
-    if version > len(MIGRATIONS):
+    if version != VERSION:
         raise JournalFailed(
-            f"journal {address.shown}: it has version {version} and this Cellwright knows up to {len(MIGRATIONS)}; "
+            f"journal {address.shown}: it has version {version} and this Cellwright reads version {VERSION}; "
             "upgrade Cellwright, or name another database"
         )
-    return version, id
+    return id
 
 
 def _strange(address: Address) -> JournalFailed:

@@ -1,4 +1,4 @@
-"""What a store keeps, as values. Knows nothing of guests, scopes or how they are stored; `contract` has the rest."""
+"""The values that a store keeps. Knows nothing of guests, scopes or how they are stored."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ NoteKind = Literal["named", "message", "answered", "decided", "rewound"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One call through a door. `path` names it for ever; the other names say where it went and what came of it.
+    """One call through a door. `path` is its name for good; the other fields say what was called and what came of it.
 
     door       "host": guest code asks; "guest": host code calls a guest function; "model"; "undo" of a call
-    key        operation and argument hash: what a repeated run must ask again, to be the same run
+    key        operation and argument hash: a repeated run is the same run if it makes the same calls
     status     asked (a person is being asked), started (the effect may have happened), done, failed, cancelled
-    delivered  the number of the answer among all that the guest got; for a "guest" row, of the call itself
-    at         the guest's clock from that delivery on
+    delivered  the number of the result among all that the guest got; for a "guest" row, of the call itself
+    at         the guest's clock after that delivery
     after      for a "guest" row: the last call that the guest had made before it
     """
 
@@ -53,12 +53,12 @@ class Row:
 class CellRow:
     """One cell. `ended` is a cell that a limit, a cancel or a crash ended: its code is never run again.
 
-    before, after   how many answers the guest had got when it began, when it ended
-    tree            the workspace before it, as a name that `trees` can read; "" where nothing was taken
+    before, after   how many results the guest had got when it began, when it ended
+    tree            the workspace before it, as a name that `Trees` can read; "" where no copy was made
     tree_after      the same after it
     files           paths that it added, changed or removed; a bounded number of them
     pending         paths of calls under way when it ended
-    undone          it was rolled back: the session's state does not hold it
+    undone          it was rolled back: the session's state is without it
     """
 
     number: int
@@ -90,9 +90,9 @@ class TurnRow:
     waiting   a cell of it waits for a person's yes, and its guest was ended
     cell      the last cell before it
     asked     the number of the last request to the model before it
-    answer    what came of it, in words for people: the answer, or why there is none
-    opened    how a command opened the session for it, as JSON, so that it can be again; never part of an export. Of one
-              that was under way when it was exported, `IMPORTED`: nobody carries it on unasked
+    answer    the answer for people, or why there is none
+    opened    how a command opened the session for it, as JSON, so that it can be opened again; never part of an
+              export. `IMPORTED` for a turn that was under way when it was exported: it is carried on only when asked
     """
 
     number: int
@@ -107,11 +107,11 @@ class TurnRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Note:
-    """What a person did to a session, and is part of its history.
+    """What a person did to a session; part of its history.
 
     named     its branch got the name `text`
     message   a person's message was taken up by the turn; `about` is its number in the inbox, `what` its kind
-    answered  what the model said to the question that is message `about`
+    answered  the model's answer to the question in message `about`
     decided   a question was decided; `about` is its id
     rewound   the state is again that after cell `about`; `text` is the number of the entry that this note follows
     """
@@ -126,9 +126,9 @@ class Note:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Checkpoint:
-    """A guest's state after `cell`, pickled by the guest for the guest. A cache: losing it loses time only.
+    """A guest's state after `cell`, pickled by the guest. A cache: losing it costs only time.
 
-    `content` is the blob itself where one is written with its checkpoint; what is read has it in `Blobs`.
+    `content` is given when it is written; a checkpoint that is read has it in `Blobs`.
     """
 
     cell: int
@@ -139,8 +139,8 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Dropped:
-    """The checkpoint of `cell` is not needed any more, nor is its blob, which nothing else of the session names."""
+class DroppedCheckpoint:
+    """Drop the checkpoint of `cell` and its blob, which nothing else of the session uses."""
 
     cell: int
 
@@ -167,17 +167,44 @@ class Facts:
     agent: str = ""
 
 
-Kept = Row | CellRow | TurnRow | Note
-Change = Kept | Checkpoint | Dropped
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """A person's answer to a question. `always`: the operation is not asked about again, in the session or anywhere."""
+
+    yes: bool
+    reason: str = ""
+    who: str = ""
+    at: float = 0.0
+    always: Literal["", "session", "operation"] = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
-    """One thing that was written, as it was written. Entries are only ever added.
+class Question:
+    """A call that waits for a person's yes. `arguments` are all of them as text, for that person alone."""
+
+    id: str
+    session: str
+    cell: int
+    path: str
+    operation: str
+    arguments: str
+    asked: float
+    expires: float | None = None
+    line: int = 0
+    decision: Decision | None = None
+
+
+EntryChange = Row | CellRow | TurnRow | Note
+Change = EntryChange | Checkpoint | DroppedCheckpoint | Question
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JournalEntry:
+    """One change, as it was written. Entries are only ever added.
 
     number   1, 2, 3 … in its session
-    parent   the number of the entry that it follows: the one before it; for a note that it was rewound, the last one
-             that counts. 0: it is the first of its session, which follows its fork's `parent_entry`
+    parent   the number of the entry that it follows: the one before it; for a note of a rewind, the last one that
+             still counts. 0: it is the first of its session, and follows the `parent_entry` of a fork
     at       when it was written
     """
 
@@ -185,7 +212,7 @@ class Entry:
     number: int
     parent: int
     at: float
-    change: Kept
+    change: EntryChange
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -197,8 +224,8 @@ class Claim:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Holder:
-    """The process that has a claim. `machine` and `started` tell a process from another with its number."""
+class LeaseHolder:
+    """The process that has a lease. `machine` and `started` tell it from another process with the same number."""
 
     machine: str  # of one boot, and one pid namespace of it
     process: int
@@ -224,39 +251,14 @@ class Summary:
     parent_cell: int = 0
     parent_entry: int = 0
     child_of: str = ""
-    holder: Holder | None = None  # with a lease that has not run out, on a process that lives as far as can be known
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Decision:
-    """What a person said to a question. `always`: the same operation is not asked about again, here or anywhere."""
-
-    yes: bool
-    reason: str = ""
-    who: str = ""
-    at: float = 0.0
-    always: Literal["", "session", "operation"] = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
-    """A call that waits for a person's yes. `arguments` is for that person alone: all of them, as text."""
-
-    id: str
-    session: str
-    cell: int
-    path: str
-    operation: str
-    arguments: str
-    asked: float
-    expires: float | None = None
-    line: int = 0
-    decision: Decision | None = None
+    holder: LeaseHolder | None = (
+        None  # with a lease that has not run out, on a process that lives as far as can be known
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Message:
-    """What a person tells a session while it works; it is taken up at the next step.
+    """A person's message to a session that works; the turn takes it up at its next step.
 
     add        more for the task         ask      a question, to be answered without disturbing the task
     redirect   another task in its place cancel   end the turn at the next step
@@ -279,8 +281,8 @@ class Reach:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
-    """An entry that a search found. In `snippet` what matched stands between \x02 and \x03."""
+class EntryHit:
+    """An entry that a search found. In `snippet`, what matched stands between \x02 and \x03."""
 
     session: str
     entry: int

@@ -1,19 +1,19 @@
-"""The part of a text that shows best what matched. What did stands between \\x02 and \\x03. Pure."""
+"""The part of a text that shows best what matched, which stands between \\x02 and \\x03. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-WIDTH, BEFORE = 240, 40  # letters: of a snippet, and of what is shown before the first that matched
+WIDTH, BEFORE = 240, 40  # letters of a snippet, and of its part before the first match
 BEGIN, END = "\x02", "\x03"
 _MARKED = re.compile(f"{BEGIN}[^{END}]*{END}")
 _LONG = re.compile(f"{BEGIN}([^{END}]{{120}})[^{END}]*{END}")
-_EDGE = 20  # letters that are left out at either end so that no word is cut
+_EDGE = 20  # letters that may be left out at either end so that no word is cut
 
 
 def snippet_of(text: str, words: Sequence[str]) -> str:
-    """Of a text with marks in it. Where there are none, the first of these words that is in it is marked."""
+    """The snippet of a marked text. Where it has no marks, the first of these words that it contains is marked."""
     if BEGIN not in text:
         text = _marked(text, words)
     text = _LONG.sub(rf"{BEGIN}\1…{END}", text)
@@ -34,7 +34,7 @@ def _marked(text: str, words: Sequence[str]) -> str:
 
 
 def _densest(marks: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """From the first to the last mark of where most are near each other."""
+    """The span, in letters, that has the most marks."""
     best, first = (0, 0), 0
     for last, (_, end) in enumerate(marks):
         while end - marks[first][0] > WIDTH - BEFORE and first < last:
@@ -45,7 +45,7 @@ def _densest(marks: Sequence[tuple[int, int]]) -> tuple[int, int]:
 
 
 def _whole(text: str, first: int, begin: int, last: int) -> str:
-    """From one edge to the other, without the parts of words there."""
+    """The text from `first` to `last`, without the parts of words at its ends."""
     head = text[first:begin]
     if first and (blank := re.search(r"\s", head[:_EDGE])):
         head = head[blank.end() :]

@@ -1,4 +1,4 @@
-"""Where a journal is, as text, and the journal that it names."""
+"""The URL of a store, and the store that it names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from urllib.parse import parse_qsl
 from cellwright.errors import NoSession, UsageError
 from cellwright.settings import install_command
 from cellwright.store.contract import Store
-from cellwright.store.memory import MemoryStore
-from cellwright.store.sqlite import SqliteStore
+from cellwright.store.sqlite import MemoryStore, SqliteStore
 
 KNOWN = (
     'known are "sqlite:///file.db" (four slashes for an absolute path), the path of a file, '

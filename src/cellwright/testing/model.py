@@ -12,18 +12,18 @@ from typing import Any
 
 from cellwright.doors import Reply, Request
 from cellwright.errors import UsageError
-from cellwright.messages import Answered, OnPiece, Piece, Said, ToolCall, Traits, Usage, estimated_tokens
+from cellwright.messages import AssistantMessage, OnPiece, Piece, ToolCall, ToolMessage, Traits, Usage, estimated_tokens
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Broken:
+class BrokenReply:
     """A reply that breaks off: the pieces of `said` are told, then `error` is raised."""
 
-    said: Said
+    said: AssistantMessage
     error: Exception
 
 
-Line = str | Said | Reply | Sequence[ToolCall] | Exception | Broken
+Line = str | AssistantMessage | Reply | Sequence[ToolCall] | Exception | BrokenReply
 Script = Line | Callable[[Request], Line | Awaitable[Line]]
 
 
@@ -32,30 +32,30 @@ def call(name: str, /, **arguments: Any) -> ToolCall:
     return ToolCall(id="", name=name, arguments=json.dumps(arguments))
 
 
-def code(text: str, *, say: str = "") -> Said:
+def code(text: str, *, say: str = "") -> AssistantMessage:
     """A reply with one call of `execute`, as models write it that take tools. `say` is the text before it."""
-    return Said(text=say, calls=(call("execute", code=text),))
+    return AssistantMessage(text=say, calls=(call("execute", code=text),))
 
 
-def fenced(text: str, *, say: str = "") -> Said:
+def fenced(text: str, *, say: str = "") -> AssistantMessage:
     """A reply with one block of Python, as models write it that take no tools. `say` is the text before it."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`{3,}", text))])
     end = "" if text.endswith("\n") else "\n"
-    return Said(text=f"{say}\n\n" * bool(say) + f"{fence}python\n{text}{end}{fence}")
+    return AssistantMessage(text=f"{say}\n\n" * bool(say) + f"{fence}python\n{text}{end}{fence}")
 
 
-def broken(said: str | Said, error: Exception) -> Broken:
+def broken(said: str | AssistantMessage, error: Exception) -> BrokenReply:
     """A reply of which the beginning arrives, and then `error`."""
-    return Broken(said=Said(text=said) if isinstance(said, str) else said, error=error)
+    return BrokenReply(said=AssistantMessage(text=said) if isinstance(said, str) else said, error=error)
 
 
 class ScriptedModel:
     """A `Model` whose replies are given beforehand, one for each request, in order.
 
-    A reply is a text, a `Said` (`code` and `fenced` make them), calls of tools (`call` makes one), a whole `Reply`, an
-    exception to be raised, `broken(…)`, or a function of the request that gives any of these, async or not. A request
-    beyond the last gets `otherwise`, and without it an `AssertionError`. `requests` is what was asked, `left` how many
-    replies nobody has asked for.
+    A reply is a text, an `AssistantMessage` (`code` and `fenced` make them), calls of tools (`call` makes one), a whole
+    `Reply`, an exception to be raised, `broken(…)`, or a function of the request that gives any of these, async or not.
+    A request beyond the last gets `otherwise`, and without it an `AssertionError`. `requests` is what was asked, `left`
+    how many replies nobody has asked for.
 
         model = ScriptedModel(code("total = sum([1, 2])\\ndone(total)"), "The sum is 3.")
         result = await Agent(model).run("what is 1 + 2?")
@@ -102,7 +102,7 @@ class ScriptedModel:
         line = await self._line(len(self.requests), request)
         if isinstance(line, Exception):
             raise line
-        if isinstance(line, Broken):
+        if isinstance(line, BrokenReply):
             await self._tell(line.said, on_piece)
             raise line.error
         reply = self._reply(line, request)
@@ -125,18 +125,20 @@ class ScriptedModel:
         line = script(request)
         return _check(await line if isawaitable(line) else line)
 
-    def _reply(self, line: str | Said | Reply | Sequence[ToolCall], request: Request) -> Reply:
+    def _reply(self, line: str | AssistantMessage | Reply | Sequence[ToolCall], request: Request) -> Reply:
         if isinstance(line, Reply):
             return replace(line, message=_with_ids(line.message, request), model=line.model or self._name)
         if isinstance(line, str):
-            said = Said(text=line)
+            said = AssistantMessage(text=line)
         else:
-            said = _with_ids(line if isinstance(line, Said) else Said(text="", calls=tuple(line)), request)
+            said = _with_ids(
+                line if isinstance(line, AssistantMessage) else AssistantMessage(text="", calls=tuple(line)), request
+            )
         asked = estimated_tokens(request.instructions, *request.tools, *request.messages)
         usage = Usage(requests=1, input_tokens=asked, output_tokens=estimated_tokens(said))
         return Reply(message=said, usage=usage, model=self._name)
 
-    async def _tell(self, said: Said, on_piece: OnPiece | None) -> None:
+    async def _tell(self, said: AssistantMessage, on_piece: OnPiece | None) -> None:
         await asyncio.sleep(0)  # a reply never comes in the same turn of the loop, as with a real model
         if on_piece is None:
             return
@@ -156,20 +158,22 @@ class ScriptedModel:
 
 
 def _check(line: Any) -> Line:
-    if isinstance(line, str | Said | Reply | Exception | Broken):
+    if isinstance(line, str | AssistantMessage | Reply | Exception | BrokenReply):
         return line
     if isinstance(line, Sequence) and all(isinstance(part, ToolCall) for part in line):  # pyright: ignore[reportUnknownVariableType] - of anything
         return line  # pyright: ignore[reportUnknownVariableType] - all of it was looked at
-    raise UsageError(f"{line!r} is no reply: give a text, a Said, a Reply, calls of tools, an exception or a function")
+    raise UsageError(
+        f"{line!r} is no reply: give a text, an AssistantMessage, a Reply, calls of tools, an exception or a function"
+    )
 
 
-def _with_ids(said: Said, request: Request) -> Said:
+def _with_ids(said: AssistantMessage, request: Request) -> AssistantMessage:
     """Ids come from the place in the conversation, so that a run that is repeated has the same."""
     if all(made.id for made in said.calls):
         return said
-    taken = {result.id for m in request.messages if isinstance(m, Answered) for result in m.results}
-    taken |= {made.id for m in request.messages if isinstance(m, Said) for made in m.calls}
-    turn = 1 + sum(isinstance(m, Said) for m in request.messages)
+    taken = {result.id for m in request.messages if isinstance(m, ToolMessage) for result in m.results}
+    taken |= {made.id for m in request.messages if isinstance(m, AssistantMessage) for made in m.calls}
+    turn = 1 + sum(isinstance(m, AssistantMessage) for m in request.messages)
     while any(f"call-{turn}-{n}" in taken for n in range(len(said.calls))):  # after a compaction
         turn += 1
     calls = (made if made.id else replace(made, id=f"call-{turn}-{n}") for n, made in enumerate(said.calls))

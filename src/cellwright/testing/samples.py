@@ -1,4 +1,4 @@
-"""Rows to try a journal with: every field, and values of every kind and size. And how what comes back is compared."""
+"""Sample rows with every field, and values of every kind and size; and how results are compared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cellwright.store import Facts, Row
 from cellwright_guest.wire import NOTHING, Packed
 
 PATIENCE_S = 60.0
-BREAKS = (  # what a store that is broken may raise
+BREAKS = (  # what a broken store may raise
     AssertionError,
     CellwrightError,
     ArithmeticError,
@@ -37,7 +37,7 @@ VALUES = (
 
 
 def facts(**fields: Any) -> Facts:
-    """Facts of a session that no other has the name of."""
+    """Facts of a session with a new id."""
     known: dict[str, Any] = {"id": uuid.uuid4().hex, "created": 1.5, "seed": b"\x00\xff", "pins": {}, "names": NOTHING}
     return Facts(**known | fields)
 
@@ -47,7 +47,7 @@ def row(cell: int, path: str, **fields: Any) -> Row:
 
 
 def expect(found: object, wanted: object) -> None:
-    """One comparison, told with both sides. By their texts: `==` does not tell True from 1, nor a list from itself."""
+    """Compare by `repr`: `==` does not tell True from 1, nor NaN from itself."""
     if repr(found) != repr(wanted):
         raise AssertionError(f"{_short(found)} instead of {_short(wanted)}")
 

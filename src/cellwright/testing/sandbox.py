@@ -1,6 +1,6 @@
-"""`check_sandbox`: what every rung promises, tried on one. It knows the `Sandbox` contract, and no rung.
+"""`check_sandbox`: tries every promise of the `Sandbox` contract on a rung. It knows no implementation.
 
-A promise is a function whose docstring is the sentence that a broken rung is told.
+A promise is a function; its docstring is the sentence in the error for a rung that breaks it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any
 
 from cellwright.errors import (
     CallLimit,
-    CellwrightError,
     CodeError,
     MemoryLimit,
     OutputLimit,
@@ -27,21 +26,10 @@ from cellwright.errors import (
 from cellwright.events import Event, Printed
 from cellwright.sandboxes import GUEST_UID, Files, Interpreter, Limits, Opening, Outcome, Sandbox, Workspace
 from cellwright.scope import Scope, ScopeHost
+from cellwright.testing.samples import BREAKS, PATIENCE_S
 
-PATIENCE_S = 60.0
 SECRET = "cellwright-conformance-secret"
 
-BREAKS = (
-    AssertionError,
-    CellwrightError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
 Promise = Callable[[Sandbox], Awaitable[None]]
 
 
@@ -62,7 +50,7 @@ async def check_sandbox(sandbox: Sandbox, *, secrets: Collection[str] = ()) -> N
             raise AssertionError(f"{words} ({type(broken).__name__}: {broken})") from broken
 
 
-class Session:
+class TrialSession:
     """One interpreter and the cells it has run."""
 
     def __init__(self, interpreter: Interpreter) -> None:
@@ -78,7 +66,7 @@ class Session:
 
 
 @contextlib.asynccontextmanager
-async def opened(sandbox: Sandbox, limits: Limits | None = None, **names: Any) -> AsyncGenerator[Session]:
+async def opened(sandbox: Sandbox, limits: Limits | None = None, **names: Any) -> AsyncGenerator[TrialSession]:
     """A session of its own, with these names in scope."""
     workspace = await asyncio.to_thread(Workspace.create, None, GUEST_UID)
     host = ScopeHost(Scope(names))
@@ -86,7 +74,7 @@ async def opened(sandbox: Sandbox, limits: Limits | None = None, **names: Any) -
         opening = Opening(host=host, limits=limits or Limits(wall_s=PATIENCE_S), workspace=workspace)
         interpreter = await sandbox.open(opening)
         try:
-            yield Session(interpreter)
+            yield TrialSession(interpreter)
         finally:
             await interpreter.close()
     finally:
@@ -328,7 +316,7 @@ async def a_scratch_covers_the_workspace(sandbox: Sandbox) -> None:
     try:
         await files.write("kept", "live")
         try:
-            session = Session(await sandbox.open(opening))
+            session = TrialSession(await sandbox.open(opening))
         except PlatformError:
             return  # a rung may have none, and says so
         try:

@@ -1,7 +1,7 @@
-"""`check_store`: what every store promises, tried on one. It knows the `Store` contract, and no implementation.
+"""`check_store`: tries every promise of the `Store` contract on a store. It knows no implementation.
 
-A promise is a function whose docstring is the sentence that a broken store is told. They lie in modules by their
-subject: keeping, listing, holding, deciding, finding, lasting.
+A promise is a function in one of the modules `*_promises`; its docstring is the sentence in the error for a store that
+breaks it.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Callable
 from contextlib import closing
 
 from cellwright.store import Store
-from cellwright.testing.deciding import DECIDING
-from cellwright.testing.finding import FINDING
-from cellwright.testing.holding import HOLDING
-from cellwright.testing.keeping import KEEPING
-from cellwright.testing.lasting import LASTING, Reopen
-from cellwright.testing.listing import LISTING
+from cellwright.testing.durability_promises import DURABILITY_PROMISES, Reopen
+from cellwright.testing.history_promises import HISTORY_PROMISES
+from cellwright.testing.lease_promises import LEASE_PROMISES
+from cellwright.testing.question_promises import QUESTION_PROMISES
+from cellwright.testing.row_promises import ROW_PROMISES
 from cellwright.testing.samples import BREAKS
+from cellwright.testing.search_promises import SEARCH_PROMISES
 
-PROMISES = (*KEEPING, *LISTING, *HOLDING, *DECIDING, *FINDING)
+PROMISES = (*ROW_PROMISES, *HISTORY_PROMISES, *LEASE_PROMISES, *QUESTION_PROMISES, *SEARCH_PROMISES)
 
 
 def check_store(make: Callable[[], Store], *, reopen: Reopen | None = None) -> None:
@@ -32,7 +32,7 @@ def check_store(make: Callable[[], Store], *, reopen: Reopen | None = None) -> N
             _try(promise.__doc__, lambda promise=promise: promise(journal))
     _try(closing_twice_is_fine.__doc__, lambda: closing_twice_is_fine(make()))
     if reopen is not None:
-        for lasting in LASTING:
+        for lasting in DURABILITY_PROMISES:
             _try(lasting.__doc__, lambda lasting=lasting: lasting(make(), reopen))
 
 

@@ -14,7 +14,7 @@ import sys
 import cellwright_guest.cells as cells
 import cellwright_guest.door as door
 
-cells.told = lambda error: {"type": 5, "message": ["x"], "text": {"a": 1}, "line": "seven", "limit": ["memory"]}
+cells.error_report = lambda error: {"type": 5, "message": ["x"], "text": {"a": 1}, "line": "seven", "limit": ["memory"]}
 door.Door.send = (lambda send: lambda self, message, blobs: [send(self, message, blobs) for _ in range(3)])(
     door.Door.send
 )

@@ -16,11 +16,11 @@ from cellwright.store import (
     Checkpoint,
     Claim,
     Decision,
-    Entry,
+    EntryHit,
     Facts,
     Forgotten,
-    Found,
-    Holder,
+    JournalEntry,
+    LeaseHolder,
     Message,
     Note,
     Question,
@@ -64,10 +64,10 @@ class Mortal:
         self._moment()
         return result
 
-    def create(self, facts: Facts, holder: Holder | None = None) -> Claim:
+    def create(self, facts: Facts, holder: LeaseHolder | None = None) -> Claim:
         return self._write(lambda: self._inner.create(facts, holder))
 
-    def claim(self, session: str, holder: Holder | None = None, *, take_over: bool = True) -> Claim:
+    def claim(self, session: str, holder: LeaseHolder | None = None, *, take_over: bool = True) -> Claim:
         return self._write(lambda: self._inner.claim(session, holder, take_over=take_over))
 
     def renew(self, *claims: Claim) -> Sequence[Claim]:
@@ -117,7 +117,7 @@ class Mortal:
     def facts(self, session: str) -> Facts:
         return self._inner.facts(session)
 
-    def entries(self, session: str, first: int = 1, upto: int | None = None) -> Sequence[Entry]:
+    def entries(self, session: str, first: int = 1, upto: int | None = None) -> Sequence[JournalEntry]:
         return self._inner.entries(session, first, upto)
 
     def cells(self, session: str, first: int = 0, upto: int | None = None) -> Sequence[CellRow]:
@@ -152,7 +152,7 @@ class Mortal:
 
     def search(
         self, query: str, *, within: Sequence[Reach] | None = None, kinds: Sequence[str] = (), limit: int = 20
-    ) -> Sequence[Found]:
+    ) -> Sequence[EntryHit]:
         return self._inner.search(query, within=within, kinds=kinds, limit=limit)
 
     def catch_up(self) -> int:

@@ -6,19 +6,22 @@ import random
 from pathlib import Path
 
 import pytest
+from tests import counts
 from tests.journal.crash.scenarios import SCENARIOS
 from tests.journal.crash.trial import Trial
 
-from cellwright.journal import saving
+from cellwright.journal import checkpoint_schedule
 
 pytestmark = pytest.mark.usefixtures("warm")
 
-MOST = 20  # moments of one scenario in `make test`; `make crash` takes all
-ROWS = 2  # of deaths in a row in `make test`
-MANY = 30
+MOST = 6  # moments of one scenario in `make test`; `make crash` takes all
+SAMPLE = list(SCENARIOS)[::3]  # of scenarios in `make test`; `make crash` takes all
+ROWS = 1  # of deaths in a row in `make test`
+MANY = counts.deaths(8, 30)
+STEP = counts.deaths(2, 1)  # of moments, with a checkpoint after each cell
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", SAMPLE)
 async def test_a_session_that_dies_at_a_write_comes_to_the_same(name: str, tmp_path: Path) -> None:
     trial = Trial(SCENARIOS[name], tmp_path)
     await trial.unbroken()
@@ -28,7 +31,7 @@ async def test_a_session_that_dies_at_a_write_comes_to_the_same(name: str, tmp_p
     assert trial.deaths
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", SAMPLE)
 async def test_a_session_that_dies_again_while_it_is_resumed_comes_to_the_same(name: str, tmp_path: Path) -> None:
     trial = Trial(SCENARIOS[name], tmp_path)
     await trial.unbroken()
@@ -53,11 +56,11 @@ async def test_a_session_that_dies_at_any_write_comes_to_the_same(name: str, tmp
 async def test_a_session_with_a_checkpoint_after_each_cell_comes_to_the_same(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saving, "CELLS", 1)
-    monkeypatch.setattr(saving, "CHEAP_S", 60.0)
+    monkeypatch.setattr(checkpoint_schedule, "CELLS", 1)
+    monkeypatch.setattr(checkpoint_schedule, "CHEAP_S", 60.0)
     trial = Trial(SCENARIOS[name], tmp_path)
     await trial.unbroken()
-    for moment in range(trial.points):
+    for moment in range(0, trial.points, STEP):
         await trial.dies([moment], offline=moment % 4 == 0)
     for seed in range(ROWS):
         await trial.dies(deaths(random.Random(f"{name} {seed} saved"), trial.points))

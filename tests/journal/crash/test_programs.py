@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tests.counts import deaths
 from tests.journal.crash.programs import scenarios
 from tests.journal.crash.scenarios import Scenario
 from tests.journal.crash.trial import Trial
@@ -30,14 +31,8 @@ async def try_out(scenario: Scenario, lives: list[float]) -> None:
         await trial.dies([int(part * trial.points) for part in lives])
 
 
-@settings(BOUNDED, max_examples=15)
-@given(scenario=scenarios(), lives=st.lists(st.floats(0, 0.99), min_size=1, max_size=3))
-async def test_a_program_that_dies_anywhere_comes_to_the_same(scenario: Scenario, lives: list[float]) -> None:
-    await try_out(scenario, lives)
-
-
 @pytest.mark.crash
-@settings(BOUNDED, max_examples=400)
+@settings(BOUNDED, max_examples=deaths(100, 400))
 @given(scenario=scenarios(), lives=st.lists(st.floats(0, 0.99), min_size=1, max_size=5))
 async def test_any_program_that_dies_anywhere_comes_to_the_same(scenario: Scenario, lives: list[float]) -> None:
     await try_out(scenario, lives)

@@ -15,13 +15,13 @@ from tests.models.wire.tap import Canned, Tap, events, listening
 from tests.models.wire.test_replies import ANTHROPIC, BOTH, CHAT, EVERY, RESPONSES, URL, asked, told
 
 from cellwright.errors import ModelBusy, ModelError, ModelRefused
-from cellwright.messages import Asked, Generation, Piece, to_plain
+from cellwright.messages import Generation, Piece, UserMessage, to_plain
 
 SECRET_TASK = "a task that is nobody's business"
 
 
 async def failure(opened: Opened, name: str, url: str, task: str, streamed: bool = False) -> ModelError:
-    request = asked(Asked(text=f"{SECRET_TASK}: {task}"))
+    request = asked(UserMessage(text=f"{SECRET_TASK}: {task}"))
     with pytest.raises(ModelError) as caught:
         await opened(name, url).request(request, list[Piece]().append if streamed else None)
     return caught.value
@@ -83,7 +83,7 @@ async def test_a_connection_that_breaks_and_a_page_for_an_answer_are_busy(
 async def test_a_stream_that_breaks_off_is_busy_after_its_first_pieces(name: str, tap: Tap, opened: Opened) -> None:
     pieces = list[Piece]()
     with pytest.raises(ModelBusy):
-        await opened(name, tap.url).request(asked(Asked(text="break off")), pieces.append)
+        await opened(name, tap.url).request(asked(UserMessage(text="break off")), pieces.append)
     assert told(pieces).startswith("This reply breaks")
     assert not told(pieces).endswith("who listens.")
 
@@ -105,7 +105,7 @@ async def test_a_stream_that_ends_early_in_good_order_is_busy(name: str, opened:
     early = events(chunk(delta={"role": "assistant", "content": "rm -rf /tmp/a"}))
     async with listening(Canned(early)) as server:
         with pytest.raises(ModelBusy, match="broke off"):
-            await opened(name, server.url).request(asked(Asked(text="hi")), list[Piece]().append)
+            await opened(name, server.url).request(asked(UserMessage(text="hi")), list[Piece]().append)
 
 
 def sse(kind: str, **fields: Any) -> str:
@@ -138,7 +138,7 @@ ENDING = (
 async def test_malformed_arguments_from_anthropic_are_passed_on_as_text(opened: Opened) -> None:
     pieces = list[Piece]()
     async with listening(Canned(events(*BAD_CALL, *ENDING))) as server:
-        reply = await opened(ANTHROPIC, server.url).request(asked(Asked(text="hi")), pieces.append)
+        reply = await opened(ANTHROPIC, server.url).request(asked(UserMessage(text="hi")), pieces.append)
     assert [call.arguments for call in reply.message.calls] == ['{"code": "print(1']
     assert told(pieces, "call") == '{"code": "print(1'
 
@@ -148,7 +148,7 @@ async def test_a_stream_of_anthropics_that_ends_early_in_good_order_is_busy(stre
     async with listening(Canned(events(*BAD_CALL))) as server:
         model = opened(ANTHROPIC, server.url)
         with pytest.raises(ModelBusy):
-            await model.request(asked(Asked(text="hi")), list[Piece]().append if streamed else None)
+            await model.request(asked(UserMessage(text="hi")), list[Piece]().append if streamed else None)
         assert server.sent[0].body["stream"] is True  # with room for a long reply it is streamed in any case
 
 
@@ -169,7 +169,7 @@ async def test_a_response_of_openais_that_ran_out_of_room_says_so(opened: Opened
     body = json.dumps(whole)
     head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
     async with listening(Canned((head + body).encode())) as server:
-        reply = await opened(RESPONSES, server.url).request(asked(Asked(text="hi")))
+        reply = await opened(RESPONSES, server.url).request(asked(UserMessage(text="hi")))
     assert (reply.cut, reply.message.text) == (True, "And so")
 
 
@@ -177,13 +177,13 @@ async def test_an_error_inside_a_stream_is_busy(opened: Opened) -> None:
     broken = sse("error", error={"type": "overloaded_error", "message": "Overloaded"})
     async with listening(Canned(events(*BAD_CALL[:2], broken))) as server:
         with pytest.raises(ModelBusy, match="Overloaded"):
-            await opened(ANTHROPIC, server.url).request(asked(Asked(text="hi")), list[Piece]().append)
+            await opened(ANTHROPIC, server.url).request(asked(UserMessage(text="hi")), list[Piece]().append)
 
 
 @EVERY
 @BOTH
 async def test_a_server_that_says_nothing_is_busy_after_the_timeout(name: str, streamed: bool, opened: Opened) -> None:
-    request = asked(Asked(text="hi"), generation=Generation(timeout_s=0.3))
+    request = asked(UserMessage(text="hi"), generation=Generation(timeout_s=0.3))
     async with listening(Canned(None)) as server:
         with pytest.raises(ModelBusy, match=r"0\.3 s|imed out"):
             await opened(name, server.url).request(request, list[Piece]().append if streamed else None)
@@ -194,7 +194,9 @@ async def test_a_server_that_says_nothing_is_busy_after_the_timeout(name: str, s
 async def test_cancelling_a_request_hangs_up(name: str, streamed: bool, opened: Opened) -> None:
     async with listening(Canned(None)) as server:
         model = opened(name, server.url)
-        task = asyncio.ensure_future(model.request(asked(Asked(text="hi")), list[Piece]().append if streamed else None))
+        task = asyncio.ensure_future(
+            model.request(asked(UserMessage(text="hi")), list[Piece]().append if streamed else None)
+        )
         await asyncio.wait_for(server.asked.wait(), 20)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -207,7 +209,7 @@ async def test_what_a_listener_raises_is_its_own(tap: Tap, opened: Opened) -> No
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        await opened(CHAT, tap.url).request(asked(Asked(text="say hello")), angry)
+        await opened(CHAT, tap.url).request(asked(UserMessage(text="say hello")), angry)
 
 
 # --- secrets ---
@@ -260,7 +262,7 @@ async def test_the_key_is_in_no_prompt_no_reply_no_repr_and_no_log(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     model = opened(name, tap.url)
-    reply = await model.request(asked(Asked(text="say hello")), list[Piece]().append if streamed else None)
+    reply = await model.request(asked(UserMessage(text="say hello")), list[Piece]().append if streamed else None)
     assert KEY in json.dumps(tap.sent[0].headers)
     assert KEY not in tap.sent[0].text
     assert KEY not in json.dumps(to_plain(reply.message))
@@ -269,6 +271,6 @@ async def test_the_key_is_in_no_prompt_no_reply_no_repr_and_no_log(
 
 
 async def test_the_key_of_a_model_that_was_named_by_url_is_sent_to_it(tap: Tap, opened: Opened) -> None:
-    await opened(URL, tap.url).request(asked(Asked(text="say hello")))
-    await opened(RESPONSES, tap.url).request(asked(Asked(text="say hello")))
+    await opened(URL, tap.url).request(asked(UserMessage(text="say hello")))
+    await opened(RESPONSES, tap.url).request(asked(UserMessage(text="say hello")))
     assert [sent.headers["authorization"] for sent in tap.sent] == [f"Bearer {KEY}"] * 2

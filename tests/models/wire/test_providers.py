@@ -18,7 +18,7 @@ from tests.models.wire.test_replies import BOTH, CODE, asked, kept, told
 
 from cellwright.doors import Model
 from cellwright.errors import ModelBusy, ModelRefused
-from cellwright.messages import Answered, Asked, Generation, Piece, ToolResult
+from cellwright.messages import Generation, Piece, ToolMessage, ToolResult, UserMessage
 from cellwright.models import ProviderModel, open_model
 
 GOOGLE, GROQ, OLLAMA = "google:gemini-3.8-flash", "groq:openai/gpt-oss-120b", "ollama:qwen3-coder"
@@ -45,11 +45,11 @@ async def model_of(name: str, aimock: Aimock, opened: Opened) -> AsyncGenerator[
 @pytest.mark.parametrize("name", OTHERS)
 async def test_a_call_and_its_result_go_there_and_back(name: str, aimock: Aimock, opened: Opened) -> None:
     async with model_of(name, aimock, opened) as (model, _):
-        first = Asked(text="what is six times seven")
+        first = UserMessage(text="what is six times seven")
         reply = await model.request(asked(first, generation=PLAIN))
         (call,) = reply.message.calls
         assert (call.name, json.loads(call.arguments)) == ("execute", {"code": CODE})
-        results = Answered(results=(ToolResult(id=call.id, name="execute", text="42"),))
+        results = ToolMessage(results=(ToolResult(id=call.id, name="execute", text="42"),))
         reply = await model.request(asked(first, kept(reply.message), results, generation=PLAIN))
         assert reply.message.text == "It is 42."
 
@@ -59,7 +59,7 @@ async def test_a_call_and_its_result_go_there_and_back(name: str, aimock: Aimock
 async def test_calls_are_streamed(name: str, aimock: Aimock, opened: Opened) -> None:
     pieces = list[Piece]()
     async with model_of(name, aimock, opened) as (model, _):
-        reply = await model.request(asked(Asked(text="look at both"), generation=PLAIN), pieces.append)
+        reply = await model.request(asked(UserMessage(text="look at both"), generation=PLAIN), pieces.append)
     assert [call.name for call in reply.message.calls] == ["execute", "weather"]
     written = [json.loads(told(pieces, "call", number)) for number in (0, 1)]
     assert written == [json.loads(call.arguments) for call in reply.message.calls]
@@ -70,7 +70,7 @@ async def test_calls_are_streamed(name: str, aimock: Aimock, opened: Opened) -> 
 async def test_text_is_streamed(name: str, aimock: Aimock, opened: Opened) -> None:
     pieces = list[Piece]()
     async with model_of(name, aimock, opened) as (model, _):
-        reply = await model.request(asked(Asked(text="say hello"), generation=PLAIN), pieces.append)
+        reply = await model.request(asked(UserMessage(text="say hello"), generation=PLAIN), pieces.append)
     assert told(pieces) == reply.message.text
     assert reply.message.text.startswith("Hello there")
 
@@ -81,7 +81,7 @@ async def test_a_server_that_fails_is_busy_and_is_asked_once(
     name: str, streamed: bool, aimock: Aimock, opened: Opened
 ) -> None:
     async with model_of(name, aimock, opened) as (model, tap):
-        request = asked(Asked(text="break down"), generation=PLAIN)
+        request = asked(UserMessage(text="break down"), generation=PLAIN)
         words = (
             "no further word" if name == BEDROCK else "Something broke"
         )  # aimock's errors are not as AWS writes them
@@ -97,7 +97,7 @@ async def test_a_key_that_the_server_repeats_is_taken_out(
     caplog.set_level(logging.DEBUG)
     async with model_of(name, aimock, opened) as (model, tap):
         with pytest.raises(ModelRefused, match=r"400: who is \[key\] \?"):
-            await model.request(asked(Asked(text="hide and seek"), generation=PLAIN))
+            await model.request(asked(UserMessage(text="hide and seek"), generation=PLAIN))
         assert KEY in json.dumps(tap.sent[0].headers)
     assert {record.name for record in caplog.records if KEY in record.getMessage()} == set()
 
@@ -105,7 +105,7 @@ async def test_a_key_that_the_server_repeats_is_taken_out(
 async def test_an_answer_that_the_sdk_cannot_read_is_busy(aimock: Aimock, opened: Opened) -> None:
     async with model_of(BEDROCK, aimock, opened) as (model, _):
         with pytest.raises(ModelBusy, match="Invalid service response"):
-            await model.request(asked(Asked(text="say hello"), generation=PLAIN), list[Piece]().append)
+            await model.request(asked(UserMessage(text="say hello"), generation=PLAIN), list[Piece]().append)
 
 
 async def test_bedrock_without_credentials_is_refused(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,7 @@ async def test_bedrock_without_credentials_is_refused(opened: Opened, monkeypatc
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     with pytest.raises(ModelRefused, match="credentials"):
-        await open_model(BEDROCK).request(asked(Asked(text="say hello")))
+        await open_model(BEDROCK).request(asked(UserMessage(text="say hello")))
 
 
 async def test_a_token_for_bedrock_is_used_and_is_never_sent_in_clear(
@@ -126,14 +126,14 @@ async def test_a_token_for_bedrock_is_used_and_is_never_sent_in_clear(
         opened(BEDROCK, server.url)
         monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", KEY)
         with pytest.raises(ModelRefused, match="Bearer authorization requires an HTTPS endpoint"):
-            await open_model(BEDROCK).request(asked(Asked(text="say hello")))
+            await open_model(BEDROCK).request(asked(UserMessage(text="say hello")))
     assert server.sent == []
 
 
 async def test_bedrock_is_asked_to_cache(opened: Opened) -> None:
     async with listening(Canned(b"HTTP/1.1 500 Sorry\r\ncontent-length: 0\r\n\r\n")) as server:
         with pytest.raises(ModelBusy):
-            await opened(BEDROCK, server.url).request(asked(Asked(text="say hello")))
+            await opened(BEDROCK, server.url).request(asked(UserMessage(text="say hello")))
         body = server.sent[0].body
     assert "cachePoint" in body["system"][-1]
     assert "cachePoint" in body["toolConfig"]["tools"][-1]
@@ -144,7 +144,7 @@ def test_one_model_serves_one_event_loop_after_another(aimock: Aimock) -> None:
     model = open_model(f"http://127.0.0.1:{aimock.port}/v1#qwen")
 
     async def once() -> str:
-        return (await model.request(asked(Asked(text="say hello")))).message.text
+        return (await model.request(asked(UserMessage(text="say hello")))).message.text
 
     assert asyncio.run(once()) == asyncio.run(once())
     asyncio.run(model.close())
@@ -152,6 +152,6 @@ def test_one_model_serves_one_event_loop_after_another(aimock: Aimock) -> None:
 
 async def test_a_model_that_was_closed_opens_again(tap: Tap, opened: Opened) -> None:
     model = opened("openai-chat:gpt-4.1", tap.url)
-    await model.request(asked(Asked(text="say hello")))
+    await model.request(asked(UserMessage(text="say hello")))
     await model.close()
-    assert (await model.request(asked(Asked(text="say hello")))).message.text
+    assert (await model.request(asked(UserMessage(text="say hello")))).message.text

@@ -1,0 +1,43 @@
+"""The names that an agent's code has besides its scope: `search`, `show`, `done`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cellwright.agent.finish import Finish, classes_in, done_function
+from cellwright.agent.observation import CellOutputs
+from cellwright.catalog import Catalog, catalog_functions
+from cellwright.errors import UsageError
+from cellwright.scope import Scope, operation
+
+RESERVED = ("search", "show", "done", "spawn")
+
+
+def check_names(scope: Scope, *more: str) -> None:
+    """`UsageError` if the developer's scope has a name of the agent."""
+    own = (*RESERVED, *more)
+    taken = [name for name, _ in scope.names() if name in own]
+    if taken:
+        raise UsageError(f"{taken[0]!r} is a name of the agent's own ({', '.join(own)}); bind it under another")
+
+
+def own_names(
+    scope: Scope, catalog: Catalog, outputs: CellOutputs, finish: Callable[[], Finish], returns: Any
+) -> dict[str, Any]:
+    """The names that a session binds besides the scope: `search`, `show`, `done`, and classes of the answer."""
+    functions = catalog_functions(catalog)
+
+    @operation(reads=True, thread="task")
+    async def show(name: str, start: int = 0) -> str:
+        """The signature, docs and types of a name; or an earlier output ("output:3"), from a character on."""
+        kept = outputs.page(name, start)
+        return await functions["show"](name) if kept is None else kept
+
+    names: dict[str, Any] = {"search": functions["search"], "show": show, "done": done_function(finish, returns)}
+    bound = {value for _, value in scope.names() if isinstance(value, type)}
+    taken = {name for name, _ in scope.names()} | names.keys()
+    for cls in () if scope.is_child else classes_in(returns):  # a child names those that its parent could build
+        if cls not in bound and cls.__name__ not in taken:
+            names[cls.__name__] = cls
+    return names

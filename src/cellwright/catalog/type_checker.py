@@ -1,0 +1,292 @@
+"""`TypeChecker`: checks a cell against the scope's stubs and the earlier cells, before any of its code runs.
+
+It reads code and never runs any. A cell that cannot be checked in time has no mistakes here: the run will tell.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import hashlib
+import itertools
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from cellwright.catalog.cell_names import CellNames, makes_names_by_text, mentioned
+from cellwright.catalog.checker_signatures import Signatures
+from cellwright.catalog.diagnostics import CheckedCell, Diagnostic, certain
+from cellwright.catalog.hovers import Hovers, called, is_none, unawaited
+from cellwright.catalog.mistakes import Mistake, diagnostic, mistake, syntax
+from cellwright.catalog.stub_files import StubFiles
+from cellwright.catalog.ty_server import TyServer, borrow, give_back
+from cellwright.catalog.upstreams import upstreams
+from cellwright.errors import PlatformError, UsageError
+from cellwright.scope import AddedName, Scope, StubModule, parse, surface_of
+
+LONGEST = 200_000  # characters of a cell
+_UNREADABLE = (RecursionError, MemoryError, ValueError, UnicodeError)
+_PACKAGES = itertools.count(1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Earlier:
+    """The session after a cell: its names, and what the code so far makes uncertain."""
+
+    known: CellNames
+    stored: frozenset[str]
+    shared: frozenset[str]
+
+
+_FIRST = _Earlier(known=CellNames(), stored=frozenset(), shared=frozenset())
+
+
+class TypeChecker:
+    """Checks cells against one scope.
+
+    scope      what the cells may use; its stubs are made at the first check, and again when it changes
+    rules      "default": what goes wrong for sure. "all": everything that ty reports by default
+    names      further names of the session, each with its declaration
+    site       the guest's packages, if they are known: the import of any other package is then a mistake
+    timeout_s  for one cell; a cell that takes longer is not checked
+
+    Close it: its process is shared, and ends when no checker uses it.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        *,
+        rules: Literal["default", "all"] = "default",
+        names: Mapping[str, AddedName] | None = None,
+        site: Sequence[Path] | None = None,
+        timeout_s: float = 5.0,
+    ) -> None:
+        if rules not in ("default", "all"):
+            raise UsageError(f'rules={rules!r}: give "default" or "all"')
+        self._scope = scope
+        self._rules = rules
+        self._names = dict(names or {})
+        self._site = site
+        self._timeout_s = timeout_s
+        self._server: TyServer | None = None
+        self._package = ""
+        self._version: Any = None
+        self._signatures = Signatures()
+        self._upstreams: tuple[StubFiles, ...] = ()
+        self._asynchronous = False  # nothing of the scope has to be awaited
+        self._cells: dict[str, _Earlier] = {}
+        self._last: tuple[list[str], str] = (
+            [],
+            "",
+        )  # the earlier cells of the last check, and the key of the last cell
+        self._turn = asyncio.Lock()
+
+    async def check(self, code: str, *, before: Sequence[str] = ()) -> tuple[Mistake, ...]:
+        """The mistakes of a cell that would run after those `before`, in the order of its lines."""
+        if code.lstrip("\n")[:1].isspace():
+            code = textwrap.dedent(code)  # as the guest does
+        if len(code) > LONGEST:
+            return ()
+        try:
+            tree = parse(code)
+        except SyntaxError as error:
+            return (syntax(error, code),)
+        except _UNREADABLE:
+            return ()
+        if not tree.body:
+            return ()
+        async with self._turn:
+            for _ in range(2):  # a cell of another checker may have ended the process
+                try:
+                    async with asyncio.timeout(self._timeout_s):
+                        return await self._check(code, tree, before)
+                except PlatformError:
+                    await self._lose()
+                except TimeoutError:
+                    await self._lose()
+                    break
+                except RecursionError:  # a tree deeper than Python can walk
+                    break
+            return ()
+
+    async def warm(self) -> None:
+        """Get ready before the first cell. A failure is left for the check of that cell to meet."""
+        async with self._turn:
+            try:
+                await self._ready()
+            except PlatformError:
+                await self._lose()
+
+    async def close(self) -> None:
+        """Let go of the shared process."""
+        async with self._turn:
+            server, self._server = self._server, None
+            self._version = None
+            if server is not None:
+                await asyncio.to_thread(server.remove, self._package)
+                await asyncio.to_thread(give_back, server)
+
+    async def _lose(self) -> None:
+        """End a process that is dead or does not answer: no checker can use it."""
+        server, self._server = self._server, None
+        self._version = None
+        if server is not None:
+            await asyncio.to_thread(server.close)
+            await asyncio.to_thread(give_back, server)
+
+    async def _check(self, code: str, tree: ast.Module, before: Sequence[str]) -> tuple[Mistake, ...]:
+        server = await self._ready()
+        earlier, key = await asyncio.to_thread(self._run_through, server, before)
+        aliases = await asyncio.to_thread(self._reach, server, tree)
+        cell = CheckedCell(
+            tree=tree,
+            by_text=earlier.known.by_text or makes_names_by_text(tree),
+            stored=earlier.stored | _stored(tree),
+            shared=earlier.shared | _shared(tree),
+            site=self._site,
+            own_paths=any("sys.path" in cell for cell in (code, *before)),
+        )
+        file = (server.root / self._package / f"{_module(key, code)}.py").as_uri()
+        text = earlier.known.header(tree, self._package, aliases) + code
+        server.tell(
+            "textDocument/didOpen",
+            {"textDocument": {"uri": file, "languageId": "python", "version": 1, "text": text}},
+        )
+        try:
+            answer = await asyncio.wrap_future(server.ask("textDocument/diagnostic", {"textDocument": {"uri": file}}))
+            items: list[dict[str, Any]] = answer["items"] if answer else []
+            found = [diagnostic(item) for item in items if "code" in item]
+            if any(d.line == 0 and f"module `{self._package}" in d.message for d in found):
+                raise PlatformError("the type checker does not see the scope")  # then every name would be wrong
+            hovers = Hovers(server, file)
+            wrong = [d for d in found if d.line > 0 and await self._is_reported(d, cell, hovers)]
+            if self._asynchronous or "async" in code or any("async" in cell for cell in before):
+                wrong += [d for d in await unawaited(cell, hovers) if d.line not in {other.line for other in wrong}]
+            functions = {d: await called(d, cell, hovers) for d in wrong if d.rule == "unused-awaitable"}
+        finally:
+            server.tell("textDocument/didClose", {"textDocument": {"uri": file}})
+        wrong.sort(key=lambda d: (d.line, d.column))
+        return tuple(mistake(d, code, self._signatures, functions.get(d, "")) for d in wrong)
+
+    async def _is_reported(self, found: Diagnostic, cell: CheckedCell, hovers: Hovers) -> bool:
+        if self._rules == "all":
+            return found.rule != "invalid-syntax" or certain(found, cell)
+        if not certain(found, cell):
+            return False
+        if found.rule in ("not-subscriptable", "call-non-callable", "not-iterable") and "type `None`" in found.message:
+            return await is_none(found, cell, hovers)  # the message names one type of several
+        return True
+
+    async def _ready(self) -> TyServer:
+        """The server, with the scope's stubs as they are now."""
+        names = tuple((name, id(value), _content(value)) for name, value in self._scope.names())
+        version = (self._scope.rules.version, names)
+        if self._server is not None and self._server.alive and version == self._version:
+            return self._server
+        if self._server is None or not self._server.alive:
+            await self._lose()
+            self._server = await asyncio.to_thread(borrow, self._site or ())
+        self._package = f"_tw{next(_PACKAGES)}"
+        self._upstreams = tuple(StubFiles(one) for one in upstreams(self._scope).values())
+        stub, files, self._signatures = await asyncio.to_thread(self._stubs)
+        self._asynchronous = "async def" in stub or "Awaitable" in stub
+        self._cells.clear()
+        self._last = ([], "")
+        self._server.write({f"{self._package}/scope.pyi": stub, **files})
+        self._version = version
+        return self._server
+
+    def _stubs(self) -> tuple[str, dict[str, str], Signatures]:
+        lines = {one.name: one.line(self._package) for one in self._upstreams}
+        module = StubModule(self._scope, self._names, lines)
+        stub = module.text()
+        files = self._placed(text for one in self._upstreams for text in one.first().items())
+        return stub, files, Signatures(module, self._members)
+
+    def _placed(self, files: Iterable[tuple[str, str]]) -> dict[str, str]:
+        return {f"{self._package}/{name}": text for name, text in files}
+
+    def _members(self, owner: str) -> Mapping[str, str]:
+        return next((found for one in self._upstreams if (found := one.members(owner))), dict[str, str]())
+
+    def _reach(self, server: TyServer, tree: ast.Module) -> dict[str, str]:
+        """Write the stubs of the upstream operations and classes that a cell may use.
+
+        Returns the modules of names that are aliases of operations, as `mcp__server__tool`.
+        """
+        if not self._upstreams:
+            return {}
+        names = mentioned(tree)
+        files = dict(text for one in self._upstreams for text in one.more(names).items())
+        aliases: dict[str, str] = {}
+        for one in self._upstreams:
+            for name in names:
+                found = one.alias(name)
+                files |= found
+                if found:
+                    aliases[name] = next(iter(found)).removesuffix(".pyi").replace("/", ".")
+        server.write(self._placed(files.items()))
+        return aliases
+
+    def _run_through(self, server: TyServer, before: Sequence[str]) -> tuple[_Earlier, str]:
+        """The session after the earlier cells. Each is a module of its own: a name is what the last cell made it."""
+        same, key = self._last  # a long session goes on where it was
+        if not key or before[: len(same)] != same:
+            same, key = [], ""
+        earlier = self._cells[key] if key else _FIRST
+        for code in before[len(same) :]:
+            key, previous = _module(key, code), key
+            if key not in self._cells:
+                self._cells[key] = self._keep(server, earlier, key, code) or self._cells.get(previous, _FIRST)
+            earlier = self._cells[key]
+        self._last = list(before), key
+        return earlier, key
+
+    def _keep(self, server: TyServer, earlier: _Earlier, key: str, code: str) -> _Earlier | None:
+        if code.lstrip("\n")[:1].isspace():
+            code = textwrap.dedent(code)
+        try:
+            tree = parse(code)
+            header = earlier.known.header(tree, self._package, self._reach(server, tree))
+            kept = _Earlier(
+                known=earlier.known.after(tree, key),
+                stored=earlier.stored | _stored(tree),
+                shared=earlier.shared | _shared(tree),
+            )
+        except (SyntaxError, *_UNREADABLE):
+            return None
+        server.write({f"{self._package}/{key}.py": header + code})
+        return kept
+
+
+def _content(value: Any) -> str:
+    """The key of an upstream's content, which may change under its name; "" for any other value."""
+    surface = surface_of(value)
+    return "" if surface is None else surface.key
+
+
+def _module(previous: str, code: str) -> str:
+    """The name of a cell's module: a hash of its code, and of all code before it."""
+    whole = f"{previous} {code}".encode(errors="replace")
+    return f"c_{hashlib.sha256(whole).hexdigest()[:16]}"
+
+
+def _stored(tree: ast.Module) -> frozenset[str]:
+    stores = (n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load))
+    by_name = (
+        str(n.args[1].value)
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Call)
+        and isinstance(n.func, ast.Name)
+        and n.func.id == "setattr"
+        and len(n.args) > 1
+        and isinstance(n.args[1], ast.Constant)
+    )
+    return frozenset((*stores, *by_name))
+
+
+def _shared(tree: ast.Module) -> frozenset[str]:
+    return frozenset(name for n in ast.walk(tree) if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names)

@@ -1,0 +1,174 @@
+"""The interpreters of a gateway's clients: one for each, opened on first use, closed when it was idle for too long.
+
+It knows the keys of clients, and not how they are made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+
+from cellwright.errors import PlatformError, UsageError
+from cellwright.events import ApprovalWanted
+from cellwright.gateway.cell_answers import CellAnswer, CutOutputs, cell_answer
+from cellwright.gateway.client_cells import ClientCell
+from cellwright.runtime import Runtime
+from cellwright.sandboxes import Outcome
+
+Make = Callable[["ClientSession"], Runtime]
+WAITING = 100  # cells of one client that run or wait for their turn
+
+
+@dataclass(kw_only=True, eq=False)
+class ClientSession:
+    """One client's interpreter. Its cells run one after another."""
+
+    outputs: CutOutputs
+    owner: Hashable = None  # a client that may have several; None if it is not known
+    runtime: Runtime | None = None
+    closed: bool = False
+    used: float = field(default_factory=time.monotonic)
+    waiting: int = 0  # cells that run or wait for their turn
+    cells: int = 0
+    current: ClientCell | None = None
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def approve(self, wanted: ApprovalWanted) -> bool | str:
+        return "the cell has ended" if self.current is None else await self.current.approve(wanted)
+
+    async def open(self, make: Make) -> Runtime:
+        """The interpreter. The caller holds `turn`."""
+        if self.runtime is None and not self.closed:
+            self.runtime = await make(self).__aenter__()
+        if self.runtime is None or self.closed:
+            raise UsageError("the session was closed")
+        return self.runtime
+
+    async def close(self) -> None:
+        self.closed = True
+        if self.current is not None:
+            await self.current.end()
+        async with self.turn:  # cells that wait for it, or open it, see that it is closed
+            runtime, self.runtime = self.runtime, None
+            if runtime is not None:
+                await runtime.close()
+
+
+class ClientSessions:
+    """At most `most` sessions are open, and of one owner at most half of these.
+
+    A new session closes an idle one if there is no room: of the owner with the most sessions, the one idle longest.
+    """
+
+    def __init__(self, make: Make, *, most: int, idle_s: float, limit: int) -> None:
+        self._make = make
+        self._most = most
+        self._idle_s = idle_s
+        self._limit = limit
+        self._live: dict[Hashable, ClientSession] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._live
+
+    async def run(self, key: Hashable, code: str, cell: ClientCell, owner: Hashable = None) -> tuple[int, Outcome]:
+        """Run a cell in a client's interpreter; returns its number there and its outcome."""
+        live = self._find(key, owner)
+        if live.waiting >= WAITING:
+            raise UsageError(f"{WAITING} calls of execute run or wait in this session; wait until some are done")
+        live.waiting += 1
+        try:
+            async with live.turn:
+                runtime = await live.open(self._make)
+                live.current = cell
+                live.cells += 1
+                try:
+                    return live.cells, await runtime.execute(code, on_event=cell.hear)
+                finally:
+                    live.current = None
+        finally:
+            live.waiting -= 1
+            live.used = time.monotonic()
+            self._look_later()
+
+    def running(self) -> list[ClientCell]:
+        """The cells that are running now."""
+        return [live.current for live in self._live.values() if live.current is not None]
+
+    def told(self, key: Hashable, number: int, outcome: Outcome) -> CellAnswer:
+        live = self._live.get(key)
+        return cell_answer(number, outcome, live.outputs if live is not None else CutOutputs(self._limit))
+
+    async def warm(self, key: Hashable) -> None:
+        """Open a client's interpreter before its first cell."""
+        live = self._find(key)
+        async with live.turn:
+            await live.open(self._make)
+
+    async def drop(self, key: Hashable) -> None:
+        """Close the session of a client that has left."""
+        live = self._live.pop(key, None)
+        if live is not None:
+            await live.close()
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        await asyncio.gather(*(self.drop(key) for key in list(self._live)), *self._closing)
+
+    def _find(self, key: Hashable, owner: Hashable = None) -> ClientSession:
+        if self._closed:
+            raise UsageError("this gateway is closed")
+        live = self._live.get(key)
+        if live is None:
+            self._make_room(owner)
+            live = self._live[key] = ClientSession(outputs=CutOutputs(self._limit), owner=owner)
+        live.used = time.monotonic()
+        return live
+
+    def _make_room(self, owner: Hashable) -> None:
+        counts = Counter(live.owner for live in self._live.values() if live.owner is not None)
+        share = (self._most + 1) // 2
+        full = owner is not None and counts[owner] >= share
+        if not full and len(self._live) < self._most:
+            return
+        idle = [
+            (-counts[live.owner], live.used, number, key)
+            for number, (key, live) in enumerate(self._live.items())
+            if not live.waiting and (not full or live.owner == owner)
+        ]
+        if not idle:
+            busy = f"all {share} sessions that one client may have" if full else f"all {self._most} sessions"
+            raise PlatformError(f"{busy} are busy; try again later, or raise --sessions")
+        self._forget(min(idle)[3])
+
+    def _forget(self, key: Hashable) -> None:
+        live = self._live.pop(key)
+        closing = asyncio.ensure_future(live.close())
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
+    def _look_later(self) -> None:
+        if self._timer is None and not self._closed:
+            self._timer = asyncio.get_running_loop().call_later(self._idle_s, self._look)
+
+    def _look(self) -> None:
+        """Close the sessions that were idle for too long, and look again when the next one may be."""
+        self._timer = None
+        now = time.monotonic()
+        for key, live in list(self._live.items()):
+            if not live.waiting and now - live.used >= self._idle_s:
+                self._forget(key)
+        if self._live and not self._closed:
+            oldest = min(live.used for live in self._live.values())
+            delay = max(oldest + self._idle_s - now, self._idle_s / 10)
+            self._timer = asyncio.get_running_loop().call_later(delay, self._look)

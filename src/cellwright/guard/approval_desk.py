@@ -1,0 +1,145 @@
+"""`ApprovalDesk`: decides the questions of a session, by its own approver or in the store. The first answer counts.
+
+The store is looked at now and then, in a thread: another process may decide there, and nothing tells this one. It
+knows no guest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from cellwright.errors import CellwrightError, NoQuestion, UsageError
+from cellwright.events import ApprovalWanted, Event
+from cellwright.guard.approver import Approvals, Approve, decision_by
+from cellwright.journal import is_late
+from cellwright.store import Decision, Question, Store
+
+LOOK_S = 0.25
+GONE = Decision(yes=False, reason="its session was forgotten", who="cellwright")
+
+
+class ApprovalDesk:
+    """For one session. `approve` is None where this process has nobody to ask."""
+
+    def __init__(self, store: Store, approve: Approve | None, approvals: Approvals) -> None:
+        self._store = store
+        self._approve = approve
+        self._approvals = approvals
+        self._wanted: dict[asyncio.Future[Question], Question] = {}
+        self._looking: asyncio.Task[None] | None = None
+
+    @property
+    def asks(self) -> bool:
+        return self._approve is not None
+
+    async def first(self, question: Question, wanted: ApprovalWanted) -> Question | None:
+        """The question when it is decided, here or elsewhere, or too late; None where nobody does in `wait_s`."""
+        wait_s = self._approvals.wait_s
+        if self._approve is None and not wait_s:
+            return None
+        here = asyncio.ensure_future(self._here(question, wanted))
+        there = asyncio.ensure_future(self.decided(question))
+        try:
+            await asyncio.wait({here, there}, timeout=wait_s, return_when=asyncio.FIRST_COMPLETED)
+            if here.done():
+                return here.result()
+            return there.result() if there.done() else None
+        finally:
+            for task in (here, there):
+                task.cancel()
+            await asyncio.gather(here, there, return_exceptions=True)
+
+    async def _here(self, question: Question, wanted: ApprovalWanted) -> Question | None:
+        if self._approve is None:
+            return await asyncio.get_running_loop().create_future()
+        decision = await decision_by(self._approve, wanted)
+        if decision is None:
+            return None
+        return settled(self._store, question, decision)
+
+    async def decided(self, question: Question) -> Question:
+        """The question when somebody has decided it in the store, or it is too late for that."""
+        future: asyncio.Future[Question] = asyncio.get_running_loop().create_future()
+        self._wanted[future] = question
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.ensure_future(self._look())
+        try:
+            return await future
+        finally:
+            self._wanted.pop(future, None)
+
+    async def _look(self) -> None:
+        while self._wanted:
+            await asyncio.sleep(LOOK_S)
+            asked = {one.id: one for one in self._wanted.values()}
+            try:
+                found = await asyncio.to_thread(self._found, list(asked.values()))
+            except CellwrightError as error:
+                for future in list(self._wanted):
+                    if not future.done():
+                        future.set_exception(error)
+                return
+            for future, question in list(self._wanted.items()):
+                over = found.get(question.id)
+                if over is not None and not future.done():
+                    future.set_result(over)
+
+    def _found(self, questions: Sequence[Question]) -> dict[str, Question]:
+        """The questions of these that wait no longer, as they are now."""
+        now = (self._now(one) for one in questions)
+        return {one.id: one for one in now if one.decision is not None or is_late(one)}
+
+    def _now(self, question: Question) -> Question:
+        try:
+            found = self._store.question(question.id)
+        except NoQuestion:
+            return replace(question, decision=GONE)
+        grant = None if found.decision is not None else self._store.granted(found.session, found.operation)
+        return found if grant is None else settled(self._store, found, once(grant))
+
+    async def asked(
+        self, questions: Sequence[Question], tell: Callable[[Event], None] | None, *, wait: bool
+    ) -> Sequence[Question]:
+        """See `cellwright.journal.Asker`."""
+        left = await asyncio.gather(*(self._asked(one, tell) for one in questions))
+        still = [one for one in left if one is not None]
+        if wait:
+            await asyncio.gather(*map(self.decided, still))
+        return [] if wait else still
+
+    async def _asked(self, question: Question, tell: Callable[[Event], None] | None) -> Question | None:
+        wanted = wanted_of(question)
+        if tell is not None:
+            tell(wanted)
+        return question if await self.first(question, wanted) is None else None
+
+
+def wanted_of(question: Question, name: str = "", call: int = 0) -> ApprovalWanted:
+    """A question as the approver gets it."""
+    return ApprovalWanted(
+        session=question.session,
+        cell=question.cell,
+        call=call,
+        name=name or question.operation,
+        arguments=question.arguments,
+        question=question.id,
+        expires=question.expires,
+    )
+
+
+def once(grant: Decision) -> Decision:
+    """A decision for all calls, as the decision of one question."""
+    return replace(grant, always="", at=time.time())
+
+
+def settled(store: Store, question: Question, decision: Decision) -> Question:
+    """The question with this decision; with another where somebody was first, with none where it was too late."""
+    try:
+        return store.decide(question.id, replace(decision, at=decision.at or time.time()))
+    except NoQuestion:
+        return replace(question, decision=GONE)
+    except UsageError:
+        return store.question(question.id)

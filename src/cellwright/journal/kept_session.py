@@ -1,0 +1,392 @@
+"""`KeptSession`: keeps one journaled session going. Runs its cells, settles what they left open, and rolls them back.
+
+It knows when the guest must be brought back, and what to do where that fails; not how it is done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+from cellwright.doors import Host
+from cellwright.errors import Cancelled, Diverged, Fenced, GuestError, JournalFailed, PlatformError, UsageError
+from cellwright.journal.history import History
+from cellwright.journal.live_guest import CellPaused, Guard, LiveGuest, ReplayDiverged
+from cellwright.journal.outcomes import outcome_of
+from cellwright.journal.pause import PausedCell
+from cellwright.journal.questions import Asker
+from cellwright.journal.restoration import Restoration, Restored
+from cellwright.journal.rollback import Rewind, Rewound, Rollback, RolledBack, unfinished
+from cellwright.journal.session_journal import SessionJournal
+from cellwright.journal.snapshots import FileDiff, Snapshots, kept_after, told_files
+from cellwright.journal.trees import FileChange, Trees
+from cellwright.sandboxes import GONE, Limits, OnEvent, Outcome, Sandbox, Workspace
+from cellwright.store import CellRow
+
+QUIET_TRIES = 10  # to take the workspace while no call of host code changes it
+KEPT = "The names are as they were before the cell; what it did outside is done."
+
+
+class KeptSession:
+    """One session and its guest. `say` is told what a person should know, a line each; `asker` asks a person."""
+
+    def __init__(
+        self,
+        session: SessionJournal,
+        host: Host,
+        sandbox: Sandbox,
+        workspace: Workspace,
+        limits: Limits,
+        say: Callable[[str], None],
+        *,
+        asker: Asker,
+        guard: Guard | None = None,
+    ) -> None:
+        self.session = session
+        self.restored: Restored | None = None
+        self._host = host
+        self._sandbox = sandbox
+        self._limits = limits
+        self._say = say
+        self._snapshots = Snapshots(Trees(session.store, session.id, limits), workspace)
+        self._restoration = Restoration(session, host, sandbox, workspace, limits, self._snapshots, guard)
+        self._guest: LiveGuest | None = None  # before the session is open
+        self._unsettled = 0  # a cell that was ended, whose transactions may be open
+        self._cut_off: CellRow | None = None
+        self._paused = PausedCell(session.store, session.id, asker)
+        self._ran: list[str] | None = None  # the code that makes up the state, where somebody asked for it
+
+    @property
+    def guest(self) -> LiveGuest:
+        """The guest that was opened last. It may have ended."""
+        if self._guest is None:
+            raise UsageError(f"session {self.session.id!r} is not open")
+        return self._guest
+
+    # beginning
+
+    async def begin(self) -> None:
+        """A new session."""
+        self._guest = await self._restoration.first()
+
+    async def resume(self, *, take_over: bool = False) -> None:
+        """A session that is there: its guest is brought back; a cell that was cut off waits to be carried on."""
+        history = self.session.resume(take_over=take_over)
+        self._cut_off = history.cut_off
+        last = history.cells[-1] if history.cells else None
+        if last is not None and last.status == "ended" and not last.undone and last.number > history.facts.parent_cell:
+            self._unsettled = last.number  # its process may have died before all was undone
+        self._paused.tidy()
+        await self._restore(history)
+        if words := unfinished(history):
+            self._say(f"cellwright: session {self.session.id}: {words}")
+
+    async def fork(self, parent: History) -> None:
+        """A new session that begins where `parent`, read up to there, ends."""
+        self.session.fork(parent)
+        await self._restore(self.session.history())
+
+    # cells
+
+    async def run(self, code: str, on_event: OnEvent | None) -> Outcome:
+        """Run a new cell, after the one that was cut off, if there is one."""
+        await self.guest.saved()
+        async with self._written():
+            if self._cut_off is not None and (await self.outcome()).waiting:
+                raise self._paused.refuse(self._cut_off, await self._paused.open(self._cut_off))
+            if not self.guest.alive:
+                await self._restore(self.session.history())
+            tree = await self._take_quiet_tree()
+            row = self.session.begin(code, self.guest.replay.delivered, tree)
+            return await self._run(row, on_event)
+
+    async def outcome(self, on_event: OnEvent | None = None, *, wait: bool = False) -> Outcome:
+        """What came of the last cell. One that was cut off is carried on to its end first.
+
+        But not while it waits for a person: then the outcome says so. With `wait`, it goes on when that is decided.
+        """
+        await self.guest.saved()
+        while (row := self._cut_off) is not None:
+            if left := await self._paused.left(row, on_event, wait=wait):
+                await self.guest.end()
+                return self._paused.outcome(row, left, self._sandbox.rung)
+            outcome = await self._carry_on(on_event)
+            if outcome is not None and not (wait and outcome.waiting):
+                return outcome
+        last = self.session.latest()
+        if last is None:
+            raise UsageError(f"session {self.session.id!r} has run no cell yet")
+        return outcome_of(last, self._host)
+
+    async def _carry_on(self, on_event: OnEvent | None) -> Outcome | None:
+        """Run the cell that was cut off to its end, or to its next pause. None where it cannot be carried on."""
+        if not self.guest.alive:
+            await self._restore(self.session.history())
+        row = self._cut_off
+        if row is None:
+            return None
+        async with self._written():
+            await self._snapshots.restore(row.tree)
+            return await self._run(row, on_event)
+
+    async def require_decided(self) -> None:
+        """`UsageError` while a cell waits for a person: it says what to do."""
+        row = self._cut_off
+        if row is not None and (left := await self._paused.open(row)):
+            raise self._paused.refuse(row, left)
+
+    async def decided(self, path: str, questions: Sequence[str]) -> None:
+        """For a call under way: until these questions, of another session, are decided. Its cell may be paused then."""
+        pause = self._restoration.pause  # the call may be made again by a guest that is being brought back
+        if pause is None:
+            raise UsageError(f"session {self.session.id!r} is not open")
+        await self._paused.decided(pause, path, questions)
+        self.session.writer.now()  # a process that lost the session must not take the child from its new owner
+
+    async def give_up(self) -> Outcome:
+        """End the cell that was cut off, or waits for a person, where it is. Its code is never run again."""
+        row = self._cut_off
+        if row is None:
+            raise UsageError(f"session {self.session.id!r} has no cell that was cut off, or that waits for a person")
+        await self.guest.end()
+        async with self._written():
+            error = Cancelled(f"the cell was given up. {KEPT}")
+            self._cut(row, error)
+            await self._settle(row.number)
+        return Outcome(cell=row.number, error=error, rung=self._sandbox.rung)
+
+    def _cut(self, row: CellRow, error: GuestError) -> None:
+        self.session.cut(row, error, self.guest.replay.delivered)
+        self._paused.tidy("its cell was ended")
+        self._cut_off = None
+
+    @property
+    def last(self) -> int:
+        """The number of the last cell."""
+        return self.session.last
+
+    def ran(self) -> list[str]:
+        """The code of the cells that make up the state."""
+        if self._ran is None:
+            self._ran = [row.code for row in self.session.history().state]
+        return self._ran
+
+    @asynccontextmanager
+    async def _written(self) -> AsyncGenerator[None]:
+        """Where something cannot be written down, end the guest: it may do what the journal does not have."""
+        try:
+            yield
+        except (Fenced, JournalFailed):
+            await self.guest.end()
+            raise
+
+    async def _run(self, row: CellRow, on_event: OnEvent | None) -> Outcome:
+        guest = self.guest
+        try:
+            outcome = await guest.run(row, self.session.seed, on_event, self._limits.wall_s)
+        except ReplayDiverged as other:
+            error = Diverged(f"the cell was cut off, and went another way when it was run again: {other.divergence}")
+            self._cut(row, error)
+            await self._settle(row.number)
+            return Outcome(cell=row.number, error=error, rung=self._sandbox.rung)
+        except CellPaused as paused:
+            self._cut_off = row
+            return await self._pause(row, paused)
+        except asyncio.CancelledError:
+            if self.session.writer.can_write:
+                self._cut(row, Cancelled(f"the cell was cancelled. {KEPT}"))
+                await self._settle(row.number)
+            raise
+        alive = guest.alive
+        if outcome.error is not None and GONE in str(outcome.error):
+            outcome = _with_error(outcome, str(outcome.error).replace(GONE, KEPT))
+        tree, files = await self._tree_now(row)
+        row = self.session.end(row, outcome, guest.replay, alive=alive, tree=tree, files=files)
+        self._cut_off = None
+        if row.status != "ended":
+            if self._ran is not None:
+                self._ran.append(row.code)
+            if guest.alive:
+                guest.schedule.ran(row)
+            return outcome
+        self._paused.tidy("its cell was ended")
+        if (settled := await self._settle(row.number)) and outcome.error is not None:
+            outcome = _with_error(outcome, f"{outcome.error} {settled}")
+            self.session.amend(row, outcome)
+        return outcome
+
+    async def _pause(self, row: CellRow, paused: CellPaused) -> Outcome:
+        """The guest is ended, and the cell stays the one that was cut off."""
+        await self.guest.end()
+        self.session.writer.now()
+        self._paused.paused(paused.questions)
+        return self._paused.outcome(row, await self._paused.open(row), self._sandbox.rung)
+
+    async def _settle(self, cell: int) -> str:
+        """Undo the transactions that were open when a cell was ended. Gives what to say of it."""
+        self._unsettled = cell
+        undone = await self.guest.reversible.settle(cell)
+        self._unsettled = 0
+        if undone is None:
+            return ""
+        how = "Its transaction was undone" if not undone.failed else "The undo of its transaction failed"
+        text = ".\n".join(filter(None, (how, undone.text())))
+        self._say(f"cellwright: session {self.session.id}: cell {cell} was ended. {text}")
+        return text
+
+    async def rollback(self, to: int, *, yes: bool) -> RolledBack:
+        """Undo what the cells after `to` did, and go on as if they had not been."""
+        await self._before_going_back()
+        reversible, writer = self.guest.reversible, self.session.writer
+        rollback = Rollback(self.session.history(), to, reversible.undoer, self._snapshots, writer)
+        if not rollback.cells:
+            return RolledBack()
+
+        async def end_guest() -> None:
+            reversible.retire()
+            await self.guest.end()
+
+        reversible.hold()
+        try:
+            done = await rollback.run(yes=yes, end_guest=end_guest, reached=self.guest.replay.delivered)
+        finally:
+            reversible.release()
+        await self._went_back()
+        return done
+
+    async def rewind(self, *, to: int | None = None, entry: int | None = None) -> Rewound:
+        """Go on from an earlier moment. What was done outside since then stays done."""
+        await self._before_going_back()
+        writer, reversible = self.session.writer, self.guest.reversible
+        writer.now()
+        rewind = Rewind(self.session.store, self.session.id, to=to, entry=entry)
+        if not rewind.is_needed:
+            return Rewound(to=rewind.to)
+        reversible.hold()
+        try:
+            async with reversible.undoer.alone:
+                reversible.retire()
+                reached = self.guest.replay.delivered
+                writer.now(rewind.begun())
+                await self.guest.end()
+                now, then = await self._snapshots.take(), rewind.tree
+                await self._snapshots.restore(then)
+                writer.now(*rewind.changes(reached))
+        finally:
+            reversible.release()
+        await self._went_back()
+        return rewind.told(await self._snapshots.difference(now, then) if then else ())
+
+    async def _before_going_back(self) -> None:
+        await self.guest.saved()
+        self.session.checkpoints.begin_anew()
+        if self._unsettled:
+            await self._settle(self._unsettled)
+
+    async def _went_back(self) -> None:
+        self._paused.tidy()
+        self._cut_off = None
+        await self._restore(self.session.history())
+
+    async def tree_after(self, cell: int) -> str:
+        """The workspace as it was after a cell: before the next one, or as it is now; before one that was cut off."""
+        if self._cut_off is not None and cell >= self._cut_off.number:
+            return self._cut_off.tree
+        cells = self.session.history().cells
+        later = next((c for c in cells if c.number > cell), None)
+        taken = next((c.tree_after for c in cells if c.number == cell), "")
+        return await self._snapshots.take() if later is None else taken or later.tree
+
+    async def _take_quiet_tree(self) -> str:
+        """The workspace before a cell: with what callbacks between cells wrote, whole."""
+        tree, delivered = "", -1
+        for _ in range(QUIET_TRIES):
+            await self.guest.replay.quiet(self._limits.wall_s)
+            if delivered == self.guest.replay.delivered:
+                break
+            delivered = self.guest.replay.delivered
+            tree = await self._snapshots.take()
+        return tree
+
+    async def _tree_now(self, row: CellRow) -> tuple[str, tuple[str, ...]]:
+        """The workspace after a cell, and the paths that it changed. The next cell tells of a disk that fails."""
+        try:
+            tree = await self._snapshots.take()
+            return tree, told_files(await self._snapshots.difference(row.tree, tree)) if row.tree else ()
+        except (Fenced, JournalFailed):
+            raise
+        except PlatformError:
+            return "", ()
+
+    # files
+
+    async def diff(self, since: int | None) -> tuple[FileDiff, ...]:
+        """What is otherwise in the workspace than after cell `since`, or before the last one."""
+        return await self._snapshots.diff(self.session.store, self.session.history(), since)
+
+    async def put_back(self, at: int | None) -> tuple[FileChange, ...]:
+        """The files as they were after cell `at`, or before the last one. The names stay as they are."""
+        if self._cut_off is not None:
+            raise UsageError(f"cell {self._cut_off.number} was cut off, or waits for a person; carry it on first")
+        async with self._written():
+            changes, tree = await self._snapshots.put_back(self.session.store, self.session.history(), at)
+            self._keep_tree(tree)
+        return changes
+
+    async def _keep_last_tree(self) -> None:
+        """At the end, where it costs little or the workspace goes with this process."""
+        if self._cut_off is None and self.session.last and self._snapshots.is_due:
+            with suppress(PlatformError):  # what the journal has of it is from before
+                self._keep_tree(await self._snapshots.take())
+
+    def _keep_tree(self, tree: str) -> None:
+        """So that whoever resumes the session elsewhere finds what came into the workspace after the last cell."""
+        writer, rows = self.session.writer, self.session.store.cells(self.session.id, self.session.last)
+        if rows and (row := kept_after(rows[-1], tree)) is not None:
+            writer.now(row)
+
+    # its guest
+
+    async def _restore(self, history: History) -> None:
+        self._ran = None
+        if self._guest is not None:
+            await self._guest.end()
+        try:
+            self._guest, self.restored = await self._restoration.restore(history, self._cut_off)
+        except ReplayDiverged as other:
+            await self._give_up(other)
+        if self._unsettled:
+            await self._settle(self._unsettled)
+
+    async def _give_up(self, other: ReplayDiverged) -> None:
+        """Go on as before the cell that cannot be repeated; say which names are gone with it and those after it."""
+        found = other.divergence
+        if self._cut_off is not None:
+            cut, self._cut_off = self._cut_off, None
+            self._unsettled = cut.number
+            error = Diverged(f"the cell was cut off, and cannot be carried on: {found}")
+            self.session.cut(cut, error, other.delivered)
+            self._paused.tidy("its cell cannot be carried on")
+        history, restoration = self.session.history(), self._restoration
+        restored = await restoration.rescue(history, found) or await restoration.shorten(history, found)
+        self._guest, self.restored = restored
+        self._say(f"cellwright: session {self.session.id}: {self.restored}")
+
+    async def close(self) -> None:
+        writer = self.session.writer
+        try:
+            if self._guest is not None:
+                await self._guest.close()
+            if writer.can_write:
+                writer.now()
+                await self._keep_last_tree()
+        finally:
+            writer.release()
+
+
+def _with_error(outcome: Outcome, text: str) -> Outcome:
+    kind: Any = type(outcome.error)
+    return replace(outcome, error=kind(text))

@@ -1,0 +1,161 @@
+"""From a request to its reply: the server, the keys, the attempts. All calls of one API share it.
+
+It knows plans and answers, and neither arguments nor results.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from cellwright.connectors import Redactor
+from cellwright.errors import UpstreamError, UpstreamGone, UpstreamRefused, UsageError
+from cellwright.openapi.api_client import (
+    ApiClient,
+    HttpReply,
+    HttpRequest,
+    ReplyRefused,
+    RequestCredentials,
+    is_loopback,
+    origin,
+)
+from cellwright.openapi.api_request import IDEMPOTENCY_KEY, IDEMPOTENT, ApiRequest
+from cellwright.openapi.operation_plan import Api, OperationPlan
+from cellwright.openapi.retries import RequestRetries
+from cellwright.openapi.security import ApiSecurity
+from cellwright.scope import current_call
+
+READS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+_SECRET = re.compile(r"auth|key|token|secret|password|cookie|session", re.IGNORECASE)
+
+
+class RequestSender:
+    """Sends the requests of one API."""
+
+    def __init__(
+        self,
+        api: Api,
+        client: ApiClient,
+        security: ApiSecurity,
+        *,
+        base_url: str = "",
+        retries: RequestRetries | None = None,
+    ) -> None:
+        self._api = api
+        self._client = client
+        self._security = security
+        self._base_url = base_url.rstrip("/")
+        self._retries = retries or RequestRetries()
+        self._headers: tuple[tuple[str, str], ...] = ()
+        self._ready = False
+
+    def add_headers(self, headers: Mapping[str, str], redactor: Redactor) -> None:
+        """The developer's own, for every request to the API's servers."""
+        self._headers = tuple(headers.items())
+        redactor.add(*(value for name, value in headers.items() if _SECRET.search(name)))
+
+    async def send(self, title: str, plan: OperationPlan, request: ApiRequest) -> HttpReply:
+        """The reply to a call of an operation, whatever its status."""
+        server = self._server(title, plan)
+        url = f"{server}{request.target}" if request.target else server
+        return await self._sent(title, plan, request, url)
+
+    async def follow(self, title: str, plan: OperationPlan, request: ApiRequest, url: str) -> HttpReply:
+        """The reply for a further page, at the URL that the API gave."""
+        there = origin(url)
+        if there != origin(self._server(title, plan)):  # the page before came by a redirect, and so did its link
+            raise UpstreamError(f"{title}: its next page is on another server ({there}); not followed")
+        return await self._sent(title, plan, request, url)
+
+    async def _sent(self, title: str, plan: OperationPlan, request: ApiRequest, url: str) -> HttpReply:
+        needs = self._security.chosen(plan)
+        await self._prepare(title, plan)
+        if needs:
+            self._require_private(title, url)
+        keys = await self._security.keys(needs)
+        reply = await self._tried(title, plan, request, url, keys)
+        # refused, so nothing was done: one more attempt with new keys
+        if reply.status == 401 and needs and self._security.renewable(needs):
+            other = await self._security.keys(needs, anew=True)
+            if other != keys:
+                return await self._tried(title, plan, request, url, other)
+        return reply
+
+    async def _prepare(self, title: str, plan: OperationPlan) -> None:
+        if not self._ready:
+            self._security.bind(self._client.send, self._server(title, plan) + "/")
+            self._client.certificate = await self._security.certificate()
+            self._ready = True
+
+    async def _tried(
+        self, title: str, plan: OperationPlan, request: ApiRequest, url: str, keys: RequestCredentials
+    ) -> HttpReply:
+        own = {name.lower() for name, _ in request.headers}
+        http_request = HttpRequest(
+            method=request.method,
+            url=url,
+            headers=(*((n, v) for n, v in self._headers if n.lower() not in own), *request.headers),
+            cookies=request.cookies,
+            body=request.content.body,
+            keys=keys,
+            origins=frozenset({origin(url)}),
+        )
+        refused: ReplyRefused
+        try:
+            return await self._retries.run(
+                lambda: self._client.send(http_request),
+                title,
+                repeatable=request.repeatable,
+                reads=plan.method in READS,
+            )
+        except ReplyRefused as error:
+            refused = error
+        raise UpstreamError(f"{title}: {refused}", status=refused.status)
+
+    def _server(self, title: str, plan: OperationPlan) -> str:
+        """The server of a call: the developer's `base_url`, else the operation's own server, else the API's."""
+        server = self._base_url or next(iter((*plan.servers, *self._api.servers)), "")
+        if not server.startswith(("http://", "https://")) or "{" in server or not urlsplit(server).hostname:
+            named = f"its server {server!r} is no whole URL" if server.strip("/") else "the description names no server"
+            raise UpstreamGone(f'{title}: {named}; give base_url="https://…"')
+        return server.partition("#")[0].partition("?")[0].rstrip("/")
+
+    def _require_private(self, title: str, url: str) -> None:
+        """Refuses to send keys without encryption, unless the developer gave that server as `base_url`."""
+        if url.startswith("https://") or is_loopback(url) or (self._base_url and origin(url) == origin(self._base_url)):
+            return
+        host = urlsplit(url).netloc.rpartition("@")[2]
+        told = f"{title}: credentials are not sent to http://{host}, which is not encrypted"
+        raise UpstreamRefused(f'{told}; give base_url="https://{host}", or base_url="http://{host}" to allow it')
+
+
+def checked_base(base_url: str | None) -> str:
+    """A base URL as a developer gives it."""
+    if not base_url:
+        return ""
+    try:
+        parts = urlsplit(base_url)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        known = False
+        parts = urlsplit("")
+    if not known:
+        raise UsageError(f'base_url={base_url!r:.100}: give a URL, as in "https://api.example.com/v1"')
+    if parts.username or parts.password:
+        raise UsageError("base_url has a user or a password in it; give them as credentials=")
+    return base_url
+
+
+def idempotency_key(plan: OperationPlan, given: Mapping[str, object]) -> str:
+    """The idempotency key of the current call; a new one where the operation takes one; else ""."""
+    if plan.method in IDEMPOTENT:
+        return ""
+    named = [p for p in plan.parameters if p.place == "header" and p.key.lower() == IDEMPOTENCY_KEY]
+    if any(given.get(p.name) is not None for p in named):
+        return ""
+    try:
+        return current_call().idempotency_key
+    except UsageError:
+        return uuid.uuid4().hex if named else ""

@@ -1,0 +1,226 @@
+"""`OpenSession`: what a `Runtime` holds while it is open: sandbox, store, workspace and the session on them.
+
+It knows nothing of what is done with the session then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from cellwright.doors import Host
+from cellwright.errors import PlatformError
+from cellwright.guard import ApprovalDesk, Approvals, Approve, Approved, StoredApproval
+from cellwright.journal import (
+    CallQuestions,
+    ForkPoint,
+    History,
+    KeptSession,
+    PauseWatch,
+    SessionJournal,
+    SessionOwner,
+    counted,
+    lost_tree,
+    read_key,
+    workspace_from_tree,
+    workspace_of,
+)
+from cellwright.sandboxes import (
+    GUEST_UID,
+    MOST_FILES,
+    DiskUsage,
+    Files,
+    Limits,
+    ProcessSandbox,
+    Sandbox,
+    UnkeptSession,
+    Workspace,
+    environment,
+)
+from cellwright.scope import KEYWORD_ONLY, AddedName, Declaration, Parameter, ScopeHost, Signature
+from cellwright.settings import Settings
+from cellwright.store import Store, open_store
+
+# What guest code has besides the scope, for the type checker.
+GUEST_NAMES = {
+    "transaction": AddedName(
+        line=Declaration(
+            name="transaction",
+            signatures=(
+                Signature(
+                    parameters=(Parameter(name="anyway", type="bool", default="False", kind=KEYWORD_ONLY),),
+                    returns="_Transaction",
+                ),
+            ),
+        ),
+        before="""
+import contextlib as _contextlib
+class _Transaction(_contextlib.AbstractContextManager[None, None], _contextlib.AbstractAsyncContextManager[None, None]):
+    ...
+""",
+    )
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewStart:
+    """The session is new."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResumedStart:
+    """The store has the session; with `take_over` it is taken from the process that has it open."""
+
+    take_over: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ForkedStart:
+    """The session is a fork: it begins where `parent`, read up to there, ends, with the files of `tree`."""
+
+    parent: History
+    tree: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RuntimeOptions:
+    """What the developer chose: see `Runtime`. `session` is "" where there is no store."""
+
+    sandbox: Literal["auto", "process"] | Sandbox
+    packages: Path | str | Sequence[str] | None
+    limits: Limits
+    workspace: Path | None
+    require: frozenset[str]
+    progress: Callable[[str], None]
+    store: str | Path | Store | None
+    session: str
+    check: Literal["off", "warn", "strict"]
+    approve: Approve | None
+    approvals: Approvals
+    owner: SessionOwner
+    start: NewStart | ResumedStart | ForkedStart = NewStart()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenSession:
+    """`site` is where the guest's packages are, if that is known. `close` ends the guest and lets go of everything.
+
+    The guest is opened by `begin`, when the rest is there: a call that was under way may be made again while a session
+    is resumed, and its host code uses the runtime.
+    """
+
+    session: KeptSession | UnkeptSession
+    store: Store | None
+    files: Files
+    site: tuple[Path, ...] | None
+    stack: AsyncExitStack
+
+    async def begin(self, start: NewStart | ResumedStart | ForkedStart) -> None:
+        """Open the guest."""
+        if isinstance(self.session, UnkeptSession):
+            return await self.session.begin()
+        match start:
+            case ForkedStart(parent=parent):
+                await self.session.fork(parent)
+            case ResumedStart(take_over=take_over):
+                await self.session.resume(take_over=take_over)
+            case NewStart():
+                await self.session.begin()
+
+    async def close(self) -> None:
+        await self.stack.aclose()
+
+
+async def open_session(options: RuntimeOptions, host: ScopeHost) -> OpenSession:
+    """Open all but the guest, in order; where a part fails, those before it are closed."""
+    async with AsyncExitStack() as stack:
+        sandbox, site = await _sandbox(options, stack)
+        store = _store(options, stack)
+        workspace = await _workspace(options, store)
+        stack.push_async_callback(asyncio.to_thread, workspace.remove if workspace.fresh else workspace.close)
+        files = Files(workspace, quota=DiskUsage(bytes=options.limits.workspace_mb << 20, files=MOST_FILES))
+        session: KeptSession | UnkeptSession
+        if store is None:
+            session = UnkeptSession(Approved(host, options.approve), sandbox, workspace, options.limits)
+        else:
+            session = await _kept(options, host, sandbox, store, workspace)
+        stack.push_async_callback(session.close)
+        return OpenSession(session=session, store=store, files=files, site=site, stack=stack.pop_all())
+
+
+async def _sandbox(options: RuntimeOptions, stack: AsyncExitStack) -> tuple[Sandbox, tuple[Path, ...] | None]:
+    if not isinstance(options.sandbox, str):
+        return options.sandbox, None
+    if not sys.platform.startswith("linux"):
+        raise PlatformError(f"the process sandbox needs Linux, and this is {sys.platform}; run it on Linux")
+    cache = Settings.from_environment().cache_dir
+    packages = await environment(options.packages, cache=cache, progress=options.progress)
+    sandbox = ProcessSandbox(packages, required=options.require)
+    stack.push_async_callback(sandbox.close)
+    return sandbox, packages.site
+
+
+def _store(options: RuntimeOptions, stack: AsyncExitStack) -> Store | None:
+    place, resumed = options.store, isinstance(options.start, ResumedStart)
+    if place is None:
+        return None
+    store = open_store(str(place), make=not resumed) if isinstance(place, str | Path) else place
+    if isinstance(place, str | Path):
+        stack.callback(store.close)
+    if resumed:
+        store.facts(options.session)  # raises `NoSession` before anything is made that would be left over
+    return store
+
+
+async def _workspace(options: RuntimeOptions, store: Store | None) -> Workspace:
+    if options.workspace is not None:
+        return await asyncio.to_thread(Workspace.at, options.workspace, GUEST_UID)
+    if store is None:
+        return await asyncio.to_thread(Workspace.create, None, GUEST_UID)
+    match options.start:
+        case ForkedStart(tree=tree):
+            lost = ""
+        case ResumedStart():
+            lost = tree = await asyncio.to_thread(lost_tree, store, options.session)
+        case NewStart():
+            lost = tree = ""
+    if not tree:
+        kept = await asyncio.to_thread(workspace_of, store, options.session)
+        return kept or await asyncio.to_thread(Workspace.create, None, GUEST_UID)
+    workspace = await asyncio.to_thread(workspace_from_tree, store, options.session, tree, options.limits)
+    files = (await asyncio.to_thread(workspace.size)).files if lost else 0
+    if files and store.summary(options.session).cells:  # none of its own: a fork that was never opened
+        words = f"its workspace was not here; {counted(files, 'file')} put back in a new one"
+        options.progress(f"cellwright: session {options.session}: {words}")
+    return workspace
+
+
+async def _kept(
+    options: RuntimeOptions, host: ScopeHost, sandbox: Sandbox, store: Store, workspace: Workspace
+) -> KeptSession:
+    pins, key = await sandbox.pins(), await asyncio.to_thread(_checkpoint_key, options.progress)
+    fork = None
+    if isinstance(options.start, ForkedStart):
+        parent = options.start.parent
+        fork = ForkPoint(parent=parent.branching[0], cell=parent.last, entry=parent.branching[1])
+    journal = SessionJournal(store, options.session, pins=pins, fork=fork, key=key, owner=options.owner)
+    host.secret = journal.secret
+    desk = ApprovalDesk(store, options.approve, options.approvals)
+
+    def guard(inner: Host, questions: CallQuestions, pause: PauseWatch) -> Host:
+        return StoredApproval(inner, questions, pause, desk, options.approvals)
+
+    return KeptSession(journal, host, sandbox, workspace, options.limits, options.progress, asker=desk, guard=guard)
+
+
+def _checkpoint_key(progress: Callable[[str], None]) -> bytes | None:
+    try:
+        return read_key(Settings.from_environment().state_dir)
+    except PlatformError as error:
+        progress(f"cellwright: {error}; sessions are resumed without checkpoints, which takes longer")
+        return None

@@ -1,0 +1,214 @@
+"""The host's ends of a guest's socket and of its output pipe, read on the event loop, without ever blocking it.
+
+A large frame is parsed in a thread, and of many small ones a few are handed on at a time; reading pauses meanwhile, so
+order is kept. A guest that makes calls and does not read the answers is ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import os
+import socket
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from cellwright_guest.framing import FrameReader, frame, parse
+from cellwright_guest.wire import Bounds, WireError
+
+LARGE = 1 << 18
+PIECE = 1 << 16  # of output, read at once
+BATCH = 64  # messages handed on before the loop serves others
+UNREAD = 256 << 20
+OVERHEAD = 256  # what a waiting buffer takes beside its bytes
+SPREAD = 24  # bytes of memory for a byte of a tree, where it is all small containers
+
+OnMessage = Callable[[list[Any], list[Any], int], None]
+
+
+class GuestSocket:
+    """One connection.
+
+    `on_message` gets each message in order, with its blobs and about how many bytes it takes in memory. `on_end` is
+    called once, with the reason.
+    """
+
+    def __init__(
+        self, conn: socket.socket, bounds: Bounds, on_message: OnMessage, on_end: Callable[[str], None]
+    ) -> None:
+        conn.setblocking(False)
+        self._conn = conn
+        self._fd = conn.fileno()
+        self._bounds = bounds
+        self._on_message = on_message
+        self._on_end = on_end
+        self._loop = asyncio.get_running_loop()
+        self._reader = FrameReader(bounds)
+        self._out: deque[memoryview] = deque()
+        self._unread = 0
+        self._ended = False
+        self._parsing: asyncio.Task[None] | None = None
+        self._loop.add_reader(self._fd, self._readable)
+
+    def send(self, message: list[Any], blobs: list[Any]) -> None:
+        """Send a frame, at once if the guest reads, otherwise when it does."""
+        if self._ended:
+            return
+        if self._unread > UNREAD:
+            return self._end(f"protocol: it left {self._unread >> 20} MB of answers unread")
+        buffers = frame(message, blobs)
+        if not self._out and len(buffers) == 1:
+            try:
+                sent = self._conn.send(buffers[0])
+            except BlockingIOError:
+                sent = 0
+            except OSError:
+                return self._end("the guest closed its connection")
+            if sent == len(buffers[0]):
+                return
+            buffers[0] = memoryview(buffers[0])[sent:]
+        if not self._out:
+            self._loop.add_writer(self._fd, self._writable)
+        waiting = [memoryview(buffer) for buffer in buffers if len(buffer)]
+        self._unread += sum(len(buffer) + OVERHEAD for buffer in waiting)
+        self._out.extend(waiting)
+
+    def _writable(self) -> None:
+        while self._out:
+            first = self._out[0]
+            try:
+                sent = self._conn.send(first)
+            except BlockingIOError:
+                return
+            except OSError:
+                return self._end("the guest closed its connection")
+            self._unread -= sent
+            if sent == len(first):
+                self._out.popleft()
+                self._unread -= OVERHEAD
+            else:
+                self._out[0] = first[sent:]
+                return
+        self._loop.remove_writer(self._fd)
+
+    def _readable(self) -> None:
+        try:
+            piece = self._conn.recv(self._reader.piece)
+        except BlockingIOError:
+            return
+        except OSError:
+            piece = b""
+        if not piece:
+            return self._end("the guest closed its connection")
+        try:
+            raw = self._reader.feed(piece)
+            for i, (header, blobs) in enumerate(raw):
+                if i == BATCH or len(header) > LARGE:
+                    self._pause(raw[i:])
+                    return
+                self._on_message(*parse(header, blobs, self._bounds), SPREAD * len(header) + len(blobs))
+                if self._ended:
+                    return
+        except WireError as error:
+            self._end(f"protocol: {error}")
+
+    def drain(self) -> None:
+        """Read once more, unless a large frame is being parsed."""
+        if not self._ended and (self._parsing is None or self._parsing.done()):
+            self._readable()
+
+    def _pause(self, raw: list[Any]) -> None:
+        self._loop.remove_reader(self._fd)
+        self._parsing = self._loop.create_task(self._hand_on(raw))
+
+    async def _hand_on(self, raw: list[Any]) -> None:
+        try:
+            for i, (header, blobs) in enumerate(raw):
+                if len(header) > LARGE:
+                    message = await asyncio.to_thread(parse, header, blobs, self._bounds)
+                else:
+                    if i % BATCH == 0:
+                        await asyncio.sleep(0)
+                    message = parse(header, blobs, self._bounds)
+                if self._ended:
+                    return
+                self._on_message(*message, SPREAD * len(header) + len(blobs))
+        except WireError as error:
+            self._end(f"protocol: {error}")
+        if not self._ended:
+            self._loop.add_reader(self._fd, self._readable)
+
+    def _end(self, reason: str) -> None:
+        if not self._ended:
+            self.close()
+            self._on_end(reason)
+
+    def close(self) -> None:
+        """Stop, without calling `on_end`."""
+        if self._ended:
+            return
+        self._ended = True
+        self._loop.remove_reader(self._fd)
+        self._loop.remove_writer(self._fd)
+        self._out.clear()
+        self._conn.close()
+
+
+class GuestOutput:
+    """The output of one guest. `take` gives what was printed since the last `take`."""
+
+    def __init__(self, fd: int, on_text: Callable[[str], None], on_excess: Callable[[], None]) -> None:
+        os.set_blocking(fd, False)
+        self._fd = fd
+        self._on_text = on_text
+        self._on_excess = on_excess
+        self._loop = asyncio.get_running_loop()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._parts: list[str] = []
+        self._bytes = 0
+        self._limit = 1 << 20
+        self._open = True
+        self._loop.add_reader(fd, self._readable)
+
+    def begin(self, limit: int) -> None:
+        """A new cell: at most `limit` bytes from here on."""
+        self._bytes = 0
+        self._limit = limit
+
+    def _readable(self) -> bool:
+        """Read a piece. False where there was none."""
+        try:
+            piece = os.read(self._fd, PIECE)
+        except BlockingIOError:
+            return False
+        if not piece:
+            self._loop.remove_reader(self._fd)
+            return False
+        room = self._limit - self._bytes
+        self._bytes += len(piece)
+        text = self._decoder.decode(piece[: max(room, 0)])
+        if text:
+            self._parts.append(text)
+            self._on_text(text)
+        if self._bytes > self._limit:
+            self._on_excess()
+        return True
+
+    def drain(self) -> None:
+        """Read what is in the pipe: everything that the guest wrote before its last message."""
+        for _ in range(1 + self._limit // PIECE + 1):
+            if not self._open or not self._readable():
+                break
+
+    def take(self) -> str:
+        """All output since the last `take`."""
+        self.drain()
+        parts, self._parts = self._parts, []
+        return "".join(parts)
+
+    def close(self) -> None:
+        if self._open:
+            self._open = False
+            self._loop.remove_reader(self._fd)
+            os.close(self._fd)

@@ -1,0 +1,198 @@
+"""The limits that the host itself holds: wall time, CPU time, the workspace's size; in a cell, and between two."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Iterable
+
+from cellwright.errors import CpuLimit, GuestError, TimeLimit, WorkspaceLimit
+from cellwright.sandboxes.base import Limits
+from cellwright.sandboxes.cgroup import Cgroup
+from cellwright.sandboxes.directory_tree import DiskUsage
+from cellwright.sandboxes.exit_errors import GONE
+from cellwright.sandboxes.workspace import MeasuredWorkspace, watch
+from cellwright.sandboxes.zygotes import Child
+
+QUIET_S = 0.05  # a cell shorter than this is measured at its end only
+NOTICED = 1 << 20  # after a short cell the workspace is measured only if the disk lost this many bytes
+OFTEN = 100  # cells after which the workspace is measured whatever the disk says
+FIRST_LOOK_S, LAST_LOOK_S = 0.5, 4.0  # in between a disk takes some gigabytes, in the worst case
+FILES = 100_000
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class CellWatch:
+    """Started with a cell, stopped with it. `end` is called with the limit that was passed."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        gauge: DiskGauge,
+        child: Child,
+        group: Cgroup | None,
+        end: Callable[[GuestError], None],
+    ) -> None:
+        self._limits = limits
+        self._gauge = gauge
+        self._child = child
+        self._group = group
+        self._end = end
+        self._loop = asyncio.get_running_loop()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._stopped = False
+        self._waiting = 0  # calls under way whose time is not the cell's
+        self._left_s, self._since = limits.wall_s, self._loop.time()
+        self._wall = self._loop.call_later(limits.wall_s, self._timeout)
+        self._late = self._loop.call_later(QUIET_S, self._watch)
+
+    def stop(self) -> None:
+        self._stopped = True
+        self._wall.cancel()
+        self._late.cancel()
+        for task in self._tasks:
+            task.cancel()
+
+    def waits(self, change: int) -> None:
+        """The cell's clock stands still while such calls are open. Processor time is still counted."""
+        before, self._waiting = self._waiting, self._waiting + change
+        if self._stopped or bool(before) == bool(self._waiting):
+            return
+        self._wall.cancel()
+        if self._waiting:
+            self._left_s -= self._loop.time() - self._since
+        else:
+            self._since = self._loop.time()
+            self._wall = self._loop.call_later(self._left_s, self._timeout)
+
+    def _timeout(self) -> None:
+        self._end(TimeLimit(f"the cell ran longer than wall_s={self._limits.wall_s:g}. {GONE}"))
+
+    def _watch(self) -> None:
+        self._tasks = [self._loop.create_task(self._gauge.watch(self._end)), self._loop.create_task(self._watch_cpu())]
+
+    async def _watch_cpu(self) -> None:
+        """Look again at the earliest moment at which the limit can be passed: with every core busy."""
+        pid = await self._child.pid()
+        spent = self._spent(pid)
+        cores = os.cpu_count() or 1
+        most = spent - QUIET_S * cores + self._limits.cpu_s
+        while spent < most:
+            await asyncio.sleep(max((most - spent) / cores, 0.02))
+            spent = self._spent(pid)
+        self._end(CpuLimit(f"the cell used more than cpu_s={self._limits.cpu_s:g} of processor time. {GONE}"))
+
+    def _spent(self, pid: int) -> float:
+        return spent_s(pid, self._group)
+
+
+class DiskGauge:
+    """How full a workspace is. After short cells it is measured only when the disk has lost space since last time.
+
+    A workspace that is too full already may be cleaned up: then only growing further is refused.
+    """
+
+    def __init__(self, workspace: MeasuredWorkspace, limits: Limits) -> None:
+        self._workspace = workspace
+        self._limit_mb = limits.workspace_mb
+        self._most = DiskUsage(bytes=limits.workspace_mb << 20, files=FILES)
+        self._free = workspace.free_bytes()
+        self._cells = 0
+
+    async def watch(self, end: Callable[[GuestError], None]) -> None:
+        await watch(self._workspace, self._most.bytes, self._most.files, lambda usage: end(self._error(usage, GONE)))
+
+    def begin_anew(self) -> None:
+        """Another directory is measured now: the next cell is followed by a count, whatever the disk says."""
+        self._free, self._cells = self._workspace.free_bytes(), OFTEN
+
+    async def after_cell(self) -> WorkspaceLimit | None:
+        """The error of a cell that left more in the workspace than it may hold."""
+        self._cells += 1
+        free = self._workspace.free_bytes()
+        if self._free - free < NOTICED and self._cells < OFTEN:
+            return None
+        self._free, self._cells = free, 0
+        return await self.measure()
+
+    async def measure(self) -> WorkspaceLimit | None:
+        usage = await asyncio.to_thread(self._workspace.size, self._most)
+        if usage.bytes <= self._limit_mb << 20 and usage.files <= FILES:
+            self._most = DiskUsage(bytes=self._limit_mb << 20, files=FILES)
+            return None
+        self._most = DiskUsage(bytes=max(usage.bytes, self._most.bytes), files=max(usage.files, self._most.files))
+        return self._error(usage, "Delete what is not needed.")
+
+    def _error(self, usage: DiskUsage, then: str) -> WorkspaceLimit:
+        words = f"the workspace grew to {usage.bytes >> 20} MB in {usage.files} files"
+        return WorkspaceLimit(f"{words}, beyond workspace_mb={self._limit_mb} or {FILES} files. {then}")
+
+
+class IdleWatch:
+    """Between two cells: a guest that goes on, in a thread or after a false report, is ended at the same limits."""
+
+    def __init__(
+        self, pid: int, group: Cgroup | None, limits: Limits, gauge: DiskGauge, end: Callable[[GuestError], None]
+    ) -> None:
+        self._pid = pid
+        self._group = group
+        self._limits = limits
+        self._gauge = gauge
+        self._end = end
+        self._measuring: asyncio.Task[None] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._start = self._last = spent_s(pid, group)
+        self._pause_s = FIRST_LOOK_S
+        self._timer = self._loop.call_later(self._pause_s, self._look)
+
+    def stop(self) -> None:
+        self._timer.cancel()
+        if self._measuring is not None:
+            self._measuring.cancel()
+
+    def _look(self) -> None:
+        spent = spent_s(self._pid, self._group)
+        if spent - self._start > self._limits.cpu_s:
+            words = f"the session used more than cpu_s={self._limits.cpu_s:g} of processor time between two cells"
+            self._end(CpuLimit(f"{words}. {GONE}"))
+            return
+        busy = spent > self._last
+        self._last = spent
+        if busy and (self._measuring is None or self._measuring.done()):
+            self._measuring = self._loop.create_task(self._measure())
+        self._pause_s = FIRST_LOOK_S if busy else min(2 * self._pause_s, LAST_LOOK_S)
+        self._timer = self._loop.call_later(self._pause_s, self._look)
+
+    async def _measure(self) -> None:
+        error = await self._gauge.measure()
+        if error is not None:
+            self._end(error)
+
+
+def at_work(pids: Iterable[int]) -> bool:
+    """Whether a thread of these processes runs, is ready to run, or waits for a disk."""
+    for pid in pids:
+        with contextlib.suppress(OSError):  # it has ended
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/stat", "rb") as file:
+                    if file.read().rpartition(b")")[2][1:2] in b"RD":
+                        return True
+    return False
+
+
+def spent_s(pid: int, group: Cgroup | None) -> float:
+    """Processor time of a guest: of all its processes where a cgroup counts them."""
+    if group is not None and (seconds := group.cpu_s()) is not None:
+        return seconds
+    return cpu_s(pid)
+
+
+def cpu_s(pid: int) -> float:
+    """Processor time of a process and of its children that ended; 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(int(fields[i]) for i in (11, 12, 13, 14)) / TICKS

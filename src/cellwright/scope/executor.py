@@ -1,0 +1,307 @@
+"""Runs a call on the thread where its object may be touched, and packs the answer there.
+
+It knows objects, handles and rules; not what a journal keeps of a call, nor how lost objects come back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import types
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from cellwright.doors import Answer, Call, Operation
+from cellwright.errors import CannotCross, Denied, NotPublic
+from cellwright.scope.abouts import Abouts
+from cellwright.scope.classes import KnownClass
+from cellwright.scope.construction import build_new
+from cellwright.scope.handles import HeldObject
+from cellwright.scope.members import gives_coroutine, members
+from cellwright.scope.operations import facts_of
+from cellwright.scope.presets import looks_up_by_name, refused_argument
+from cellwright.scope.rules import Place, Rules
+from cellwright.scope.values import Values, on_loop
+from cellwright.scope.verbs import Verbs, explain
+from cellwright.scope.worker import Worker
+from cellwright_guest.packer import simple
+from cellwright_guest.unpacker import simple_arguments
+from cellwright_guest.wire import NOTHING, Packed, WireError, is_large, type_of
+
+# descriptors that give away the function that reads a member of any object
+ACCESSORS = (property, functools.cached_property, types.MemberDescriptorType, types.GetSetDescriptorType)
+YEAR_S = 366 * 86_400.0
+_AWAITED = ("__anext__", "__aenter__", "__aexit__")
+
+Given = tuple[tuple[Any, ...], dict[str, Any]]
+Take = Callable[[Any], None]
+
+
+class CallExecutor:
+    """The calls of one guest. Where `take` is given, it gets the value of a call in the place of the guest."""
+
+    def __init__(self, rules: Rules, values: Values, worker: Worker, abouts: Abouts) -> None:
+        self._rules = rules
+        self._values = values
+        self._handles = values.handles
+        self._classes = values.classes
+        self._worker = worker
+        self._verbs = Verbs(rules)
+        self._abouts = abouts
+
+    async def answer(self, call: Call, take: Take | None = None) -> Answer:
+        if call.verb != "call":  # a call is checked when its function is found
+            self._require_yes(call, False)
+        match call.verb:
+            case "call":
+                return await self._call(call, take)
+            case "op" if call.name in _AWAITED:
+                held = self._handles.get(call.target)
+                args, _ = await self._args_beside(call)
+                return await self._awaited(call, lambda: self._verbs.operator(held, call.name, args), take)
+            case "await":
+                held = self._handles.get(call.target)
+                return await self._awaited(call, lambda: held.value, take)
+            case "about":
+                return self._values.described(call.target)
+            case "sleep":
+                return await _sleep(self._args(call))
+            case _:
+                owner = None if call.target < 0 else self._handles.get(call.target)
+                if owner is not None and on_loop(owner.value):
+                    given = await self._args_beside(call)
+                    return await self._on("loop", lambda: self._quick(call, given), call, take)
+                return await self._on("worker", lambda: self._quick(call, self._args(call)), call, take)
+
+    async def called(self, function: Any, given: Given, thread: str | None) -> Any:
+        """The result of a developer's function that no guest named: awaited, on the loop, or on the worker."""
+        args, kwargs = given
+        if thread == "loop" or gives_coroutine(function):
+            result = function(*args, **kwargs)
+        else:
+            result = await self._worker.run(lambda: function(*args, **kwargs))
+        return await result if inspect.isawaitable(result) else result
+
+    # calling functions
+
+    async def _call(self, call: Call, take: Take | None) -> Answer:
+        method = self._known_method(call) if take is None else None
+        if method is not None:
+            given = simple_arguments(call.arguments.tree) or await self._args_beside(call)
+            result = await self._run(method, call, given)
+            if simple(result):
+                return Answer(value=Packed(result, []))
+            return self._values.answer(result, self._path(call), bool(call.path))
+        version = self._rules.version  # read before the rules: another thread may declare meanwhile
+        function, facts = self._function(call)
+        self._require_yes(call, facts.ask)
+        if gives_coroutine(function) or gives_coroutine(getattr(type_of(function), "__call__", None)):  # noqa: B004  how, not if
+            self._remember(call, function, facts, version)
+            given = await self._args_beside(call)
+            work = self._awaited(call, lambda: self._run(function, call, given), take)
+        elif (facts.thread or ("loop" if self._loop_bound(call, function) else "worker")) == "loop":
+            given = await self._args_beside(call)
+            work = self._on("loop", lambda: self._run(function, call, given), call, take)
+        else:
+            work = self._on("worker", lambda: self._run(function, call, self._args(call)), call, take)
+        return await _within(facts.timeout_s, call, self._abouts, work)
+
+    def _require_yes(self, call: Call, asks: bool) -> None:
+        """The last check before the effect. It looks the call up anew: since it came in, an object may have come back
+        or been handed over under its number, and a rule may have been declared.
+        """
+        about = self._abouts.about(call.verb, call.target, call.name)
+        if not call.approved and (asks or about.operation.ask):
+            title = about.title
+            raise Denied(f"{title} waits for a person's yes, and nobody has been asked for it; call it once more")
+
+    def _known_method(self, call: Call) -> Any:
+        """An async method that was called before, and that needs no check of its own at each call."""
+        held = self._handles.get(call.target) if call.target > 0 else None
+        known = held.methods.get(call.name) if held is not None else None
+        if held is None or known is None or known[1] != self._rules.version:
+            return None
+        method = getattr(held.value, call.name, None)
+        return method if getattr(method, "__func__", None) is known[0] else None
+
+    def _remember(self, call: Call, function: Any, facts: Operation, version: int) -> None:
+        plain = type_of(function) is types.MethodType and inspect.iscoroutinefunction(function)
+        if call.target > 0 and call.name and plain and facts.timeout_s is None and not call.approved:
+            held = self._handles.get(call.target)
+            if _is_plain_method(held, call.name):  # of the class, so there are few: `__getattr__` may invent any number
+                held.methods[call.name] = (function.__func__, version)
+
+    def _loop_bound(self, call: Call, function: Any) -> bool:
+        owner = self._handles.get(call.target).value if call.target > 0 else None
+        return on_loop(owner) or on_loop(getattr(function, "__self__", None))
+
+    def _function(self, call: Call) -> tuple[Any, Operation]:
+        if call.target < 0:
+            known = self._classes.get(call.target)
+            value = self._class_attribute(known, call.name)
+            return value, self._rules.facts(known.place, call.name, facts_of(value))
+        held = self._handles.get(call.target)
+        if call.name and _is_plain_method(held, call.name):
+            function = self._verbs.function(held, call.name)
+        elif call.name:
+            function = self._verbs.get(held, call.name)
+            self._verbs.function(held, call.name)
+        else:
+            function = held.value
+        owner, _, name = held.place.path.rpartition(".")
+        place = held.place if call.name else Place(owner, held.place.kind)
+        facts = self._rules.facts(place, call.name or name, facts_of(function))
+        if not call.name and not facts.reads and self._rules.verdict(place, name).read_only:
+            why = "this scope is read-only and does not know that it only reads"
+            raise NotPublic(f"{held.shown} is refused: {why}")
+        return function, facts
+
+    def _class_attribute(self, known: KnownClass, name: str) -> Any:
+        """An attribute of the class itself: a class method, or plain data.
+
+        Never a method or a property, which guest code could call with any object: the rules that hide a member of that
+        object would not be asked.
+        """
+        member = members(known.value).get(name) if isinstance(known.value, type) else None
+        of_class = member is not None and member.kind in ("class", "static")
+        plain = member is not None and member.kind == "property" and not isinstance(member.value, ACCESSORS)
+        if not of_class and not (plain and known.bound):
+            raise NotPublic(f"class {known.value.__name__} has no attribute {name!r} here")
+        verdict = self._rules.require(known.place, name, data=plain)
+        value = getattr(known.value, name)
+        if verdict.read_only and of_class and not self._rules.facts(known.place, name, facts_of(value)).reads:
+            raise NotPublic(f"{known.value.__name__}.{name} is read-only in this scope")
+        return value
+
+    def _run(self, function: Any, call: Call, given: Given) -> Any:
+        args, kwargs = given
+        owner = getattr(function, "__self__", None)  # of the function: the guest may hold it without its object
+        if looks_up_by_name(type_of(owner), getattr(function, "__name__", "")):
+            held = self._handles.known(owner)
+            place = held.place if held is not None else Place("", type_of(owner))
+            named = refused_argument(lambda name: self._rules.hides(place, name), (*args, *kwargs.values()))
+            if named is not None:
+                raise NotPublic(f"{self._abouts.of(call).title} is refused: it would call {named!r}, which is hidden")
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is not None and trace.tb_next is None:  # raised by the call itself, not inside it
+                raise explain(function, self._abouts.of(call).title, args, kwargs, error) from None
+            raise
+
+    # the other verbs
+
+    def _quick(self, call: Call, given: Given) -> Any:
+        args, kwargs = given
+        if call.verb == "new":
+            return self._new(self._classes.get(call.target), args, kwargs)
+        if call.target < 0 and call.verb == "get":
+            return self._class_attribute(self._classes.get(call.target), call.name)
+        held = self._handles.get(call.target)
+        match call.verb, args:
+            case "get", ():
+                return self._get(held, call.name)
+            case "set", (value,):
+                return self._verbs.set(held, call.name, value)
+            case "del", ():
+                return self._verbs.delete(held, call.name)
+            case "dir", ():
+                return self._verbs.dir(held)
+            case "op", _:
+                return self._verbs.operator(held, call.name, args)
+            case "items", ():
+                return self._verbs.items(held)
+            case _:
+                raise WireError(f"a verb {call.verb!r:.40} that no guest sends")
+
+    def _get(self, held: HeldObject, name: str) -> Any:
+        value = self._verbs.get(held, name)
+        if isinstance(value, type) and isinstance(held.value, types.ModuleType):
+            # a bound module grants its public members, classes as well as functions
+            self._classes.enter(value, Place(f"{held.place.path}.{name}", value), bound=True)
+        return value
+
+    def _new(self, known: KnownClass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not known.buildable:
+            raise CannotCross(f"class {known.value.__name__} is not in scope; bind it by name, or declare it")
+        return build_new(known, args, kwargs)
+
+    # where it runs
+
+    async def _on(self, thread: str, work: Callable[[], Any], call: Call, take: Take | None) -> Answer:
+        """Run sync work on the thread where its object may be touched, and pack its answer there."""
+
+        def answer() -> Answer:
+            try:
+                return self._packed(work(), call, take)
+            except WireError:
+                raise
+            except (Exception, SystemExit) as error:  # the outer edge of `ScopeHost`, on the worker's side
+                return self._values.failed(error)
+
+        return answer() if thread == "loop" else await self._worker.run(answer)
+
+    async def _awaited(self, call: Call, start: Callable[[], Awaitable[Any]], take: Take | None) -> Answer:
+        return self._packed(await start(), call, take)
+
+    def _packed(self, value: Any, call: Call, take: Take | None) -> Answer:
+        if take is None:
+            return self._values.answer(value, self._path(call), bool(call.path))
+        take(value)
+        return Answer(value=NOTHING)
+
+    async def _args_beside(self, call: Call) -> Given:
+        """The arguments of a call that runs on the loop, unpacked on the worker if they are large."""
+        if is_large(call.arguments):
+            return await self._worker.run(lambda: self._args(call))
+        return self._args(call)
+
+    def _args(self, call: Call) -> Given:
+        given = simple_arguments(call.arguments.tree)
+        return given if given is not None else arguments(self._values.unpack(call.arguments))
+
+    def _path(self, call: Call) -> str:
+        if call.target < 0:
+            return self._classes.get(call.target).value.__name__
+        place = self._handles.get(call.target).place
+        return f"{place.path}.{call.name}" if call.verb in ("get", "call") and call.name else place.path
+
+
+def arguments(value: Any) -> Given:
+    """Arguments as the guest packs them: a tuple of positional ones, or a pair of both kinds."""
+    if type_of(value) is not tuple:
+        raise WireError("arguments that are not a tuple")
+    if len(value) == 2 and type_of(value[0]) is tuple and type_of(value[1]) is dict:
+        return value
+    return value, {}
+
+
+async def _sleep(given: Given) -> Answer:
+    args, kwargs = given
+    if len(args) != 1 or kwargs or type_of(args[0]) not in (int, float):
+        raise TypeError("sleep takes one number of seconds")
+    seconds = args[0]
+    if not 0 <= seconds <= YEAR_S:  # NaN fails too
+        raise ValueError(f"sleep takes 0 to {YEAR_S:.0f} seconds (a year), not {seconds!r:.40}")
+    await asyncio.sleep(seconds)
+    return Answer(value=NOTHING)
+
+
+def _is_plain_method(held: HeldObject, name: str) -> bool:
+    member = members(type_of(held.value)).get(name)
+    return member is not None and member.kind != "property"
+
+
+async def _within(seconds: float | None, call: Call, abouts: Abouts, work: Awaitable[Answer]) -> Answer:
+    if seconds is None:
+        return await work
+    late = asyncio.timeout(seconds)
+    try:
+        async with late:
+            return await work
+    except TimeoutError:
+        if late.expired():
+            raise TimeoutError(f"{abouts.of(call).title} took longer than timeout_s={seconds:g}") from None
+        raise

@@ -1,0 +1,232 @@
+"""A SQLite database, open: one connection and one lock, transactions, and contents by digest. It knows no rows."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from cellwright.errors import JournalFailed
+from cellwright.store.codec import Large, checked, damaged, digest_of
+from cellwright.store.large_files import LARGE, LargeFiles, read_file, write_file
+from cellwright.store.sql_database import SqlDatabase
+from cellwright.store.sqlite_schema import NUMBER_BITS, failure
+
+Moment = Literal["before", "after"]
+ADD_BLOB = "insert or ignore into blobs (digest, content) values (?, ?)"
+ADD_USE = "insert or ignore into uses values (?, ?)"
+
+
+class SqliteDatabase(SqlDatabase):
+    """See `Blobs` and `BlobFiles`. `clock` is the wall clock, for leases and for questions that expire."""
+
+    def __init__(self, connection: sqlite3.Connection, name: str, large: LargeFiles | None = None) -> None:
+        super().__init__()
+        self.clock: Callable[[], float] = time.time
+        self.on_write: Callable[[int, Moment], None] | None = None
+        self._name = name  # for messages
+        self._writes = 0
+        self._lock = threading.Lock()
+        self._large = large
+        self._connection = connection
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+            self._claims.clear()
+
+    # Contents are in their rows. With `LargeFiles`, a large one is a file, and its row has its size as a text.
+
+    def blob(self, digest: str) -> bytes:
+        with self._reading():
+            content = self._content(digest)
+        return self._whole(digest, content)
+
+    def keep(self, session: str, content: bytes) -> str:
+        content = bytes(content)
+        digest = digest_of(content)
+        with self._transaction():
+            self._store(self._known(session), {digest: content})
+        return digest
+
+    def keep_all(self, session: str, contents: Sequence[bytes]) -> None:
+        with self._transaction():
+            self._store(self._known(session), {digest_of(content): content for content in contents})
+
+    def keep_file(self, session: str, file: int, size: int) -> tuple[str, int]:
+        if self._large is None:
+            content = read_file(file, size)
+            return self.keep(session, content), len(content)
+        path, digest, count = self._large.copy_in(file, size)
+        with self._large.passing(path), self._transaction():
+            self._name_file(self._large, self._known(session), digest, count, path)
+        return digest, count
+
+    def copy_to(self, digest: str, file: int, size: int) -> bool:
+        with self._reading():
+            content = self._content(digest)
+        if size != (len(content) if isinstance(content, bytes) else content):
+            return False
+        if isinstance(content, int):
+            self._files(digest).copy_out(digest, content, file)
+        else:
+            write_file(file, checked(digest, content))
+        return True
+
+    def _part(self, digest: str) -> bytes:
+        """A large part of a row. Not under the lock."""
+        with self._reading():
+            return self._locked_part(digest)
+
+    @contextmanager
+    def _reading(self) -> Generator[None]:
+        """Hold the lock; errors of SQLite become ours."""
+        try:
+            with self._lock:
+                yield
+        except UnicodeEncodeError:  # of a name that the caller gave
+            raise
+        except (sqlite3.Error, ValueError) as error:
+            raise failure(self._name, error) from error
+
+    def _read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._reading():
+            return self._fetch(sql, *values)
+
+    @contextmanager
+    def _transaction(self, *, quiet: bool = False) -> Generator[None]:
+        """All or nothing, from the first read to the last write, without another process's write between.
+
+        `on_write` does not count a `quiet` one: when it happens depends on the clock.
+        """
+        with self._reading():
+            if self.on_write is not None and not quiet:
+                self._announce("before")
+            self._connection.execute("begin immediate")
+            try:
+                yield
+                self._connection.execute("commit")
+            finally:
+                if self._connection.in_transaction:
+                    with suppress(sqlite3.Error):  # what failed first is the reason
+                        self._connection.execute("rollback")
+            if self.on_write is not None and not quiet:
+                self._announce("after")
+
+    # with the lock held
+
+    def _announce(self, moment: Moment) -> None:
+        if moment == "before":
+            self._writes += 1
+        if self.on_write is not None:
+            self.on_write(self._writes, moment)
+
+    def _fetch(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def _run(self, sql: str, *values: Any) -> int:
+        """How many rows it changed. `storable` is applied only where SQLite refuses a value: most need it not."""
+        try:
+            return self._connection.execute(sql, values).rowcount
+        except (UnicodeEncodeError, OverflowError):
+            return self._connection.execute(sql, [storable(value) for value in values]).rowcount
+
+    def _key(self, key: Any) -> Any:
+        return storable(key)
+
+    def _text(self, key: Any) -> str:
+        return restored(key)
+
+    def _content(self, digest: str) -> bytes | int:
+        """The content of a blob, or its size where it is a file."""
+        found = self._fetch("select content from blobs where digest = ?", storable(digest))
+        if not found:
+            raise KeyError(digest)
+        content = found[0][0]
+        if isinstance(content, str) and content.isascii() and content.isdecimal() and len(content) < 19:
+            return int(content)
+        if not isinstance(content, bytes):
+            raise damaged(digest)
+        return content
+
+    def _locked_part(self, digest: str) -> bytes:
+        try:
+            content = self._content(digest)
+        except KeyError:
+            raise JournalFailed(f"journal {self._name}: blob {digest} is missing, and a row needs it") from None
+        return self._whole(digest, content)
+
+    def _whole(self, digest: str, content: bytes | int) -> bytes:
+        if isinstance(content, int):
+            return self._files(digest).read(digest, content)
+        return checked(digest, content)
+
+    def _files(self, digest: str) -> LargeFiles:
+        if self._large is None:
+            raise damaged(digest)
+        return self._large
+
+    def _last(self, number: int) -> int:
+        """The number of a session's last entry."""
+        sql = "select number from entries where n between ? and ? order by n desc limit 1"
+        found = self._fetch(sql, *span(number))
+        return found[0][0] if found else 0
+
+    def _store(self, number: int, large: Large) -> int:
+        added = 0
+        for digest, content in large.items():
+            if self._large is not None and len(content) >= LARGE:
+                added += self._name_file(self._large, number, digest, len(content), content)
+                continue
+            new = self._run(ADD_BLOB, digest, content)
+            added += len(content) if new else 0
+            self._run(ADD_USE, number, digest)
+        return added
+
+    def _name_file(self, files: LargeFiles, number: int, digest: str, size: int, content: bytes | Path) -> int:
+        """Keep a blob as a file: one that has a temporary name so far, or one that is written now."""
+        known = self._fetch("select content from blobs where digest = ?", digest)
+        if not known or (isinstance(known[0][0], str) and not files.has(digest, size)):
+            path = content if isinstance(content, Path) else files.write(content)
+            with files.passing(path):
+                files.give_name(path, digest)
+            self._run(ADD_BLOB, digest, str(size))
+        self._run(ADD_USE, number, digest)
+        return 0 if known else size
+
+    def _remove_files(self, digests: Iterable[str]) -> None:
+        """Remove files whose rows are gone, in a transaction that sees who keeps the same content again."""
+
+        def is_kept(digest: str) -> bool:
+            return bool(self._fetch("select 1 from blobs where digest = ?", storable(digest)))
+
+        if self._large is not None:
+            with suppress(JournalFailed), self._transaction(quiet=True):  # the next removal finds what is left
+                self._large.remove(digests, is_kept)
+
+
+def storable(key: Any) -> Any:
+    """A key as SQLite takes it, in the place of a text that is no UTF-8 or an integer beyond 64 bits."""
+    if type(key) is str:
+        try:
+            key.encode()
+        except UnicodeEncodeError:
+            return key.encode("utf-8", "surrogatepass")
+    elif type(key) is int and not -(1 << 63) <= key < 1 << 63:
+        return str(key)
+    return key
+
+
+def restored(key: Any) -> str:
+    """The text that `storable` was given."""
+    return key.decode("utf-8", "surrogatepass") if type(key) is bytes else key
+
+
+def span(number: int, first: int = 1, upto: int | None = None) -> tuple[int, int]:
+    """The first and the last key of a session's entries from `first` to `upto`."""
+    base, most = number << NUMBER_BITS, (1 << NUMBER_BITS) - 1
+    return base + min(max(first, 1), most), base + (most if upto is None else min(max(upto, 0), most))

@@ -1,0 +1,248 @@
+"""What a child does to itself between the fork and the first guest byte: eight steps, each a named layer.
+
+The zygote rehearses the steps once in a child that runs nothing, so that a layer which this machine refuses is known
+before the first guest; for guests every step that passed the rehearsal must pass again. Knows no policy: paths, limits
+and the assembled seccomp program come from the plan.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import ctypes
+import errno
+import os
+import resource
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from cellwright_guest import kernel, mounts, namespaces
+
+STEPS = ("mount", "uid", "user", "rlimits", "caps", "no_new_privs", "landlock", "seccomp")
+
+_MB = 1 << 20
+_ADDRESSES = 16 << 30  # beyond those of the warm interpreter: each 2 MB that is only read costs a page of page tables
+_NO_SETUID_FIXUP_NOROOT_LOCKED = 0b1110_1111  # every secure bit but KEEP_CAPS itself, which is locked off
+_PR_CAP_AMBIENT_CLEAR_ALL = 4
+
+# Landlock's file rights, by the version that brought them: 13 bits in the first, then refer, truncate, device ioctl.
+_RIGHTS_OF_ABI = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
+_READ = _EXECUTE | _READ_FILE | _READ_DIR
+_DEVICE = _READ_FILE | _READ_DIR | _WRITE_FILE | _TRUNCATE
+_MAKE_SPECIAL = 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 15  # char, sock, fifo, block; device ioctl
+
+
+class Confinement:
+    """The plan's part for children, in the form that a child applies without further work."""
+
+    def __init__(
+        self, plan: dict[str, Any], layers: namespaces.Layers, origin: namespaces.ZygoteOwner, proc: str
+    ) -> None:
+        self._layers = layers
+        self._origin = origin
+        self._uid: int = plan["uid"]
+        self._inner_uid: int = plan["inner_uid"]
+        self._tmp: bytes = plan["tmp"].encode()
+        self._filters = {name: kernel.Filter(base64.b64decode(text)) for name, text in plan["seccomp"].items()}
+        self._proc = os.path.join(proc, "self")
+        self._proc_self = -1
+        self._own_mounts = self._open_own_mounts()
+        self._zygote = os.pidfd_open(os.getpid())
+        self._baseline = 0
+        self._mapped = 0
+        self._paths: dict[str, dict[str, list[str]]] = plan["landlock"]
+        self._landlock = _landlock_attributes(kernel.landlock_abi())
+        self._handled: int = struct.unpack_from("Q", self._landlock)[0] if self._landlock else 0
+        self._ruleset = -1
+        self._count_nproc: bool = plan["count_nproc"]
+
+    def measure(self) -> None:
+        """Takes the address space and the private writable memory of now as what a child has before it begins."""
+        with open(os.path.join(self._proc, "statm")) as statm:
+            fields = [int(pages) * resource.getpagesize() for pages in statm.read().split()]
+        self._mapped, self._baseline = fields[0], fields[5]
+
+    def steps(
+        self, workspace: str, limits: dict[str, int], scratch: str = ""
+    ) -> list[tuple[str, Callable[[], object]]]:
+        return [
+            ("mount", lambda: self._move_in(workspace, scratch)),
+            ("uid", self._become),
+            ("user", self._nest),
+            ("rlimits", lambda: self._limit(limits)),
+            ("caps", _drop_capabilities),
+            ("no_new_privs", lambda: kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)),
+            ("landlock", lambda: self._restrict_paths(workspace)),
+            ("seccomp", self._filters["programs" if limits["processes"] else "threads"].install),
+        ]
+
+    def rehearse(self, limits: dict[str, int]) -> None:
+        """Runs the steps in a child that then ends; what failed there is left out from then on."""
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                self._try_out(writer, limits)
+            finally:
+                os._exit(1)
+        os.close(writer)
+        with open(reader, "rb") as answer:
+            lines = answer.read().decode().splitlines()
+        _, status = os.waitpid(child, 0)
+        if status:
+            raise OSError(errno.ECHILD, f"the rehearsal of the jail ended with status {status}")
+        self._layers.settle(STEPS, dict(line.split("\t", 1) for line in lines))
+
+    def _try_out(self, writer: int, limits: dict[str, int]) -> None:
+        self._hold_on()
+        self._layers.attempt("mount", lambda: mounts.begin(self._tmp))
+        self._layers.attempt("landlock", self._open_ruleset)
+        for name, step in self.steps("/dev", limits):
+            self._layers.attempt(name, step)
+        os.write(writer, "\n".join(f"{name}\t{why}" for name, why in self._layers.missing.items()).encode())
+        os._exit(0)
+
+    def ahead(self) -> None:
+        """What the zygote does for its next child just before the fork: in its memory, the child's is not touched.
+
+        The zygote goes along into the child's mount namespace; `back` takes it home.
+        """
+        if "mount" in self._layers.got:
+            mounts.begin(self._tmp)
+        if "landlock" in self._layers.got:
+            self._open_ruleset()
+
+    def back(self) -> None:
+        if self._ruleset >= 0:
+            os.close(self._ruleset)
+            self._ruleset = -1
+        if "mount" in self._layers.got:
+            try:
+                kernel.setns(self._own_mounts, kernel.CLONE_NEWNS)
+            except OSError:
+                os._exit(1)  # astray in a child's namespace it must not go on; the host starts another
+
+    def open_mounts(self) -> int:
+        """Between `ahead` and `back`: the mount namespace of the next child, for `reveal`; -1 where it has none."""
+        return self._open_own_mounts() if "mount" in self._layers.got else -1
+
+    def _open_own_mounts(self) -> int:
+        return os.open(os.path.join(self._proc, "ns", "mnt"), os.O_RDONLY | os.O_CLOEXEC)
+
+    def reveal(self, child: int) -> None:
+        """Takes the scratch away from a child, whose mount namespace `child` is. Raises OSError."""
+        kernel.setns(child, kernel.CLONE_NEWNS)
+        try:
+            mounts.uncover()
+        finally:
+            self.back()
+
+    def begin(self) -> None:
+        """In the child, before its request."""
+        self._hold_on()
+
+    def _hold_on(self) -> None:
+        namespaces.die_with(self._zygote)
+        self._proc_self = os.open(self._proc, os.O_PATH | os.O_DIRECTORY)
+
+    def apply(self, workspace: str, limits: dict[str, int], scratch: str = "") -> None:
+        """All layers that are in force, in order. Descriptors above 3 are closed. Raises OSError."""
+        steps = self.steps(workspace, limits, scratch)
+        got = self._layers.got
+        if scratch and "mount" not in got:
+            raise OSError(errno.ENOTSUP, "a scratch workspace needs the mount layer")
+        for name, step in steps[:-1]:
+            if name in got:
+                step()
+        if "mount" not in got:
+            os.chdir(workspace)
+            os.environ["HOME"] = os.environ["TMPDIR"] = workspace
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+        namespaces.die_with(self._zygote)  # last, since a change of uid takes it back
+        kernel.close_from(4)
+        if "seccomp" in got:
+            steps[-1][1]()
+
+    def _move_in(self, workspace: str, scratch: str) -> None:
+        mounts.place(workspace)
+        if scratch:
+            if self._ruleset >= 0:
+                self._allow("/workspace", ~_MAKE_SPECIAL)  # now: from here on the name leads to what covers it
+            mounts.place(scratch)
+        mounts.enter()
+
+    def _become(self) -> None:
+        if self._origin.uid != 0:
+            return  # the host's own user, who is not root
+        if not self._origin.privileged:
+            raise OSError(errno.EPERM, "the host is root without the right to change its uid")
+        os.setgroups([])
+        os.setresgid(self._uid, self._uid, self._uid)
+        os.setresuid(self._uid, self._uid, self._uid)
+
+    def _nest(self) -> None:
+        uid, gid = os.getuid(), os.getgid()
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 1)  # else the change of uid leaves /proc/self to root
+        kernel.unshare(kernel.CLONE_NEWUSER)
+        namespaces.map_ids(self._inner_uid, uid, gid, self._proc_self)
+
+    def _limit(self, limits: dict[str, int]) -> None:
+        # Without its own user namespace (and before Linux 5.14) a guest would be counted with all others of its uid.
+        counted = self._count_nproc and "user" in self._layers.got
+        tasks = 1 + limits["processes"] + limits["threads"]
+        for kind, value in (
+            (resource.RLIMIT_DATA, self._baseline + limits["memory_mb"] * _MB),
+            (resource.RLIMIT_AS, self._mapped + limits["memory_mb"] * _MB + _ADDRESSES),
+            (resource.RLIMIT_FSIZE, limits["file_mb"] * _MB),
+            (resource.RLIMIT_NOFILE, limits["open_files"]),
+            (resource.RLIMIT_NPROC, tasks if counted else -1),
+            (resource.RLIMIT_STACK, 8 * _MB),
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_MEMLOCK, 64 << 10),
+            (resource.RLIMIT_MSGQUEUE, 0),
+            (resource.RLIMIT_SIGPENDING, 256),
+        ):
+            _, hard = resource.getrlimit(kind)
+            least = value if hard == -1 else hard if value == -1 else min(value, hard)
+            resource.setrlimit(kind, (least, least))
+
+    def _open_ruleset(self) -> None:
+        """Landlock's rules but for the workspace."""
+        if self._landlock is None:
+            raise OSError(errno.ENOSYS, "this kernel has no Landlock, or booted without it")
+        self._ruleset = kernel.landlock_create(self._landlock)
+        rooted = "mount" in self._layers.got
+        paths = self._paths["rooted" if rooted else "bare"]
+        for path in paths["read"]:
+            self._allow(path, _READ)
+        for path in paths["device"]:
+            self._allow(path, _DEVICE)
+        if rooted:
+            self._allow("/tmp", ~_MAKE_SPECIAL)
+
+    def _allow(self, path: str, access: int) -> None:
+        kernel.landlock_allow(self._ruleset, os.fsencode(path), access & self._handled)
+
+    def _restrict_paths(self, workspace: str) -> None:
+        self._allow("/workspace" if "mount" in self._layers.got else workspace, ~_MAKE_SPECIAL)
+        kernel.landlock_restrict(self._ruleset)
+
+
+def _landlock_attributes(abi: int) -> ctypes.Array[ctypes.c_char] | None:
+    """All that this version can refuse: file rights; TCP ports from 4 on; signals and abstract sockets from 6 on."""
+    if abi < 1:
+        return None
+    files = (1 << _RIGHTS_OF_ABI.get(abi, 16)) - 1
+    raw = struct.pack("QQQ", files, 0b11 if abi >= 4 else 0, 0b11 if abi >= 6 else 0)
+    size = 24 if abi >= 6 else 16 if abi >= 4 else 8
+    return ctypes.create_string_buffer(raw[:size], size)
+
+
+def _drop_capabilities() -> None:
+    kernel.drop_bounding_set()
+    kernel.prctl(kernel.PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+    with contextlib.suppress(OSError):  # only where this process came with the right to: in its own user namespace
+        kernel.prctl(kernel.PR_SET_SECUREBITS, _NO_SETUID_FIXUP_NOROOT_LOCKED)
+    kernel.drop_capabilities()

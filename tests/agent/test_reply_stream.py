@@ -1,0 +1,70 @@
+"""A reply that streams is told as it will be read: whatever its pieces are, code is code and text is text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cellwright.agent.reply_stream import ReplyStream
+from cellwright.agent.steps import steps_of
+from cellwright.events import CodePiece, Event, TextPiece
+from cellwright.messages import AssistantMessage, Piece
+
+WORDS = st.text(alphabet=st.sampled_from("ab `\n\\\"'{}é😀\t#"), max_size=60)
+
+
+def told(pieces: list[Piece], *, fenced: bool) -> tuple[str, str]:
+    heard: list[Event] = []
+    hears = ReplyStream(heard.append, fenced=fenced)
+    for piece in pieces:
+        hears.hear(piece)
+    hears.end()
+    text = "".join(e.text for e in heard if isinstance(e, TextPiece))
+    return text, "".join(e.text for e in heard if isinstance(e, CodePiece))
+
+
+def cut(text: str, sizes: list[int], **more: object) -> list[Piece]:
+    pieces: list[Piece] = []
+    for size in [*sizes, len(text)]:
+        pieces.append(Piece(text=text[:size], **more))  # pyright: ignore[reportArgumentType] - the fields of a piece
+        text = text[size:]
+    return pieces
+
+
+@given(code=WORDS, sizes=st.lists(st.integers(1, 7), max_size=40))
+@settings(deadline=None)
+def test_the_code_of_a_call_is_decoded_whatever_its_pieces_are(code: str, sizes: list[int]) -> None:
+    for ascii_only in (True, False):
+        arguments = json.dumps({"code": code}, ensure_ascii=ascii_only)
+        assert told(cut(arguments, sizes, kind="call", name="execute"), fenced=False) == ("", code)
+
+
+@given(text=WORDS, sizes=st.lists(st.integers(1, 7), max_size=40))
+@settings(deadline=None)
+def test_what_is_told_does_not_depend_on_the_pieces(text: str, sizes: list[int]) -> None:
+    assert told(cut(text, sizes), fenced=True) == told([Piece(text=text)], fenced=True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        ("```python\nx = 1\n```", ""),
+        ("Look:\n```\nx = 1\n```\nDone `so`.", "Look:\nDone `so`."),
+        ("a `b` c\n  ```py\nx = 1\n  ```\n", "a `b` c\n"),
+        ("```json\n{}\n```\n```python\nx = 1", "```json\n{}\n```\n"),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_the_code_that_is_told_is_the_code_that_is_run(reply: str, text: str, size: int) -> None:
+    shown = told(cut(reply, [size] * 40), fenced=True)
+    (step,) = steps_of(AssistantMessage(text=reply), fenced=True)
+    assert shown[0] == text
+    assert shown[1].rstrip() == "x = 1"
+    assert getattr(step, "code", "").rstrip() == "x = 1"
+
+
+def test_a_call_of_another_function_is_not_code() -> None:
+    assert told([Piece(text='{"code": "x"}', kind="call", name="other")], fenced=False) == ("", "")

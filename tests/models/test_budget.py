@@ -1,0 +1,229 @@
+"""Budgets: nothing is asked beyond a limit, what was used is charged, and the one who must act is told how."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from cellwright.doors import Reply, Request
+from cellwright.errors import BudgetSpent, ModelBusy, UsageError
+from cellwright.messages import AssistantMessage, Generation, Piece, Usage, UserMessage
+from cellwright.models.budget import Budget, Budgeted, Spending
+from cellwright.testing import ScriptedModel, broken
+
+ASK = Request(messages=(UserMessage(text="hello"),))
+
+
+def reply(tokens: int = 10, cost: float | None = 0.0) -> Reply:
+    return Reply(message=AssistantMessage(text="x"), usage=Usage(requests=1, output_tokens=tokens, cost=cost))
+
+
+class Clock:
+    """A clock that is moved by hand."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_a_request_beyond_the_tokens_is_not_made() -> None:
+    inner = ScriptedModel(otherwise=reply(6_017))
+    spending = Spending(Budget(tokens=10_000))
+    model = Budgeted(inner, spending)
+    for _ in range(2):
+        spending.step()
+        await model.request(ASK)
+    line = r"^spent 12,034 of 10,000 tokens after 2 steps; raise Budget\(tokens=…\)$"
+    with pytest.raises(BudgetSpent, match=line) as caught:
+        await model.request(ASK)
+    assert caught.value.what == "tokens"
+    assert len(inner.requests) == 2
+
+
+async def test_a_request_beyond_the_cost_is_not_made() -> None:
+    model = Budgeted(ScriptedModel(otherwise=reply(cost=0.06)), Spending(Budget(cost=0.1)))
+    await model.request(ASK)
+    await model.request(ASK)
+    with pytest.raises(BudgetSpent, match=r"spent \$0\.1200 of \$0\.1000 after 0 steps; raise Budget\(cost=…\)"):
+        await model.request(ASK)
+
+
+async def test_a_request_beyond_their_number_is_not_made() -> None:
+    model = Budgeted(ScriptedModel(otherwise=reply()), Spending(Budget(requests=1)))
+    await model.request(ASK)
+    with pytest.raises(BudgetSpent, match="spent 1 of 1 requests"):
+        await model.request(ASK)
+
+
+def test_a_step_beyond_their_number_does_not_begin() -> None:
+    spending = Spending(Budget(steps=2))
+    spending.step()
+    spending.step()
+    spending.check()  # the second is under way
+    with pytest.raises(BudgetSpent, match=r"^spent 2 of 2 steps; raise Budget\(steps=…\)$"):
+        spending.step()
+    assert spending.steps == 2
+
+
+def test_a_step_does_not_begin_without_time() -> None:
+    clock = Clock()
+    spending = Spending(Budget(seconds=5), clock=clock)
+    spending.step()
+    clock.now += 5.25
+    with pytest.raises(BudgetSpent, match=r"spent 5\.2 of 5\.0 seconds after 1 step; raise Budget\(seconds=…\)"):
+        spending.step()
+
+
+async def test_the_time_ends_a_request_under_way() -> None:
+    ended: list[bool] = []
+
+    async def never(request: Request) -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(True)
+        return ""
+
+    with pytest.raises(BudgetSpent, match=r"of 0\.0 seconds") as caught:
+        await Budgeted(ScriptedModel(never), Spending(Budget(seconds=0.01))).request(ASK)
+    assert caught.value.what == "seconds"
+    assert ended
+
+
+async def test_a_timeout_of_the_model_itself_is_not_the_budgets() -> None:
+    model = Budgeted(ScriptedModel(TimeoutError("its own")), Spending(Budget(seconds=60)))
+    with pytest.raises(TimeoutError, match="its own"):
+        await model.request(ASK)
+
+
+async def test_an_unknown_price_under_a_limit_on_cost_is_the_developers_mistake() -> None:
+    spending = Spending(Budget(cost=1))
+    with pytest.raises(UsageError, match=r"nobody knows the price of scripted; limit tokens= or requests="):
+        await Budgeted(ScriptedModel(reply(cost=None)), spending).request(ASK)
+    assert spending.usage.tokens == 10
+
+
+async def test_an_unknown_price_without_such_a_limit_is_none() -> None:
+    spending = Spending(Budget(tokens=100))
+    await Budgeted(ScriptedModel(reply(cost=None)), spending).request(ASK)
+    assert spending.usage.cost is None
+    assert spending.cost is None
+
+
+async def test_what_arrived_of_a_broken_reply_is_charged() -> None:
+    spending = Spending(Budget(cost=10))
+    model = Budgeted(ScriptedModel(reply(100, cost=1.0), broken("a" * 384, ModelBusy("cut"))), spending)
+    await model.request(ASK, lambda _: None)
+    with pytest.raises(ModelBusy):
+        await model.request(ASK, lambda _: None)
+    assert spending.usage.tokens == 100 + 2 + 96
+    assert spending.usage.requests == 2
+    assert spending.cost == pytest.approx(1.98)  # at the price of the first
+
+
+async def test_a_request_that_failed_before_anything_arrived_costs_nothing() -> None:
+    spending = Spending(Budget(tokens=100))
+    with pytest.raises(ModelBusy):
+        await Budgeted(ScriptedModel(ModelBusy("429")), spending).request(ASK, lambda _: None)
+    assert spending.usage == Usage()
+
+
+async def test_what_was_taken_back_is_charged_beside_the_reply() -> None:
+    class Restarting(ScriptedModel):
+        async def request(self, request: Request, on_piece: object = None) -> Reply:
+            assert callable(on_piece)
+            on_piece(Piece(text="12345678"))
+            on_piece(Piece(text="", restart=True))
+            on_piece(Piece(text="x"))
+            return reply(10)
+
+    spending = Spending()
+    told: list[Piece] = []
+    await Budgeted(Restarting(), spending).request(ASK, told.append)
+    assert spending.usage.tokens == 10 + 2 + 2
+    assert len(told) == 3
+
+
+async def test_a_cancelled_request_is_charged_and_leaves_its_place() -> None:
+    arrived = asyncio.Event()
+    spending = Spending(Budget(requests=2))
+    task = asyncio.create_task(
+        Budgeted(ScriptedModel("a" * 4_000), spending).request(ASK, lambda _: arrived.set()),
+    )
+    await arrived.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert spending.usage.requests == 1
+    assert 0 < spending.usage.output_tokens < 1_000
+    await Budgeted(ScriptedModel("next"), spending).request(ASK)
+
+
+async def test_requests_at_once_wait_where_they_may_not_fit() -> None:
+    most = now = 0
+
+    async def slow(request: Request) -> Reply:
+        nonlocal most, now
+        now += 1
+        most = max(most, now)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        now -= 1
+        return reply(98)
+
+    asked = replace(ASK, generation=Generation(max_tokens=98))
+    spending = Spending(Budget(tokens=1_000))
+    model = Budgeted(ScriptedModel(otherwise=slow), spending)
+    ended = await asyncio.gather(*(model.request(asked) for _ in range(50)), return_exceptions=True)
+    assert most == 10
+    assert {type(end) for end in ended} == {Reply, BudgetSpent}
+    assert spending.usage.tokens <= 1_000 + 98
+
+
+async def test_requests_at_once_are_not_more_than_their_number() -> None:
+    inner = ScriptedModel(otherwise=reply())
+    model = Budgeted(inner, Spending(Budget(requests=3)))
+    ended = await asyncio.gather(*(model.request(ASK) for _ in range(9)), return_exceptions=True)
+    assert len(inner.requests) == 3
+    assert sum(isinstance(end, BudgetSpent) for end in ended) == 6
+
+
+async def test_a_request_larger_than_all_that_is_left_is_made_alone() -> None:
+    asked = replace(ASK, generation=Generation(max_tokens=5_000))
+    await Budgeted(ScriptedModel(reply(20)), Spending(Budget(tokens=100))).request(asked)
+
+
+async def test_what_a_child_uses_is_used_of_the_parents() -> None:
+    parent = Spending(Budget(tokens=100, steps=3))
+    child = Spending(Budget(tokens=1_000), within=parent)
+    child.step()
+    parent.step()
+    await Budgeted(ScriptedModel(reply(100)), child).request(ASK)
+    assert (parent.usage, parent.steps, child.steps) == (child.usage, 2, 1)
+    with pytest.raises(BudgetSpent, match="spent 100 of 100 tokens after 2 steps"):
+        await Budgeted(ScriptedModel(), child).request(ASK)
+
+
+async def test_a_childs_own_limit_leaves_the_parent_free() -> None:
+    parent = Spending(Budget(requests=10))
+    child = Spending(Budget(requests=1, seconds=30), within=parent)
+    await Budgeted(ScriptedModel("x"), child).request(ASK)
+    with pytest.raises(BudgetSpent, match="spent 1 of 1 requests"):
+        child.step()
+    parent.step()
+    assert (parent.left("requests"), parent.left("tokens")) == (9, None)
+
+
+def test_a_model_is_not_charged_twice_to_one_spending() -> None:
+    spending = Spending()
+    with pytest.raises(UsageError, match="wrap it once"):
+        Budgeted(Budgeted(ScriptedModel(), spending), Spending(within=spending))
+
+
+@pytest.mark.parametrize("limits", [{"tokens": 0}, {"cost": -1.0}, {"seconds": float("nan")}])
+def test_a_limit_of_nothing_is_refused(limits: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match="give a number above zero"):
+        Budget(**limits)  # pyright: ignore[reportArgumentType] - wrong on purpose
