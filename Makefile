@@ -31,7 +31,7 @@ endif
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo cells test check lint types tests format bench eval-local docs fuzz crash interop interop-quick clean
+.PHONY: help demo cells test check lint types tests format bench eval-local docs fuzz slow crash crash-long interop interop-quick clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -42,7 +42,9 @@ demo: $(RUN) ## an agent with a real model does three small jobs on live objects
 cells: $(RUN) ## cells against live objects, attacks among them, and what happens
 	@$(BIN)/python examples/cells.py $(ARGS)
 
-test: check tests ## lint, types and tests: what CI runs
+test: lint ## lint, types and tests
+	@$(MAKE) types >.venv/.types 2>&1 & types=$$!; $(MAKE) tests; tests=$$?; \
+	wait $$types; types=$$?; cat .venv/.types; test $$tests = 0 && test $$types = 0
 
 check: lint types ## lint and types only
 
@@ -70,13 +72,21 @@ eval-local: $(DEV) ## the small tasks on the embedded model, in code and in dire
 	@$(BIN)/python -m evals.run --model local $(ARGS)
 
 docs: $(DEV) ## check the documents: their links, and that their snippets run
-	@$(BIN)/python -m pytest -n $(JOBS) tests/docs $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) -m "slow or not slow" tests/docs $(ARGS)
 
 fuzz: $(DEV) ## the long fuzzing runs, some minutes
 	@$(BIN)/python -m pytest -n $(JOBS) -m fuzz $(ARGS)
 
-crash: $(DEV) ## sessions that die hundreds of times and are resumed, some minutes
-	@$(BIN)/python -m pytest -n $(JOBS) -m crash $(ARGS)
+slow: $(DEV) ## the real model, benchmarks, evals' solutions, interactive commands, outputs in docs; some minutes
+	@echo "· slow tests"
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m slow $(ARGS)
+
+crash: $(DEV) ## sessions that die some hundred times and are resumed, some minutes
+	@echo "· crash tests"
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m crash $(ARGS)
+
+crash-long: $(DEV) ## the same with some thousand deaths, half an hour
+	@CRASH=long $(MAKE) crash
 
 interop: $(DEV) ## with software we did not write: installs it, then drives it; some minutes
 	@echo "· interop"
