@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import pytest
+from _pytest.mark import ParameterSet
 from tests.attacks import witnesses
 from tests.attacks.harness import Arena, Attack, Evidence, attacks, escapes, read_attack, unexpected
 from tests.attacks.lures import Canaries, Vault, opened
@@ -20,6 +21,16 @@ from cellwright.errors import CodeError, MemoryLimit
 
 RUNGS = ("process",)
 LEAST = 80
+# These send or hold until a limit ends them, seconds each: `make slow` runs them.
+LONG = set(
+    "journal_undoes_without_end wire_a_million_lists journal_transactions_by_the_hundred journal_luggage_of_sleeps "
+    "wire_arguments_that_pile_up wire_keys_that_probe_alike wire_lends_without_end wire_dribbles_one_byte_at_a_time "
+    "disk_deep_tree objects_large_values_many_times burn_after_the_cell burn_every_core".split()
+)
+
+
+def case_of(path: Path) -> ParameterSet:
+    return pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem in LONG else ())
 
 
 @pytest.fixture(scope="module", params=RUNGS)
@@ -28,7 +39,7 @@ async def arena(request: pytest.FixtureRequest) -> AsyncIterator[Arena]:
         yield made
 
 
-@pytest.mark.parametrize("path", attacks(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [case_of(path) for path in attacks()])
 async def test_an_attack_is_held(path: Path, arena: Arena) -> None:
     await hold(read_attack(path), arena)
 
@@ -51,6 +62,7 @@ async def hold(attack: Attack, arena: Arena) -> None:
 
 def test_there_are_enough_attacks() -> None:
     assert len(attacks()) >= LEAST
+    assert {path.stem for path in attacks()} >= LONG
 
 
 @pytest.mark.parametrize("path", attacks(), ids=lambda path: path.stem)

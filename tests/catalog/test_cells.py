@@ -46,6 +46,7 @@ def test_the_corpora_are_as_large_as_is_said_of_them() -> None:
 
 
 @pytest.mark.usefixtures("warm")
+@pytest.mark.slow
 @pytest.mark.parametrize("file", RIGHT, ids=lambda file: file.stem)
 async def test_a_right_cell_runs(file: Path) -> None:
     failed: list[str] = []
@@ -68,6 +69,7 @@ async def test_no_right_cell_is_complained_about(site: tuple[Path, ...] | None) 
 
 
 @pytest.mark.usefixtures("warm")
+@pytest.mark.slow
 @pytest.mark.parametrize("file", WRONG, ids=lambda file: file.stem)
 async def test_a_wrong_cell_fails_or_does_what_nobody_wants(file: Path) -> None:
     untrue: list[str] = []

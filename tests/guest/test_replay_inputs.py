@@ -229,7 +229,9 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize("burst", [False, True], ids=["one by one", "in bursts"])
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(
+    "program", [pytest.param(name, marks=pytest.mark.slow if name == "spinning" else ()) for name in PROGRAMS]
+)
 def test_a_guest_that_gets_the_same_messages_says_the_same(program: str, burst: bool) -> None:
     played = scripted.same(*map(dedent, PROGRAMS[program]), order=len(program), burst=burst)
     assert [one[2] for one in played.said if one[0] == "d"] == ["value"] * len(PROGRAMS[program])
