@@ -160,7 +160,7 @@ def usage_from_plain(plain: Mapping[str, Any]) -> Usage:
     usage = Usage(**plain)
     counts = (usage.requests, usage.input_tokens, usage.output_tokens, usage.cached_tokens)
     if any(type(count) is not int for count in counts) or type(usage.cost) not in (int, float, type(None)):
-        raise ValueError("a usage that is none")
+        raise ValueError("not a usage")
     return usage
 
 

@@ -1,4 +1,4 @@
-"""Functions of ours in the place of builtin ones: they do not become methods, and are pickled by their name."""
+"""Functions of ours instead of builtin ones: they do not become methods, and are pickled by their name."""
 
 from __future__ import annotations
 

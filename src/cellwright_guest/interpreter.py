@@ -240,5 +240,5 @@ def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except Exception:  # the cell put something of its own in the place of stdout
+        except Exception:  # the cell put something of its own instead of stdout
             continue

@@ -113,7 +113,7 @@ def parts(record: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """JSON data with dicts in the place of records."""
+    """JSON data with dicts instead of records."""
     if isinstance(value, Record):
         return Record.to_dict(value)
     if issubclass(type(value), dict):

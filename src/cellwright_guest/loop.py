@@ -1,4 +1,4 @@
-"""The guest's event loop: asyncio's own, with the door in the place of the network.
+"""The guest's event loop: asyncio's own, with the door instead of the network.
 
 It admits one message at a time and runs everything that woke before it looks for the next, so the order in which
 answers arrive is the only thing that decides the order in which code runs. Where the session is journaled, timers are

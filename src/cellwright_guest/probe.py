@@ -1,6 +1,6 @@
-"""Tries, from inside a jail, what each layer forbids, and tells what came of it.
+"""Tries, from inside a jail, what each layer forbids, and tells its outcome.
 
-Runs in the place of the interpreter; its request carries things of the host's to look for. Answers one JSON
+Runs instead of the interpreter; its request carries things of the host's to look for. Answers one JSON
 object `{layer: [held, what was seen]}` on the connection and waits until the host has looked at it from outside too.
 """
 

@@ -164,7 +164,7 @@ class ZygoteServer:
 
 
 def _prepare(plan: dict[str, Any], control: socket.socket) -> ZygoteServer:
-    """Namespaces, root, rehearsal, packages; then tells the host what came of it."""
+    """Namespaces, root, rehearsal, packages; then tells the host its outcome."""
     layers, origin = namespaces.Layers(plan["layers"]), namespaces.ZygoteOwner()
     namespaces.enter(layers, origin)
     layers.attempt("mount", lambda: mounts.build(plan["root"], _HOME))
@@ -190,7 +190,7 @@ def _prepare(plan: dict[str, Any], control: socket.socket) -> ZygoteServer:
     }
     control.send(json.dumps(answer).encode())
     forkhooks.unwatch()
-    sys.modules["cellwright_guest.zygote"] = _self  # a guest puts its own in the place of __main__
+    sys.modules["cellwright_guest.zygote"] = _self  # a guest puts its own instead of __main__
     gc.collect()
     gc.freeze()
     confinement.measure()

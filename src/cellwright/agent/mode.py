@@ -119,7 +119,7 @@ def costs(
 
     Direct: every request has the definitions; each step adds its calls and their results to all requests after it; one
     request more gives the answer. Calls of one step come in one reply, which is the kindest assumption.
-    Code: every request has the outline; a request more for each cell after the first, with what came of those before.
+    Code: every request has the outline; one request more for each later cell, with the earlier outcomes.
     """
     c = constants
     one = c.call + c.answered + (c.result if result is None else result)

@@ -170,7 +170,7 @@ def _untitled(schema: Any) -> Any:
     found = typing.cast("dict[str, Any]", schema)
     kept: dict[str, Any] = {}
     for key, value in found.items():
-        if key in ("properties", "$defs") and isinstance(value, dict):  # here a title is somebody's name
+        if key in ("properties", "$defs") and isinstance(value, dict):  # here `title` is a property's own name
             kept[key] = {name: _untitled(inner) for name, inner in typing.cast("dict[str, Any]", value).items()}
         elif key in ("default", "examples", "enum", "const"):
             kept[key] = value

@@ -1,4 +1,4 @@
-"""One turn: ask the model, run what it wrote, tell it what came of that; until there is an answer.
+"""One turn: ask the model, run what it wrote, tell it the outcome; until there is an answer.
 
 It knows the two doors and the conversation; not which model, which sandbox, or where the session is kept.
 """
@@ -133,7 +133,7 @@ class Turn:
         return [failed(self._toolset.refusal(why))] if why else []
 
     def _reflect(self, said: AssistantMessage, observed: Sequence[Observation]) -> None:
-        """Tell the model what came of its reply; after repeated failures also to try another way."""
+        """Tell the model the outcome of its reply; after repeated failures also to try another way."""
         advice = [self._failures.after(observation) for observation in observed]
         self._advice = Advice(warmer=any(a.warmer for a in advice), unchecked=any(a.unchecked for a in advice))
         texts = [o.text + a.words for o, a in zip(observed, advice, strict=True)]

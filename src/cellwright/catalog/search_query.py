@@ -201,7 +201,7 @@ def _search_tokens(
 ) -> tuple[str, ...]:
     """The tokens that candidates are searched by: the best and rarest where there are many."""
     deeds = dict.fromkeys(_deeds(tokens, wanted, intent))
-    if intent.kind and intent.kind not in DOING:  # in the place of all words for one verb, the kind that it means
+    if intent.kind and intent.kind not in DOING:  # instead of all words for one verb, the kind that it means
         deeds[kind_word("read" if intent.kind == "ask" else intent.kind)] = None
     verb = "" if intent.kind in DOING else intent.verb
     others = [

@@ -120,7 +120,7 @@ def is_small(word: str) -> bool:
 
 
 def plain(query: str) -> str:
-    """The query without what it excludes, and with one word in the place of each phrase."""
+    """The query without what it excludes, and with one word instead of each phrase."""
     kept = _UNWANTED.split(query.strip(), maxsplit=1)[0] or query
     kept = _POSSESSIVE.sub("", kept)
     for pattern, words in _phrases():

@@ -196,7 +196,7 @@ def _listeners(run: _Run, leave: Callable[[], object]) -> tuple[Callable[[Event]
     return (view.tally.hear if run.options.quiet else view.hear), say
 
 
-# what came of it
+# its outcome
 
 
 def _print(run: _Run, result: Result[Any]) -> None:

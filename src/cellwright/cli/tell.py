@@ -149,7 +149,7 @@ class _Post:
             self._answer = notes[-1].text if notes else "it was not answered: the turn ended"
 
     def end(self) -> None:
-        """What a program reads; or, for a person who waited, what came of it."""
+        """What a program reads; or, for a person who waited, its outcome."""
         from cellwright.journal import printable
 
         if self._as_json:

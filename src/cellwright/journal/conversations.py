@@ -37,7 +37,7 @@ from cellwright_guest.wire import Bounds, Packed, WireError
 
 PREFIX = "model#"
 ASIDE = "model-aside#"
-SAME = {"kind": "reply"}  # in the place of a message that is the base's reply
+SAME = {"kind": "reply"}  # instead of a message that is the base's reply
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,4 +1,4 @@
-"""What calls did outside, and undoing it: which of them can be undone, in which order, and what came of that.
+"""What calls did outside, and undoing it: which of them can be undone, in which order, and the outcome.
 
 Every undo is a row of its own: written before it runs and after. So nothing is undone twice, and an undo during which
 the process died is known. It does not know why something is undone.

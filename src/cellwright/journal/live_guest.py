@@ -198,7 +198,7 @@ class LiveGuest:
         return printed_otherwise(row, outcome)
 
     def require_alive(self, start: CheckpointStart | None, cells: Sequence[CellRow]) -> None:
-        """A guest that came to the same and then ended is of no use: its last cell would end it each time."""
+        """A guest that came to the same and then ended cannot be used: its last cell would end it each time."""
         if self.alive:
             return
         if cells:

@@ -49,7 +49,7 @@ CELL_BYTES = 1 << 30  # that the calls of one cell may add to the journal
 class CallPaths:
     """The paths that the calls of one guest have had, and may have.
 
-    A hostile guest names its calls as it likes: a path that would put a call in the place of another call's row is
+    A hostile guest names its calls as it likes: a path that would put a call instead of another call's row is
     refused. `delivered` is the last delivery before this guest; `taken` are paths that earlier guests used.
     """
 

@@ -60,7 +60,7 @@ class Turns:
         return own[-1] if own else None
 
     def write(self, row: TurnRow) -> TurnRow:
-        """Write down that a turn begins, or what came of it. `Fenced` or `JournalFailed` where that cannot be."""
+        """Write down that a turn begins, or its outcome. `Fenced` or `JournalFailed` where that cannot be."""
         row = replace(row, at=row.at or self._session.clock.now())
         self._session.writer.now(row)
         return row
@@ -71,7 +71,7 @@ class Turns:
         return (*request_in(rows, request)[0].messages, reply_in(rows[request]).message) if request in rows else ()
 
     def conversation(self) -> Conversation:
-        """What was said, as far as what came of it was not rolled back."""
+        """What was said, as far as its outcome was not rolled back."""
         history = self._history()
         standing = max((c.number for c in history.cells if not c.undone), default=history.facts.parent_cell)
         undone = any(c.undone and c.number > standing for c in history.cells)
@@ -120,7 +120,7 @@ class Turns:
         return max(numbers, default=history.facts.parent_cell)
 
     def cells_since_reply(self) -> list[tuple[str, Outcome]]:
-        """The cells that were begun after the last reply, each with what came of it."""
+        """The cells that were begun after the last reply, each with its outcome."""
         asked = max((row.cell for row in self._rows() if is_request(row)), default=0)
         history = self._history()
         return [

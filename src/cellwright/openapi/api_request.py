@@ -183,7 +183,7 @@ def _body(title: str, body: BodyPlan | None, given: dict[str, Any], resolve: Res
 
 
 def _by_argument(wrong: str, body: BodyPlan) -> str:
-    """A mismatch of `body.<key>`, with the name of the argument in the place of the key."""
+    """A mismatch of `body.<key>`, with the name of the argument instead of the key."""
     arguments = {key: name for name, key in body.fields.items()}
     if not wrong.startswith("body."):
         return wrong.removeprefix("body: ")

@@ -87,7 +87,7 @@ class OpenAPI:
         """Read a description: a path, a URL, its text, or data. What was compiled before is only opened.
 
         name         what it is called in errors and in the names of its records; a tidy form of its title when left out
-        base_url     where the API is, in the place of the description's servers
+        base_url     where the API is, instead of the description's servers
         credentials  one key, or one for each security scheme: "env:NAME", "file:PATH", "command:…", or Secret("…")
         headers      sent along with every request
         """

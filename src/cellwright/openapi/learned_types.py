@@ -69,7 +69,7 @@ def _loaded(file: Path | None) -> dict[str, LearnedSchema]:
 
 
 class LearnedSurface:
-    """A surface with learned types in the place of unknown ones, each marked so. See `Surface`."""
+    """A surface with learned types instead of unknown ones, each marked so. See `Surface`."""
 
     def __init__(self, inner: Surface, samples: ResultSamples) -> None:
         self._inner = inner

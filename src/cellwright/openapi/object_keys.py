@@ -42,7 +42,7 @@ def keys_of(documents: Documents, schema: Any, base: str) -> ObjectKeys:
 
 
 def united(documents: Documents, keys: ObjectKeys) -> ObjectKeys:
-    """One object in the place of a choice: the keys of all its objects. Members that are no objects are left out."""
+    """One object instead of a choice: the keys of all its objects. Members that are no objects are left out."""
     members = [keys_of(documents, schema, base) for schema, base in keys.choices]
     objects = [one for one in members if one.found and not one.open and one.kind in ("object", "")]
     if not objects or len(objects) > _MEMBERS or any(one.open for one in members):

@@ -92,7 +92,7 @@ class Outcome:
 class Opening:
     """What a sandbox needs to open one interpreter.
 
-    With a `scratch`, guest code sees and writes that in the place of the workspace, until `Interpreter.reveal`. Where a
+    With a `scratch`, guest code sees and writes that instead of the workspace, until `Interpreter.reveal`. Where a
     rung cannot give it, `open` raises `PlatformError`.
     """
 

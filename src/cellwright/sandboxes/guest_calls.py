@@ -323,7 +323,7 @@ else:
             self._coro = work
             self._context = contextvars.copy_context()
             self._context.run(self._Task__step)
-            if not self.done():  # one that is done is nobody's concern
+            if not self.done():  # one that is done is not waited for
                 _register(self)
 
     def start_now(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

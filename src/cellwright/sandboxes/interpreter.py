@@ -267,7 +267,7 @@ class ProcessInterpreter:
                 case [int(handle), int(count)] if count > 0:
                     self._host.drop(handle, count)
                 case _:
-                    raise WireError("a drop that is none")
+                    raise WireError("an invalid drop message")
 
     def _printed(self, text: str) -> None:
         cell = self._calls.cell

@@ -46,7 +46,7 @@ async def environment(
     """The environment for `packages`: None is the standard library alone; a path is a virtual environment of Python
     3.11 to 3.13; anything else is one requirement or a list of them, installed on first use and kept in `cache`.
 
-    Raises `UsageError` for a path or a requirement that is none, `PackagesFailed` where installing did not work.
+    Raises `UsageError` for an invalid path or requirement, `PackagesFailed` where installing did not work.
     """
     if packages is None:
         return Environment(python=host_python())

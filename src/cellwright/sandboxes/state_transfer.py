@@ -63,7 +63,7 @@ class StateTransfer:
         if kind == "p" and not (type_of(body) is list and len(body) <= MISSING and all(map(_is_text, body))):
             raise WireError("a state without its words")
         if kind == "l" and not _is_text(body, 1 << 16):
-            raise WireError("an answer that is none")
+            raise WireError("an invalid answer")
         if len(blobs) > (1 if kind == "p" else 0):
             raise WireError("a state in pieces")
         if sum(map(len, blobs)) > STATE:

@@ -22,7 +22,7 @@ from cellwright.sandboxes.workspace_index import Key, Kind, WorkspaceEntry, Work
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 CHUNK = 1 << 20
 LARGE = 1 << 20  # files of so many bytes are not read into memory where they can be kept without
-MODE = 0o777  # set-id bits are nobody's to keep
+MODE = 0o777  # set-id bits are not kept
 DEEPEST = 64
 FILES = 100_000
 PATHS = 64 << 20  # characters of all paths together

@@ -11,7 +11,7 @@ takes_null(schema, key, resolve)            whether a key of an object may be nu
 jsonable(value)                             what code gives as plain JSON; WrongArguments where it has none
 JsonData(…).of(value)                       the same walk, for readers who write keys and leaves another way
 is_large(value)                             whether that, and checking it, is to be done beside the event loop
-as_object, as_list, as_text, as_texts       a JSON value of that kind, an empty one in the place of any other
+as_object, as_list, as_text, as_texts       a JSON value of that kind, an empty one instead of any other
 parsed_object(content)                      the JSON object of a text, {} where the text is anything else
 is_json(media)                              whether a media type is JSON
 LearnedSchema                               a schema from samples, where nobody wrote one

@@ -39,7 +39,7 @@ Take = Callable[[Any], None]
 
 
 class CallExecutor:
-    """The calls of one guest. Where `take` is given, it gets the value of a call in the place of the guest."""
+    """The calls of one guest. Where `take` is given, it gets the value of a call instead of the guest."""
 
     def __init__(self, rules: Rules, values: Values, worker: Worker, abouts: Abouts) -> None:
         self._rules = rules

@@ -54,7 +54,7 @@ def error_text(error: BaseException) -> str:
 def _text(error: BaseException) -> str:
     try:
         return str(error)[:TEXT_LIMIT]
-    except Exception as broken:  # an exception of somebody's library that cannot be printed
+    except Exception as broken:  # an exception of a library that cannot be printed
         return f"(its text failed: {type(broken).__name__})"
 
 

@@ -203,7 +203,7 @@ class Values:
     # from the guest
 
     def unpack(self, packed: Packed, other: Other | None = None) -> Any:
-        """A value of the guest. `other` reads what is not plain data, in the place of `unpack_other`."""
+        """A value of the guest. `other` reads what is not plain data, instead of `unpack_other`."""
         return Unpacker(packed.blobs, other or self.unpack_other, self._bounds).unpack(packed.tree)
 
     def unpack_other(self, tag: str, body: Any, unpacker: Unpacker) -> Any:

@@ -68,7 +68,7 @@ class Searcher:
 
     @operation(reads=True, thread="task")
     async def show(self, session: str, entry: int) -> str:
-        """One entry that a search found: the task and its answer, or the code and what came of it."""
+        """One entry that a search found: the task and its answer, or the code and its outcome."""
         if type(session) is not str or type(entry) is not int or entry < 1:
             raise WrongArguments("sessions.show: give the session and the entry of a hit")
         return await asyncio.to_thread(self._shown, session, entry)

@@ -1,6 +1,6 @@
 """Entries and summaries as a database has them: columns, and bodies that `codec` makes. Knows no database.
 
-An entry is a kind, a number or a path, and a body. A cell and a turn have their number in the place of a row's cell.
+An entry is a kind, a number or a path, and a body. A cell and a turn have their number instead of a row's cell.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def question_of(body: Body, decision: Body | None) -> Question:
     return QUESTIONS.of_body(body, None if decision is None else DECISIONS.of_body(decision))
 
 
-# Many entries: the last of those with the same key counts, in the place of the first.
+# Many entries: the last of those with the same key counts, instead of the first.
 
 
 def rows_of(entries: Iterable[Raw], fetch: Fetch) -> list[Row]:

@@ -18,7 +18,7 @@ NoteKind = Literal["named", "message", "answered", "decided", "rewound"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One call through a door. `path` is its name for good; the other fields say what was called and what came of it.
+    """One call through a door. `path` is its name for good; the other fields say what was called and its outcome.
 
     door       "host": guest code asks; "guest": host code calls a guest function; "model"; "undo" of a call
     key        operation and argument hash: a repeated run is the same run if it makes the same calls

@@ -210,7 +210,7 @@ class SqliteDatabase(SqlDatabase):
 
 
 def storable(key: Any) -> Any:
-    """A key as SQLite takes it, in the place of a text that is no UTF-8 or an integer beyond 64 bits."""
+    """A key as SQLite takes it, instead of a text that is no UTF-8 or an integer beyond 64 bits."""
     if type(key) is str:
         try:
             key.encode()

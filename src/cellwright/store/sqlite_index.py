@@ -49,7 +49,7 @@ class TextIndex:
         return self._connection.execute(sql, (INDEX, MAKE_INDEX)).fetchone() is not None
 
     def make(self) -> None:
-        """Make an empty index in the place of what was there."""
+        """Make an empty index instead of what was there."""
         self._drop()
         self._connection.execute("delete from texts")
         self._connection.execute(MAKE_INDEX)
