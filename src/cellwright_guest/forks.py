@@ -56,8 +56,11 @@ class Forks:
         fork, self.spare = self.spare or self._fork(), None
         return fork
 
-    def bury_spare(self) -> None:
-        if self.spare is not None and self.spare.mounts >= 0:
+    def bury_spare(self, pid: int) -> None:
+        """A child that was not taken has ended."""
+        if self.spare is None or self.spare.pid != pid:
+            return
+        if self.spare.mounts >= 0:
             os.close(self.spare.mounts)
         self.spare = None
 

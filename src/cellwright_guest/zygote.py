@@ -107,7 +107,7 @@ class ZygoteServer:
                 return
             number = self._ids.pop(pid, None)
             if number is None:
-                self._forks.bury_spare()
+                self._forks.bury_spare(pid)
             else:
                 del self._pids[number]
                 if number in self._mounts:

@@ -13,11 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.cells import eventually
 from tests.sandboxes.jails import ANSWER_S, PLAN, Jailed, started, told
 
-from cellwright.errors import IsolationMissing, SandboxDied, UsageError
+from cellwright import Runtime
+from cellwright.errors import IsolationMissing, JournalFailed, SandboxDied, UsageError
 from cellwright.sandboxes import cgroup, zygotes
 from cellwright.sandboxes.base import Limits
+from cellwright.store import Claim, Facts, LeaseHolder, MemoryStore
 
 pytestmark = pytest.mark.anyio
 
@@ -88,6 +91,77 @@ async def test_a_dead_zygote_takes_its_children_along_and_is_replaced(tmp_path: 
         with pytest.raises(SandboxDied):
             await late.child.pid()
         await late.close()
+
+
+async def test_deaths_of_zygotes_leave_no_descriptor_thread_or_process_behind() -> None:
+    async def opened() -> None:
+        async with Runtime() as rt:
+            await rt.execute("1")
+
+    async def die(*tasks: asyncio.Task[None]) -> None:
+        """The zygote dies while these open their guests, or while it forks a spare; then a guest answers again."""
+        for pid in zygote_pids():
+            os.kill(pid, signal.SIGKILL)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for rt in (kept, other):
+            await eventually(lambda rt=rt: _answers(rt))
+
+    async with Runtime(store="memory:") as kept, Runtime() as other:
+        await die()
+        await die(asyncio.create_task(opened()))
+        before = await settled()
+        await die()
+        opening = [asyncio.create_task(opened()) for _ in range(4)]
+        await asyncio.sleep(0)
+        await die(*opening)
+        await opened()  # the zygote forks the next spare now
+        await die()
+        after = await settled()
+        assert all(now <= then for now, then in zip(after, before, strict=True)), (before, after)
+    await zygotes.end_idle()
+
+
+async def _answers(rt: Runtime) -> bool:
+    return (await rt.execute("1")).error is None
+
+
+def zygote_pids() -> list[int]:
+    """The children of this process that guests are forked from."""
+    return [pid for pid in children() if "zygote.py" in Path(f"/proc/{pid}/cmdline").read_text()]
+
+
+def children() -> list[int]:
+    tasks = Path("/proc/self/task").glob("*/children")
+    return [int(pid) for task in tasks for pid in task.read_text().split()]
+
+
+async def settled() -> tuple[int, int, int]:
+    """Descriptors, threads and children of this process, when what ends has ended."""
+    found = [(0, 0, 0)]
+
+    async def same() -> bool:
+        await asyncio.sleep(0.05)
+        threads = [thread for thread in threading.enumerate() if not thread.name.startswith("asyncio_")]  # its pool
+        found.append((len(os.listdir("/proc/self/fd")), len(threads), len(children())))
+        return found[-1] == found[-2] == found[max(0, len(found) - 4)]
+
+    await eventually(same)
+    return found[-1]
+
+
+async def test_a_guest_whose_names_cannot_be_given_leaves_nothing_behind() -> None:
+    class Refusing(MemoryStore):
+        def create(self, facts: Facts, holder: LeaseHolder | None = None) -> Claim:
+            raise JournalFailed("no room")
+
+    async with Runtime():
+        counts: list[tuple[int, int, int]] = []
+        for _ in range(3):
+            with pytest.raises(JournalFailed):
+                async with Runtime(store=Refusing()):
+                    pass
+            counts.append(await settled())
+        assert all(now <= then for now, then in zip(counts[-1], counts[0], strict=True)), counts
 
 
 async def test_a_killed_host_leaves_no_process_behind(tmp_path: Path) -> None:

@@ -76,7 +76,11 @@ class ProcessInterpreter:
         self._ended = False
         self._confined = self._out_of_memory = False
         child.exited.add_done_callback(lambda _: self._exited())
-        beginning = opening.host.open(self._invokes, libraries)
+        try:
+            beginning = opening.host.open(self._invokes, libraries)
+        except BaseException:
+            child.kill()  # its end closes both lines
+            raise
         if group is None:
             self._begin(beginning)
         else:
@@ -84,7 +88,10 @@ class ProcessInterpreter:
 
     async def _join_group(self, group: Cgroup, beginning: Beginning) -> None:
         # The guest reads nothing, and so runs nothing, before it is in its group.
-        group.add(await self._child.pid())
+        try:
+            group.add(await self._child.pid())
+        except (SandboxDied, OSError):
+            return self._child.kill()  # it has ended: whoever waits for the guest hears that
         self._begin(beginning)
 
     def _begin(self, beginning: Beginning) -> None:

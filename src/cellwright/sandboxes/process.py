@@ -66,6 +66,10 @@ class ProcessSandbox:
 
     async def _zygote(self, limits: Limits) -> zygotes.Zygote:
         plan = replace(self._plan, programs=limits.processes > 0)
+        dead = [zygote for zygote in self._held if not zygote.alive]
+        self._held = [zygote for zygote in self._held if zygote.alive]
+        for zygote in dead:
+            await zygotes.release(zygote)
         for zygote in self._held:
             if zygote.plan == plan and zygote.alive:
                 return zygote

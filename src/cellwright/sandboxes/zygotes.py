@@ -241,6 +241,7 @@ class Zygote:
             for _, _, fds in self._waiting:
                 _close(fds)
             self._waiting.clear()
+            self._close_lines()
         self._process.wait()  # it takes its children along, so from here on they are gone
         for child in children:
             child.tell({"error": "the zygote has ended"})
@@ -258,9 +259,12 @@ class Zygote:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._close_lines()
+
+    def _close_lines(self) -> None:
+        self._control.close()
         if self._process.stderr is not None:
             self._process.stderr.close()
-        self._control.close()
 
     def forget(self) -> None:
         """In a forked child of the host: closes the parent's socket."""
@@ -337,7 +341,8 @@ async def release(zygote: Zygote) -> None:
     """Gives a zygote back. The last two unused ones stay warm for the next user; others are ended."""
     with _registry:
         zygote.users -= 1
-        if zygote.users == 0:
+        _idle[:] = [idle for idle in _idle if idle.alive]
+        if zygote.users == 0 and zygote.alive:
             _idle.append(zygote)
         surplus = [_take_idle(0) for _ in range(len(_idle) - KEPT)]
     for old in surplus:
