@@ -27,15 +27,25 @@ from cellwright.store import CellRow, Row
 from cellwright_guest.wire import Packed, WireError
 
 
-class GuestClock:
-    """The guest's time: the machine's when it began, and from then on without its jumps. Never before `floor`."""
+def _elapsed() -> float:
+    """Seconds that nobody can set; the time that the machine was suspended counts, where the system tells it."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
-    def __init__(self, floor: float = 0.0) -> None:
-        self._began = max(time.time(), floor)
-        self._monotonic = time.monotonic()
+
+class GuestClock:
+    """The guest's time: the machine's wall clock is read once, here; from then on it is the time that passed since.
+
+    So a wall clock that jumps is not noticed before the session is resumed, and then the time is never before `floor`.
+    """
+
+    def __init__(
+        self, floor: float = 0.0, *, wall: Callable[[], float] = time.time, elapsed: Callable[[], float] = _elapsed
+    ) -> None:
+        self._elapsed = elapsed
+        self._origin = max(wall(), floor) - elapsed()
 
     def now(self) -> float:
-        return self._began + (time.monotonic() - self._monotonic)
+        return self._origin + self._elapsed()
 
 
 # Of a cell, or of a callback that host code made on its own. What the host writes down itself has other names, and the
