@@ -831,6 +831,15 @@ async def test_randomness_of_a_journaled_cell_follows_from_the_journal(tmp_path:
     assert outcome.value in [hashlib.sha256(seed + number.to_bytes(8, "big")).digest() for number in range(100)]
 
 
+@pytest.mark.parametrize("code", ["open('/dev/urandom', 'rb')", "os.open(pathlib.Path('/dev/../dev/random'), 0)"])
+async def test_the_kernels_randomness_cannot_be_opened_as_a_file(code: str) -> None:
+    async with Runtime(limits=PATIENT, store="memory:") as rt:
+        outcome = await rt.execute(f"import os, pathlib\n{code}")
+        assert isinstance(outcome.error, CodeError)
+        assert "use os.urandom, secrets or random" in outcome.error.message
+    assert await value("len(open('/dev/urandom', 'rb').read(4))") == 4
+
+
 async def test_prints_of_earlier_cells_are_not_heard_again(tmp_path: Path) -> None:
     heard: list[Any] = []
     await journaled(tmp_path, "print('once')")
@@ -878,6 +887,16 @@ async def test_threads_that_race_may_go_another_way(tmp_path: Path) -> None:
     ],
 )
 async def test_times_told_by_c_go_another_way(tmp_path: Path, code: str) -> None:
+    assert await another_way(tmp_path, code, tell=Shop().kind)
+
+
+@pytest.mark.parametrize(
+    "take", ["libc.getrandom(taken, 16, 0)", "libc.fread(taken, 1, 16, libc.fopen(b'/dev/urandom', b'rb'))"]
+)
+async def test_randomness_taken_by_c_goes_another_way(tmp_path: Path, take: str) -> None:
+    libc = "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.fopen.restype = ctypes.c_void_p\n"
+    libc += "libc.fread.argtypes = [ctypes.c_void_p, ctypes.c_long, ctypes.c_long, ctypes.c_void_p]\n"
+    code = f"{libc}taken = ctypes.create_string_buffer(16)\n{take}\ntell(taken.raw.hex())"
     assert await another_way(tmp_path, code, tell=Shop().kind)
 
 

@@ -157,6 +157,7 @@ class GuestInterpreter:
         self._door.journaled = True
         clock.begin(at, lambda seconds: self._world.call("sleep", 0, "", seconds))
         randomness.begin(bytes.fromhex(seed))
+        refusals.refuse_kernel_randomness()
         paths.begin()
         loop.install_tasks()
         self._loop.journal()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import multiprocessing.process as process
+import os
 import sys
 import types
 from typing import Any
@@ -28,6 +29,21 @@ def install() -> None:
 def refuse_processes() -> None:
     """The same for processes, where the limits allow none."""
     sys.addaudithook(_audit)
+
+
+def refuse_kernel_randomness() -> None:
+    """In a journaled session: bytes of these files are others when a cell is run again."""
+    sys.addaudithook(_audit_open)
+
+
+def _audit_open(event: str, args: Any) -> None:
+    if event == "open" and isinstance(args[0], str | bytes | os.PathLike):
+        path = os.path.normpath(os.fsdecode(args[0]))
+        if path in ("/dev/urandom", "/dev/random"):
+            raise NotSupported(
+                f"{path} cannot be opened in a journaled session, because its bytes cannot be repeated; use "
+                "os.urandom, secrets or random, which follow from the journal's seed"
+            )
 
 
 def _input(prompt: object = "", /) -> str:
