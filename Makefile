@@ -30,6 +30,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 endif
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+# Thousands of processes import the package here: with its bytecode kept, that is half the time.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo cells test check lint types tests format bench eval-local docs fuzz slow crash crash-long interop interop-quick clean
 

@@ -806,6 +806,7 @@ async def test_time_in_a_journaled_cell_counts_reads_and_not_work(tmp_path: Path
     assert [outcome.value for outcome in await journaled(tmp_path, code)] == [1000]
 
 
+@pytest.mark.slow
 async def test_a_journaled_cell_sleeps_ten_thousand_times_at_most() -> None:
     async with Runtime(limits=PATIENT, store="memory:") as rt:
         outcome = await rt.execute("import time\ncount = 0\nwhile True:\n    time.sleep(0)\n    count += 1")

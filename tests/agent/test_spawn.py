@@ -469,6 +469,7 @@ async def test_a_parents_session_is_repeated_without_its_children() -> None:
     assert len(model.requests) == paid
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("when", ["0", "1", "2", "end"])
 def test_after_a_death_in_the_childs_turn_the_child_goes_on_and_no_reply_is_paid_twice(
     tmp_path: Path, when: str

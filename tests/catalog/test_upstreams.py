@@ -188,6 +188,7 @@ def test_the_name_of_a_source_in_a_query_means_that_source() -> None:
     assert catalog.search("create an issue on github", 1)[0].name == "github.issues.create"
 
 
+@pytest.mark.slow
 def test_ten_thousand_operations_are_outlined_in_a_few_lines() -> None:
     catalog = Catalog(scope_of(big=many(10_000)), cache=None)
     for budget in (6_000, 1_500, 300):

@@ -68,6 +68,7 @@ def test_code_comes_from_stdin(here: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "from stdin\n")
 
 
+@pytest.mark.slow
 def test_none_prints_nothing_and_a_value_starts_on_its_own_line(here: Path) -> None:
     assert cellwright("exec", "-c", "None", cwd=here).stdout == ""
     assert cellwright("exec", "-c", "print('a', end='')\n1", cwd=here).stdout == "a\n1\n"
@@ -87,6 +88,7 @@ def test_an_exception_goes_to_stderr_with_code_1(here: Path) -> None:
     assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
@@ -101,12 +103,14 @@ def test_a_limit_is_code_3(options: list[str], code: str, said: str, here: Path)
     assert said in done.stderr
 
 
+@pytest.mark.slow
 def test_a_crash_is_code_4(here: Path) -> None:
     done = cellwright("exec", "-c", "import os\nprint('on')\nos._exit(7)", cwd=here)
     assert (done.returncode, done.stdout) == (4, "on\n")
     assert done.stderr.startswith("Crashed: the guest process ended itself with exit code 7")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "said"),
     [
@@ -137,6 +141,7 @@ def test_bad_input_is_one_line_and_code_2(args: list[str], said: str, here: Path
     assert said in done.stderr
 
 
+@pytest.mark.slow
 def test_a_directory_is_shared_with_the_code(here: Path) -> None:
     shared = here / "shared"
     shared.mkdir()
@@ -145,6 +150,7 @@ def test_a_directory_is_shared_with_the_code(here: Path) -> None:
     assert (shared / "out.txt").read_text() == "made inside"
 
 
+@pytest.mark.slow
 def test_packages_of_an_environment_can_be_imported_wherever_it_lies(here: Path) -> None:
     venv.create(here / "env", with_pip=False)  # below /tmp, where a guest has a directory of its own
     (site,) = (here / "env").glob("lib/python*/site-packages")
@@ -167,6 +173,7 @@ def test_json_holds_the_whole_outcome(here: Path) -> None:
     assert told["duration_s"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", ["{1, 2}", "float('nan')", "lambda: 1", "till"])
 def test_json_gives_the_repr_of_a_value_that_json_has_no_word_for(code: str, here: Path) -> None:
     told = json.loads(cellwright("exec", "--json", "--scope", "shop:till", "-c", code, cwd=here).stdout)
@@ -190,6 +197,7 @@ def started(code: str, cwd: Path, **more: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
+@pytest.mark.slow
 def test_prints_stream_and_ctrl_c_cancels_with_code_130(here: Path) -> None:
     with started("import time\nprint('on')\ntime.sleep(25)", here) as running:
         assert running.stdout is not None
@@ -199,6 +207,7 @@ def test_prints_stream_and_ctrl_c_cancels_with_code_130(here: Path) -> None:
     assert (running.returncode, out, err) == (130, "", "cellwright: cancelled\n")
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_ends_the_cell_quietly(here: Path) -> None:
     with started("import time\nwhile True: print('x' * 100); time.sleep(0.001)", here) as running:
         assert running.stdout is not None
@@ -231,6 +240,7 @@ def on_a_terminal(*args: str, cwd: Path, **environ: str) -> str:
     return b"".join(parts).decode()
 
 
+@pytest.mark.slow
 def test_errors_have_colour_on_a_terminal_unless_no_color_is_set(here: Path) -> None:
     assert "\x1b[31m" in on_a_terminal("exec", "-c", "1 / 0", cwd=here)
     assert "\x1b[3" not in on_a_terminal("exec", "-c", "1 / 0", cwd=here, NO_COLOR="1")

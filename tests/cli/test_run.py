@@ -58,6 +58,7 @@ def test_a_value_that_is_no_data_is_its_repr_and_none_is_nothing(here: Path) -> 
     assert run("x", "nothing", "-q", cwd=here).stdout == ""
 
 
+@pytest.mark.slow
 def test_the_text_before_code_in_a_fence_is_told_and_the_fence_is_not(here: Path) -> None:
     done = run("Compute", "fences", cwd=here)
     assert done.stdout == "It is 42.\n"
@@ -65,12 +66,14 @@ def test_the_text_before_code_in_a_fence_is_told_and_the_fence_is_not(here: Path
     assert "```" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", [(), ("-",)])
 def test_the_task_comes_from_stdin(task: tuple[str, ...], here: Path) -> None:
     done = cellwright("run", *task, "--model", "models:text", "--json", "--trace", cwd=here, stdin="What is it?\n")
     assert json.loads(done.stdout)["trace"][0]["task"] == "What is it?"
 
 
+@pytest.mark.slow
 def test_what_is_piped_in_stands_below_the_task(here: Path) -> None:
     done = cellwright("run", "Count", "--model", "models:text", "--json", "--trace", cwd=here, stdin="a\nb\n")
     assert json.loads(done.stdout)["trace"][0]["task"] == "Count\n\na\nb"
@@ -85,6 +88,7 @@ def test_returns_is_the_type_of_the_answer(here: Path) -> None:
     assert wrong.stderr.startswith("cellwright: 3 answers are not of type int")
 
 
+@pytest.mark.slow
 def test_quiet_says_nothing_but_the_answer(here: Path) -> None:
     done = run("Write to Oslo", "oslo", "--quiet", cwd=here)
     assert done.stdout
@@ -106,6 +110,7 @@ def test_json_is_one_object(here: Path) -> None:
     assert [event["event"] for event in told["trace"]][-1] == "Done"
 
 
+@pytest.mark.slow
 def test_json_tells_a_failure_and_what_it_took(here: Path) -> None:
     done = run("x", "stuck", "--json", "-q", "--steps", "2", cwd=here)
     told = json.loads(done.stdout)
@@ -142,6 +147,7 @@ def test_a_failure_is_one_line_and_its_code(
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_code_130_and_says_how_to_carry_on(here: Path) -> None:
     args = ("--model", "models:waits", "--store", "kept.db", "--session", "s1")
     with started("run", "x", *args, cwd=here) as running:
@@ -154,6 +160,7 @@ def test_ctrl_c_is_code_130_and_says_how_to_carry_on(here: Path) -> None:
     assert "cellwright: cancelled; `cellwright run --resume s1 --model models:waits --store kept.db` carries on" in err
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_ends_the_turn_quietly(here: Path) -> None:
     with started("run", "x", "--model", "models:waits", "--events", cwd=here) as running:
         assert running.stdout is not None
@@ -189,6 +196,7 @@ BAD: list[tuple[list[str], int, str]] = [
 ]
 
 
+@pytest.mark.slow
 def test_bad_input_is_one_line_and_its_code(here: Path) -> None:
     lines = [["run", *args, *(() if "--model" in args else ("--model", "models:text"))] for args, _, _ in BAD]
     for (args, code, said), (ended, out, err) in zip(BAD, one_after_another(lines, cwd=here), strict=True):
@@ -201,6 +209,7 @@ def test_bad_input_is_one_line_and_its_code(here: Path) -> None:
 # which model
 
 
+@pytest.mark.slow
 def test_without_a_key_the_embedded_model_is_chosen_and_its_absence_is_told(here: Path) -> None:
     done = cellwright("run", "x", cwd=here, CELLWRIGHT_CACHE=str(here / "cache"))
     assert done.returncode == 4
@@ -210,6 +219,7 @@ def test_without_a_key_the_embedded_model_is_chosen_and_its_absence_is_told(here
     ]
 
 
+@pytest.mark.slow
 def test_in_a_terminal_the_embedded_model_is_offered(here: Path) -> None:
     pytest.importorskip("xllamacpp")
     with Terminal(
@@ -224,6 +234,7 @@ def test_in_a_terminal_the_embedded_model_is_offered(here: Path) -> None:
 # how it works
 
 
+@pytest.mark.slow
 def test_a_plan_is_told_before_the_work(here: Path) -> None:
     done = run("Count", "planned", "--plan", cwd=here)
     assert done.stdout == "2\n"

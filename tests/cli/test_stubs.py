@@ -79,6 +79,7 @@ def test_an_api_is_written_and_told_as_json(here: Path) -> None:
     assert "class Pet:" in file.read_text()
 
 
+@pytest.mark.slow
 def test_a_source_that_fails_is_one_line_and_the_others_are_written(here: Path) -> None:
     done = stubs(here, "out", "--openapi", "gone=nowhere.json", "--scope", "shop:till")
     assert done.returncode == 1
@@ -86,6 +87,7 @@ def test_a_source_that_fails_is_one_line_and_the_others_are_written(here: Path) 
     assert (here / "out/servers/till/pay.pyi").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "code", "words"),
     [

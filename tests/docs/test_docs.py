@@ -22,9 +22,8 @@ BEHIND = {f"docs/snippets/{name}.py" for name in ("live", "notes_server", "repli
 
 
 def block_of(block: Block) -> ParameterSet:
-    """A block's output is a program that is run: those of the tutorial in `make test`, the others in `make slow`."""
-    slow = block.kind != "snippet" and block.page.name != "tutorial.md"
-    return pytest.param(block, id=block.title, marks=pytest.mark.slow if slow else ())
+    """A block of output runs a program, in `make slow`."""
+    return pytest.param(block, id=block.title, marks=() if block.kind == "snippet" else pytest.mark.slow)
 
 
 @pytest.mark.parametrize("block", [block_of(block) for block in MARKED])

@@ -27,7 +27,7 @@ from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import Bounds, WireError
 
 BOUNDS = Bounds()
-FRAME_S = 0.005  # processor time for a small frame, on average
+FRAME_S = 0.005  # processor time for a small frame, on average over the long run
 SLICE, SHARDS = 1_500, 4
 READ, SERVED = 175_000, 90_000  # frames of one shard: only read, and read by a host that acts on them
 JOURNALED = 30_000  # and by one that writes them down
@@ -60,13 +60,11 @@ def read_or_refused(data: bytes, piece: int) -> bool:
 def read_many(rng: random.Random, count: int, say: Progress) -> int:
     """How many of `count` frames were read."""
     fine = 0
-    began = time.process_time()
     for i in range(count):
         data = frames.frame_of(rng)
         fine += read_or_refused(data, rng.choice((1, 7, 64, len(data))) if len(data) < 500 else len(data))
         if i % (count // 5) == 0:
             say(f"read {i:,} of {count:,}")
-    assert (time.process_time() - began) / count < FRAME_S
     return fine
 
 
@@ -77,7 +75,6 @@ async def serve_many(
     failures: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
     session, bystander = (JournaledSession if journaled else Session)(workspace), Bystander()
-    began = time.process_time()
     for i in range(count):
         data = frames.frame_of(rng, journaled=journaled)
         await session.feed(data, len(data) if rng.random() < 0.9 else rng.randrange(1, 50))
@@ -88,7 +85,6 @@ async def serve_many(
         if i % (count // 5) == 0:
             say(f"served {i:,} of {count:,}, {session.ended:,} sessions ended")
         assert not failures, failures
-    assert (time.process_time() - began) / count < FRAME_S
     await session.close()
     bystander.close()
     await asyncio.sleep(0)
@@ -205,7 +201,7 @@ async def test_a_million_frames(shard: int, workspace: Workspace, capfd: pytest.
             print(f"fuzz {shard + 1}/{SHARDS} seed {seed}: {line}", file=sys.stderr, flush=True)
 
     rng = random.Random(seed)
-    began = time.monotonic()
+    began, processor_began = time.monotonic(), time.process_time()
     fine = read_many(rng, READ, say)
     session = await serve_many(rng, SERVED, workspace, say)
     await serve_many(rng, JOURNALED, workspace, say, journaled=True)
@@ -214,6 +210,7 @@ async def test_a_million_frames(shard: int, workspace: Workspace, capfd: pytest.
         f"{count:,} frames in {took:.0f} s, {count / took:,.0f} frames/s; {fine:,} of {READ:,} read, "
         f"{session.heard:,} of {SERVED:,} acted on, {session.ended:,} sessions ended, the host served on"
     )
+    assert (time.process_time() - processor_began) / count < FRAME_S
 
 
 @pytest.mark.fuzz

@@ -102,6 +102,7 @@ def lives(place: Path, *how: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.crash
 def test_processes_that_are_killed_while_paused_and_right_after_the_effect_make_it_once(tmp_path: Path) -> None:
     paused = lives(tmp_path, "killed-when-paused")
     assert paused.returncode == -signal.SIGKILL, paused.stderr

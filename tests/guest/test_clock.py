@@ -219,6 +219,7 @@ def test_timers_fire_by_their_times_and_in_order() -> None:
     assert all(s - 1e-6 <= at < s + 0.01 for s, at in found)
 
 
+@pytest.mark.slow
 def test_code_that_spins_looks_for_messages_less_and_less_often() -> None:
     cell = """
     import asyncio
@@ -280,6 +281,7 @@ def test_a_checkpoint_takes_the_clock_up_where_it_was() -> None:
     assert values(*cells)[2] is True
 
 
+@pytest.mark.slow
 def test_pandas_reads_the_same_clock(venv: Any) -> None:
     site = next(str(path) for path in venv.glob("lib/python*/site-packages"))
     cell = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textwrap import dedent
 
+import pytest
 from tests.guest import scripted
 
 
@@ -125,6 +126,7 @@ def test_a_generator_that_the_collector_ends_moves_no_number() -> None:
     assert sorted(paths(cell)) == ["1!.1#1", "1.1#1", "1.2#1"]
 
 
+@pytest.mark.slow
 def test_a_path_stays_short_however_deep_the_tasks_nest() -> None:
     cell = """
     import asyncio

@@ -6,6 +6,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import pytest
 from tests.guest import scripted
 
 DRAWS = """
@@ -73,6 +74,7 @@ def test_wrong_sizes_raise_what_pythons_own_raise() -> None:
     assert values(cell) == scripted.play(dedent(cell), journaled=False).values
 
 
+@pytest.mark.slow
 def test_numpys_generators_are_of_the_seed_too(venv: Path) -> None:
     site = next(str(path) for path in venv.glob("lib/python*/site-packages"))
     cell = """

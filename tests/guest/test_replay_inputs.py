@@ -228,7 +228,9 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize("burst", [False, True], ids=["one by one", "in bursts"])
+@pytest.mark.parametrize(
+    "burst", [pytest.param(False, id="one by one", marks=pytest.mark.slow), pytest.param(True, id="in bursts")]
+)
 @pytest.mark.parametrize(
     "program", [pytest.param(name, marks=pytest.mark.slow if name == "spinning" else ()) for name in PROGRAMS]
 )

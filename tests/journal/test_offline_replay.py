@@ -154,6 +154,7 @@ async def test_a_recorded_session_is_the_same_without_its_objects(tmp_path: Path
     assert desk.counted == ["a", 1, "b"]
 
 
+@pytest.mark.slow
 async def test_json_tells_the_same_for_programs(tmp_path: Path) -> None:
     await record(tmp_path / "agents.db", *TWO_CELLS)
     done = replayed("s1", "--json", cwd=tmp_path)
@@ -168,6 +169,7 @@ async def test_json_tells_the_same_for_programs(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 async def test_a_changed_answer_is_found_where_the_code_does_something_else_with_it(tmp_path: Path) -> None:
     await record(tmp_path / "agents.db", *TWO_CELLS)
     change(tmp_path / "agents.db", lambda row: row.cell == 1, value=Packed(7, []))
@@ -193,6 +195,7 @@ async def test_a_changed_answer_that_only_the_value_shows_is_found(tmp_path: Pat
     assert (done.returncode, done.stdout) == (1, "different: cell 1: recorded 1, now 7\n")
 
 
+@pytest.mark.slow
 async def test_a_changed_print_is_found(tmp_path: Path) -> None:
     await record(tmp_path / "agents.db", "print('first')\nprint(desk.count('a'))\nNone")
     change(tmp_path / "agents.db", lambda row: row.cell == 1, value=Packed(7, []))
@@ -216,6 +219,7 @@ async def test_a_call_that_is_not_made_any_more_is_a_difference(tmp_path: Path) 
     assert (done.returncode, done.stdout) == (1, words)
 
 
+@pytest.mark.slow
 async def test_a_call_that_was_never_made_is_a_difference(tmp_path: Path) -> None:
     await record(tmp_path / "agents.db", "go = desk.count('a')\nNone", "if go == 7:\n    desk.count('b')\nNone")
     change(tmp_path / "agents.db", lambda row: row.cell == 1, value=Packed(7, []))
@@ -224,6 +228,7 @@ async def test_a_call_that_was_never_made_is_a_difference(tmp_path: Path) -> Non
     assert (done.returncode, done.stdout) == (1, words)
 
 
+@pytest.mark.slow
 async def test_nothing_is_written_to_the_store(tmp_path: Path) -> None:
     store = tmp_path / "agents.db"
     await record(store, *TWO_CELLS, "open('f.txt', 'w').write('kept')")
@@ -306,6 +311,7 @@ async def test_a_session_is_the_same_with(kind: str, tmp_path: Path) -> None:
     assert found.cells == len(KINDS[kind])
 
 
+@pytest.mark.slow
 async def test_a_session_with_all_of_it_is_the_same_in_a_process_that_knows_none_of_the_classes(tmp_path: Path) -> None:
     cells = [code for codes in KINDS.values() for code in codes]
     await record(tmp_path / "agents.db", *cells)

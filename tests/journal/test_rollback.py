@@ -416,6 +416,7 @@ async def test_a_death_at_any_moment_of_a_transaction_undoes_all_of_it_once(tmp_
         assert len(book.log) == 7, (point, book.log)
 
 
+@pytest.mark.crash
 async def test_a_death_at_any_moment_of_a_rollback_is_gone_on_from(tmp_path: Path) -> None:
     point = 0
     while True:
@@ -511,6 +512,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.crash
 async def test_a_process_that_is_killed_in_an_undo_leaves_what_another_finishes(tmp_path: Path) -> None:
     out, store = tmp_path / "log", f"sqlite:///{tmp_path / 'j.db'}"
     child = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, str(out), store)
@@ -532,6 +534,7 @@ async def test_a_process_that_is_killed_in_an_undo_leaves_what_another_finishes(
     assert out.read_text().splitlines() == ["a", "b", "strike b", "strike a", "strike a again"]
 
 
+@pytest.mark.crash
 async def test_a_cell_that_was_ended_in_a_block_is_undone_by_whoever_resumes_it(tmp_path: Path) -> None:
     mortal, book = Mortal(MemoryStore(), tmp_path / "j"), Book()
     scope = scope_of(book, mortal)

@@ -199,6 +199,7 @@ except ModelMissing as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("package", "name", "said"),
     [

@@ -53,6 +53,7 @@ def race(place: Path, racers: int) -> None:
     )
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("number", range(1))
 def test_of_processes_that_recover_at_once_each_turn_is_carried_on_by_one(number: int, tmp_path: Path) -> None:
     race(tmp_path, racers=3)

@@ -203,6 +203,7 @@ async def test_files_of_the_host_go_in_and_come_out(files: Files, tmp_path: Path
     assert [entry.path for entry in await files.list()] == ["a", "a/copy"]
 
 
+@pytest.mark.slow
 async def test_no_swap_makes_a_read_a_write_or_a_delete_reach_outside(
     files: Files, workspace: Workspace, tmp_path: Path
 ) -> None:
@@ -233,6 +234,7 @@ async def test_no_swap_makes_a_read_a_write_or_a_delete_reach_outside(
     assert (secret / "f").read_text() == "secret"
 
 
+@pytest.mark.slow
 async def test_a_file_swapped_for_a_symlink_is_never_read_through(
     files: Files, workspace: Workspace, tmp_path: Path
 ) -> None:

@@ -255,6 +255,7 @@ def test_a_directory_swapped_for_a_symlink_is_never_counted_through(workspace: W
     assert secret.state() == secret.before
 
 
+@pytest.mark.slow
 def test_a_directory_swapped_for_a_symlink_is_never_removed_through(tmp_path: Path) -> None:
     secret = Secret(tmp_path / "secret")
     swaps = 0
@@ -274,6 +275,7 @@ def test_a_directory_swapped_for_a_symlink_is_never_removed_through(tmp_path: Pa
     assert secret.state() == secret.before
 
 
+@pytest.mark.slow
 def test_directories_moved_up_while_they_are_walked_lead_nowhere_outside(tmp_path: Path) -> None:
     outside = Secret(tmp_path / "side")  # what a walk that went up too far would find under a name that it looks for
     workspace = Workspace.create(tmp_path)

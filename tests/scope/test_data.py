@@ -160,6 +160,7 @@ async def test_data_as_deep_as_a_document_arrives() -> None:
     assert await there_and_back(deep) == deep
 
 
+@pytest.mark.slow
 async def test_twenty_thousand_rows_arrive() -> None:
     rows = [{"id": i, "name": f"row {i}", "tags": ["a", None, 1.5]} for i in range(20_000)]
     async with Runtime({"rows": rows, "echo": lambda: rows}, limits=Limits(memory_mb=1024)) as rt:
@@ -167,6 +168,7 @@ async def test_twenty_thousand_rows_arrive() -> None:
         assert (await rt.execute("echo()")).unwrap() == rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bytes", "str"])
 async def test_a_hundred_megabytes_cross_in_both_directions(kind: str) -> None:
     size = 100 << 20

@@ -300,6 +300,7 @@ async def test_a_handle_that_was_never_given_is_refused_and_the_session_goes_on(
     assert after == "a"
 
 
+@pytest.mark.slow
 async def test_more_live_objects_than_the_bound_are_a_call_limit_and_letting_go_helps() -> None:
     maker = Maker()
     code = """

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pandas
+import pytest
 import sqlalchemy
 from tests.catalog import world
 from tests.catalog.test_stub_text import SCOPE
@@ -56,6 +57,7 @@ def test_a_stub_module_is_python_and_exports_what_is_bound_and_nothing_else() ->
         assert exported(text) == set(names)
 
 
+@pytest.mark.slow
 def test_large_libraries_make_a_module_of_bounded_size() -> None:
     engine = sqlalchemy.create_engine("sqlite://")
     frame = pandas.DataFrame({"a": [1]})
