@@ -17,6 +17,7 @@ CellwrightError
 ├── PlatformError             the operator: the machine does not give what was asked
 │   ├── IsolationMissing      a layer that the operator's minimum names
 │   ├── PackagesFailed        the guest's packages could not be installed
+│   ├── NotChecked            the type checker gave no verdict on a cell
 │   ├── SandboxDied           the zygote ended, or did not start
 │   ├── JournalFailed         the journal could not be written or read
 │   ├── ModelError            a language model did not reply
@@ -79,6 +80,10 @@ class PlatformError(CellwrightError):
 
 class IsolationMissing(PlatformError):
     """This machine does not give a layer that the operator's minimum names."""
+
+
+class NotChecked(PlatformError):
+    """The type checker gave no verdict on a cell. The message has the reason; the cell may be right or wrong."""
 
 
 class PackagesFailed(PlatformError):

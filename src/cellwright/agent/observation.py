@@ -6,7 +6,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cellwright.errors import CodeError, GuestError
 from cellwright.sandboxes import GuestValue, Outcome
@@ -104,14 +104,13 @@ def _value(value: object) -> str:
 def observe(code: str, outcome: Outcome, outputs: CellOutputs, *, ended: bool = False) -> Observation:
     """The outcome of a cell as the model reads it; if the turn has `ended` with it, only people read it."""
     whole, name = whole_text(outcome), f"output:{outcome.cell}"
-    if not whole and not ended:
-        return _nothing(code)
-    text = outputs.keep(outcome.cell, whole)
+    seen = Observation(text=outputs.keep(outcome.cell, whole), name=name) if whole or ended else _nothing(code)
     if outcome.error is not None:
-        return Observation(text=text, ok=False, failure=failure_of(outcome.error), name=name)
+        return replace(seen, ok=False, failure=failure_of(outcome.error))
     if outcome.mistakes:
-        text += "\nThe type checker says: " + "; ".join(mistake[:MISTAKE] for mistake in outcome.mistakes[:3])
-    return Observation(text=text, name=name)
+        told = "; ".join(mistake[:MISTAKE] for mistake in outcome.mistakes[:3])
+        return replace(seen, text=f"{seen.text}\nThe type checker says: {told}")
+    return seen
 
 
 def _nothing(code: str) -> Observation:

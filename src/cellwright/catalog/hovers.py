@@ -36,7 +36,7 @@ class Hovers:
             return ""
         position = {"line": at[0], "character": at[1]}  # our header is line 0
         request = {"textDocument": {"uri": self._file}, "position": position}
-        reply = await asyncio.wrap_future(self._server.ask("textDocument/hover", request))
+        reply = await self._server.ask("textDocument/hover", request)
         return str(reply["contents"]["value"]) if reply else ""
 
 

@@ -7,6 +7,7 @@ for the next one, and ends with this process, which closes its standard input. I
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import fcntl
 import importlib.util
@@ -19,8 +20,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,21 +33,38 @@ from cellwright.settings import install_command
 MEMORY = 2 << 30  # a cell can make types grow without end
 LINGER_S = 30.0  # for the next user: one session often follows the other
 PREFIX = "cellwright-check-"
+WAIT_S = 30.0  # for a turn
+TRIES = 10  # of a request that the server gives up because a file changed under it
+_CHANGED = (-32801, -32802)  # ContentModified, ServerCancelled: the same request may be made again
+
+
+class CheckerError(PlatformError):
+    """The server answered a request with an error. The server is alive."""
+
+
+class _Changed(CheckerError):
+    """The server gave a request up, because a file changed under it."""
 
 
 class TyServer:
-    """One process. Any thread may ask; replies come as futures, which fail with PlatformError when the process dies."""
+    """One process. Any thread may ask. A request fails with PlatformError when the process dies.
+
+    A message that changes a file makes the server give up every request under way. So whoever changes files and asks
+    about them takes a `turn`: one user at a time, in the order in which they came.
+    """
 
     def __init__(self, site: Sequence[Path]) -> None:
         program = find_ty()
         _sweep()
         self.root = Path(tempfile.mkdtemp(prefix=PREFIX))
-        self._held = _hold(self.root)
+        self._directory = _hold(self.root)
         self.users = 0
         self.idle: threading.Timer | None = None
         self._replies: dict[int, Future[Any]] = {}
         self._requests = 0
         self._lock = threading.Lock()
+        self._held = False
+        self._waiting: deque[Future[None]] = deque()
         self._out: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._settle(site)
         kept = {"HOME": str(self.root), "XDG_CACHE_HOME": str(self.root / "cache"), "TY_MAX_PARALLELISM": "1"}
@@ -92,7 +112,7 @@ class TyServer:
             "publishDiagnostics": related,
             "hover": {"contentFormat": ["plaintext"]},
         }
-        self.ask(
+        self._request(
             "initialize",
             {
                 "processId": os.getpid(),
@@ -103,8 +123,49 @@ class TyServer:
         )
         self.tell("initialized", {})
 
-    def ask(self, method: str, params: dict[str, Any]) -> Future[Any]:
-        """Send a request; the future gets its reply."""
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None]:
+        """Wait until no other user has its turn; `CheckerError` after half a minute. Any event loop may ask."""
+        ticket: Future[None] = Future()
+        with self._lock:
+            if self._held:
+                self._waiting.append(ticket)
+            else:
+                self._held = True
+                ticket.set_result(None)
+        try:
+            async with asyncio.timeout(WAIT_S):
+                await asyncio.wrap_future(ticket)
+        except BaseException as error:
+            if not ticket.cancel():  # it came while this user gave up
+                self._next()
+            if isinstance(error, TimeoutError):
+                raise CheckerError(f"the cells of other sessions took the type checker {WAIT_S:g} s") from None
+            raise
+        try:
+            yield
+        finally:
+            self._next()
+
+    def _next(self) -> None:
+        with self._lock:
+            while self._waiting:
+                ticket = self._waiting.popleft()
+                if ticket.set_running_or_notify_cancel():
+                    ticket.set_result(None)
+                    return
+            self._held = False
+
+    async def ask(self, method: str, params: dict[str, Any]) -> Any:
+        """The reply to a request. `CheckerError` where the server answers with an error."""
+        for _ in range(TRIES - 1):
+            try:
+                return await asyncio.wrap_future(self._request(method, params))
+            except _Changed:
+                continue
+        return await asyncio.wrap_future(self._request(method, params))
+
+    def _request(self, method: str, params: dict[str, Any]) -> Future[Any]:
         reply: Future[Any] = Future()
         with self._lock:
             self._requests += 1
@@ -147,7 +208,7 @@ class TyServer:
         self._ty.wait()
         self._out.put(None)
         shutil.rmtree(self.root, ignore_errors=True)
-        self._held.close()
+        self._directory.close()
 
     def _send(self, message: dict[str, Any]) -> None:
         """Queue a message for the writing thread: a process that is busy with a cell does not read."""
@@ -166,22 +227,35 @@ class TyServer:
 
     def _read(self) -> None:
         stream = self._ty.stdout
-        while stream is not None:
-            size = 0
-            while (line := stream.readline()).strip():
-                if line.lower().startswith(b"content-length:"):
-                    size = int(line.partition(b":")[2])
-            if not line:
-                break
-            message = json.loads(stream.read(size) or b"{}")
-            if "method" not in message:
-                with self._lock:
-                    reply = self._replies.pop(message.get("id"), None)
-                if reply is not None and reply.set_running_or_notify_cancel():
-                    reply.set_result(message.get("result"))
-            elif "id" in message:  # a request to an editor, which we are not
+        try:
+            while stream is not None:
+                size = 0
+                while (line := stream.readline()).strip():
+                    if line.lower().startswith(b"content-length:"):
+                        size = int(line.partition(b":")[2])
+                if not line:
+                    break
+                self._take(json.loads(stream.read(size) or b"{}"))
+        except ValueError:  # what it writes is no message: it cannot be understood any more
+            self._ty.kill()
+        finally:
+            self._fail()
+
+    def _take(self, message: dict[str, Any]) -> None:
+        if "method" in message:
+            if "id" in message:  # a request to an editor, which we are not
                 self._send({"jsonrpc": "2.0", "id": message["id"], "result": None})
-        self._fail()
+            return
+        with self._lock:
+            reply = self._replies.pop(message.get("id", 0), None)
+        if reply is None or not reply.set_running_or_notify_cancel():
+            return
+        error: dict[str, Any] | None = message.get("error")
+        if error is None:
+            reply.set_result(message.get("result"))
+        else:
+            kind = _Changed if error.get("code") in _CHANGED else CheckerError
+            reply.set_exception(kind(f"the type checker answered with an error: {str(error.get('message'))[:200]}"))
 
     def _fail(self) -> None:
         with self._lock:

@@ -1,6 +1,6 @@
 """`TypeChecker`: checks a cell against the scope's stubs and the earlier cells, before any of its code runs.
 
-It reads code and never runs any. A cell that cannot be checked in time has no mistakes here: the run will tell.
+It reads code and never runs any. A cell that it cannot judge is `NotChecked`, never a cell without mistakes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -21,12 +22,13 @@ from cellwright.catalog.diagnostics import CheckedCell, Diagnostic, certain
 from cellwright.catalog.hovers import Hovers, called, is_none, unawaited
 from cellwright.catalog.mistakes import Mistake, diagnostic, mistake, syntax
 from cellwright.catalog.stub_files import StubFiles
-from cellwright.catalog.ty_server import TyServer, borrow, give_back
+from cellwright.catalog.ty_server import CheckerError, TyServer, borrow, give_back
 from cellwright.catalog.upstreams import upstreams
-from cellwright.errors import PlatformError, UsageError
+from cellwright.errors import NotChecked, PlatformError, UsageError
 from cellwright.scope import AddedName, Scope, StubModule, parse, surface_of
 
 LONGEST = 200_000  # characters of a cell
+STARTS = 3  # of the process for one cell: another checker's cell may have ended it
 _UNREADABLE = (RecursionError, MemoryError, ValueError, UnicodeError)
 _PACKAGES = itertools.count(1)
 
@@ -85,39 +87,52 @@ class TypeChecker:
         self._turn = asyncio.Lock()
 
     async def check(self, code: str, *, before: Sequence[str] = ()) -> tuple[Mistake, ...]:
-        """The mistakes of a cell that would run after those `before`, in the order of its lines."""
+        """The mistakes of a cell that would run after those `before`, in the order of its lines.
+
+        `NotChecked` where the cell cannot be judged; its text has the reason.
+        """
         if code.lstrip("\n")[:1].isspace():
             code = textwrap.dedent(code)  # as the guest does
         if len(code) > LONGEST:
-            return ()
+            raise NotChecked(f"the cell has more than {LONGEST:,} characters")
         try:
             tree = parse(code)
         except SyntaxError as error:
             return (syntax(error, code),)
-        except _UNREADABLE:
-            return ()
+        except _UNREADABLE as error:
+            raise NotChecked(f"the code cannot be read: {type(error).__name__}") from None
         if not tree.body:
             return ()
         async with self._turn:
-            for _ in range(2):  # a cell of another checker may have ended the process
-                try:
-                    async with asyncio.timeout(self._timeout_s):
-                        return await self._check(code, tree, before)
-                except PlatformError:
-                    await self._lose()
-                except TimeoutError:
-                    await self._lose()
-                    break
-                except RecursionError:  # a tree deeper than Python can walk
-                    break
-            return ()
+            return await self._judge(code, tree, before)
+
+    async def _judge(self, code: str, tree: ast.Module, before: Sequence[str]) -> tuple[Mistake, ...]:
+        reason = ""
+        for _ in range(STARTS):
+            try:
+                server = await self._borrowed()
+                async with server.turn(), asyncio.timeout(self._timeout_s):
+                    return await self._check(server, code, tree, before)
+            except TimeoutError:
+                await self._lose()
+                raise NotChecked(f"the type checker gave no verdict within {self._timeout_s:g} s") from None
+            except RecursionError:
+                raise NotChecked("the code is nested too deeply") from None
+            except CheckerError as error:
+                raise NotChecked(str(error)) from None
+            except (PlatformError, OSError) as error:
+                reason = str(error)
+                await self._lose()
+        raise NotChecked(reason)
 
     async def warm(self) -> None:
         """Get ready before the first cell. A failure is left for the check of that cell to meet."""
         async with self._turn:
             try:
-                await self._ready()
-            except PlatformError:
+                server = await self._borrowed()
+                async with server.turn():
+                    await self._ready(server)
+            except (PlatformError, OSError):
                 await self._lose()
 
     async def close(self) -> None:
@@ -126,7 +141,9 @@ class TypeChecker:
             server, self._server = self._server, None
             self._version = None
             if server is not None:
-                await asyncio.to_thread(server.remove, self._package)
+                with suppress(CheckerError):
+                    async with server.turn():
+                        await asyncio.to_thread(server.remove, self._package)
                 await asyncio.to_thread(give_back, server)
 
     async def _lose(self) -> None:
@@ -137,8 +154,14 @@ class TypeChecker:
             await asyncio.to_thread(server.close)
             await asyncio.to_thread(give_back, server)
 
-    async def _check(self, code: str, tree: ast.Module, before: Sequence[str]) -> tuple[Mistake, ...]:
-        server = await self._ready()
+    async def _borrowed(self) -> TyServer:
+        if self._server is None or not self._server.alive:
+            await self._lose()
+            self._server = await asyncio.to_thread(borrow, self._site or ())
+        return self._server
+
+    async def _check(self, server: TyServer, code: str, tree: ast.Module, before: Sequence[str]) -> tuple[Mistake, ...]:
+        await self._ready(server)
         earlier, key = await asyncio.to_thread(self._run_through, server, before)
         aliases = await asyncio.to_thread(self._reach, server, tree)
         cell = CheckedCell(
@@ -156,11 +179,7 @@ class TypeChecker:
             {"textDocument": {"uri": file, "languageId": "python", "version": 1, "text": text}},
         )
         try:
-            answer = await asyncio.wrap_future(server.ask("textDocument/diagnostic", {"textDocument": {"uri": file}}))
-            items: list[dict[str, Any]] = answer["items"] if answer else []
-            found = [diagnostic(item) for item in items if "code" in item]
-            if any(d.line == 0 and f"module `{self._package}" in d.message for d in found):
-                raise PlatformError("the type checker does not see the scope")  # then every name would be wrong
+            found = await self._diagnostics(server, file)
             hovers = Hovers(server, file)
             wrong = [d for d in found if d.line > 0 and await self._is_reported(d, cell, hovers)]
             if self._asynchronous or "async" in code or any("async" in cell for cell in before):
@@ -171,6 +190,18 @@ class TypeChecker:
         wrong.sort(key=lambda d: (d.line, d.column))
         return tuple(mistake(d, code, self._signatures, functions.get(d, "")) for d in wrong)
 
+    async def _diagnostics(self, server: TyServer, file: str) -> list[Diagnostic]:
+        answer: dict[str, Any] | None = await server.ask("textDocument/diagnostic", {"textDocument": {"uri": file}})
+        items: list[dict[str, Any]] | None = (answer or {}).get("items")
+        if items is None:
+            raise CheckerError("the type checker answered without a verdict")
+        found = [diagnostic(item) for item in items if "code" in item]
+        if any(d.line == 0 and f"module `{self._package}" in d.message for d in found):
+            raise PlatformError("the type checker does not see the scope")  # then every name would be wrong
+        if failed := next((d for d in found if d.rule == "panic"), None):
+            raise CheckerError(f"the type checker failed: {failed.message[:200]}")
+        return found
+
     async def _is_reported(self, found: Diagnostic, cell: CheckedCell, hovers: Hovers) -> bool:
         if self._rules == "all":
             return found.rule != "invalid-syntax" or certain(found, cell)
@@ -180,24 +211,22 @@ class TypeChecker:
             return await is_none(found, cell, hovers)  # the message names one type of several
         return True
 
-    async def _ready(self) -> TyServer:
-        """The server, with the scope's stubs as they are now."""
+    async def _ready(self, server: TyServer) -> None:
+        """Give the server the scope's stubs as they are now."""
         names = tuple((name, id(value), _content(value)) for name, value in self._scope.names())
         version = (self._scope.rules.version, names)
-        if self._server is not None and self._server.alive and version == self._version:
-            return self._server
-        if self._server is None or not self._server.alive:
-            await self._lose()
-            self._server = await asyncio.to_thread(borrow, self._site or ())
+        if not server.alive:  # it ended while others had their turn
+            raise PlatformError("the type checker's process ended")
+        if version == self._version:
+            return
         self._package = f"_tw{next(_PACKAGES)}"
         self._upstreams = tuple(StubFiles(one) for one in upstreams(self._scope).values())
         stub, files, self._signatures = await asyncio.to_thread(self._stubs)
         self._asynchronous = "async def" in stub or "Awaitable" in stub
         self._cells.clear()
         self._last = ([], "")
-        self._server.write({f"{self._package}/scope.pyi": stub, **files})
+        server.write({f"{self._package}/scope.pyi": stub, **files})
         self._version = version
-        return self._server
 
     def _stubs(self) -> tuple[str, dict[str, str], Signatures]:
         lines = {one.name: one.line(self._package) for one in self._upstreams}

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
-from cellwright.catalog import Catalog, Mistake, SearchHit, TypeChecker, type_mistake, write_tree
-from cellwright.errors import UsageError
+from cellwright.catalog import Catalog, SearchHit, TypeChecker, type_mistake, write_tree
+from cellwright.errors import NotChecked, UsageError
 from cellwright.guard import Approvals, Approve
 from cellwright.journal import (
     FileChange,
@@ -178,13 +178,17 @@ class Runtime:
         check = check or self._options.check
         async with self._turn:
             opened = self._opened()
-            mistakes: Sequence[Mistake] = ()
+            notes: tuple[str, ...] = ()
             if check != "off":
-                mistakes = await self._type_checker(opened).check(code, before=opened.session.ran())
-            if mistakes and check == "strict":
-                return Outcome(cell=0, error=type_mistake(mistakes))
+                try:
+                    mistakes = await self._type_checker(opened).check(code, before=opened.session.ran())
+                    notes = tuple(map(str, mistakes))
+                    if mistakes and check == "strict":
+                        return Outcome(cell=0, error=type_mistake(mistakes))
+                except NotChecked as error:
+                    notes = (f"not checked: {error}",)
             outcome = await opened.session.run(code, on_event)
-            return replace(outcome, mistakes=tuple(map(str, mistakes))) if mistakes else outcome
+            return replace(outcome, mistakes=notes) if notes else outcome
 
     def _type_checker(self, opened: OpenSession) -> TypeChecker:
         if self._checker is None:
