@@ -59,9 +59,9 @@ async def measure(run: Run) -> list[Check]:
             others = [echo, *leaves(os.getpid())]
             if len(cores) > 1:
                 with placed(others, cores[0], cores[1]):
-                    found += await _placement(run, rt, conn, "a core each", (ASYNC_TARGET, SYNC_TARGET))
+                    found += await _placement(run, rt, conn, "two cores", (ASYNC_TARGET, SYNC_TARGET))
             with placed(others, cores[0], cores[0]):
-                found += await _placement(run, rt, conn, "both on one core", (ASYNC_TARGET, SYNC_TARGET))
+                found += await _placement(run, rt, conn, "one core", (ASYNC_TARGET, SYNC_TARGET))
     return found
 
 
@@ -77,14 +77,14 @@ async def _placement(
         waits += (await rt.execute(CELL.format(call="await calc.add_soon(1, 2)", times=block))).unwrap()
         blocks += (await rt.execute(CELL.format(call="calc.add(1, 2)", times=block))).unwrap()
     lines = (
-        (f"`await calc.add(1, 2)`, an async method of a host object; {where}", waits, targets[0]),
-        (f"`calc.add(1, 2)`, a sync method, run in the session's thread; {where}", blocks, targets[1]),
+        (f"async host call, {where}", waits, targets[0]),
+        (f"sync host call, {where}", blocks, targets[1]),
     )
     return [
         Check(
             subject="host calls",
             what=what,
-            against=f"{SIZE} bytes over a socketpair to a Python process and back; {where}",
+            against=f"{SIZE} bytes to a process and back",
             ours=median(own),
             theirs=median(pings),
             value=median(own) / median(pings),

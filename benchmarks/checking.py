@@ -62,13 +62,13 @@ async def measure(run: Run) -> list[Check]:
     return [
         Check(
             subject="type check",
-            what="a cell, checked before it runs",
-            against="`ty check` started anew",
+            what="type check of a cell",
+            against="fresh `ty check`",
             ours=median(warm),
             theirs=median(anew),
             value=median(warm) / median(anew),
             target=TARGET,
             samples=len(warm),
-            note="a warm `ty server`, and what it says sorted into what goes wrong for sure",
+            note="warm `ty server`",
         )
     ]

@@ -98,21 +98,21 @@ async def _resumed(store: str, desk: Desk) -> tuple[float, int]:
 def _checks(run: Run, directory: Path, kind: str, found: Found) -> list[Check]:
     ten = TEN * median(found.cells)
     lines = {
-        "after it was closed": (found.closed, TARGET),
-        f"after the death of its process, which runs {found.again} of them again": (found.died, None),
-        "without its checkpoints": (found.whole, None),
+        "after a close": (found.closed, TARGET),
+        f"after a kill, {found.again} run again": (found.died, None),
+        "no checkpoints": (found.whole, None),
     }
     return [
         Check(
             subject="journal",
-            what=f"`Runtime.resume` of a session of {len(found.cells)} cells with {kind} each, {how}",
+            what=f"resume {len(found.cells)} cells with {kind} each, {how}",
             against="ten of its cells",
             ours=median(took),
             theirs=ten,
             value=median(took) / ten,
             target=None if run.quick else target,
             samples=len(took),
-            note=f"files on {file_system(directory)}",
+            note=file_system(directory),
         )
         for how, (took, target) in lines.items()
     ]

@@ -36,8 +36,8 @@ async def _idle(run: Run) -> Check:
             plain = pss(sleeper)
     return Check(
         subject="memory",
-        what=f"PSS of an idle session, median of {len(guests) - 1} alive together, each after its first cell",
-        against="an idle `python -I -S`, beside them",
+        what=f"PSS of an idle session, median of {len(guests) - 1}",
+        against="idle `python -I -S`",
         ours=median(guests),
         theirs=plain,
         unit="B",
@@ -77,8 +77,8 @@ async def _crowd(run: Run) -> list[Check]:
     return [
         Check(
             subject="memory",
-            what=f"{alive:,} sessions alive: PSS of guests and zygote, and what the host grew by",
-            against="by the machine's own account (`MemAvailable`), kernel memory included, others' noise too",
+            what=f"PSS of {alive:,} live sessions, zygote and host growth",
+            against="`MemAvailable`, with kernel memory",
             ours=total - before,
             theirs=used,
             unit="B",
@@ -89,14 +89,14 @@ async def _crowd(run: Run) -> list[Check]:
         ),
         Check(
             subject="opening",
-            what=f"open the last {edge} of {alive:,} sessions that stay open",
+            what=f"open the last {edge} of {alive:,} open sessions",
             against=f"the first {edge}",
             ours=last,
             theirs=first,
             value=last / first,
             target=SLOWDOWN,
             samples=edge,
-            note=f"`python -I -S -c pass`, started in between, took {slower:.2f} × as long at the end",
+            note=f"bare `python` meanwhile {slower:.2f} ×",
         ),
     ]
 

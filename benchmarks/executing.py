@@ -35,14 +35,14 @@ async def measure(run: Run, spec: Spec, python: str, cache: Path) -> Check:
     ours, theirs = median(times["ours"]), median(times["theirs"])
     return Check(
         subject="gateway",
-        what=f"`execute` of `{CELL}` through MCP over stdio, {spec.title} behind it",
-        against="FastMCP CodeMode's `execute`",
+        what=f"`execute`, {spec.title}",
+        against="FastMCP CodeMode",
         ours=ours,
         theirs=theirs,
         value=ours / theirs,
         target=TARGET,
         samples=len(times["ours"]),
-        note=f"the SDK's client; at best {best['ours']} and {best['theirs']}; ours keeps its session, in a jail",
+        note=f"best {best['ours']}, {best['theirs']}",
     )
 
 

@@ -57,14 +57,14 @@ def by_source(asked: Sequence[Query], found: Found, within: int) -> str:
 def checks(asked: Sequence[Query], own: dict[str, Any], other: dict[str, Any] | None) -> list[Check]:
     """`own` has what we `found`, what is found `bare`, and seconds of both; `other` has what FastMCP found."""
     told: list[Check] = []
-    for within, target, where in ((1, FIRST, "first"), (5, FIVE, "in the first five")):
+    for within, target, where in ((1, FIRST, "first"), (5, FIVE, "in five")):
         ours = share(asked, own["found"], within)
         bare = share(asked, own["bare"], within)
-        what = f"search: the right operation {where}, {len(asked)} queries"
+        what = f"right operation {where}, {len(asked)} queries"
         judged = Check(
             subject="gateway",
             what=what,
-            against="the bare FTS5 query on the same index",
+            against="bare FTS5 query",
             ours=ours,
             theirs=bare,
             unit="%",
@@ -84,7 +84,7 @@ def _beside(own: Check, asked: Sequence[Query], other: dict[str, Any], within: i
     theirs = share(asked, other["found"], within)
     return replace(
         own,
-        against=f"FastMCP {other['version']} BM25 search, among the same",
+        against=f"FastMCP {other['version']} BM25",
         theirs=theirs,
         value=own.ours / theirs if theirs else float("inf"),
         measure="×",
@@ -97,8 +97,8 @@ def _latency(own: dict[str, Any]) -> Check:
     ours, theirs = median(own["search_s"]), median(own["bare_s"])
     return Check(
         subject="gateway",
-        what=f"a search over {own['operations']:,} operations",
-        against="the bare FTS5 query: the same match, by bm25, ten rows",
+        what=f"search {own['operations']:,} operations",
+        against="bare FTS5 query",
         ours=ours,
         theirs=theirs,
         value=ours / theirs,

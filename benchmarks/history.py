@@ -51,20 +51,20 @@ async def measure(run: Run, directory: Path) -> list[Check]:
                 looked_back.append(time.perf_counter() - began)
                 assert (await session.runtime.execute("total")).unwrap() == turns
     lines = {
-        f"`agent.resume` of a session of {turns:,} turns: its names and files are there, and a cell can run": opened,
-        "the same, and the whole conversation read, as the next turn needs it": looked_back,
+        f"`agent.resume`, {turns:,} turns, until a cell can run": opened,
+        "the same, conversation read": looked_back,
     }
     return [
         Check(
             subject="sessions",
             what=what,
-            against=f"its {count:,} rows, read bare",
+            against=f"bare read of {count:,} rows",
             ours=median(own),
             theirs=median(bare),
             value=median(own) / median(bare),
             target=TARGET if own is opened else None,
             samples=len(own),
-            note=f"a guest is started for it; files on {file_system(directory)}",
+            note=file_system(directory),
         )
         for what, own in lines.items()
     ]

@@ -24,7 +24,7 @@ async def measure(run: Run) -> list[Check]:
         for name, program in PROGRAMS.items():
             times[name].append(started(sys.executable, "-I", "-c", program))
     bare, theirs = median(times["nothing"]), median(times["asyncio"]) - median(times["nothing"])
-    lines = (("cellwright", TARGET, "loads nothing until a name is used"), ("Runtime", None, "asyncio among it"))
+    lines = (("cellwright", TARGET, "loads lazily"), ("Runtime", None, "with asyncio"))
     return [
         Check(
             subject="import",

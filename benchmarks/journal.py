@@ -29,13 +29,13 @@ from cellwright import Limits, Runtime, operation
 TARGET = 2.0
 CELL = "for _ in range({times}):\n    {call}"
 CALLS = {
-    "await desk.add_soon(1, 2)": "`await desk.add(1, 2)`, an async method",
-    "await desk.look(1, 2)": "`await desk.look(1, 2)`, an async method with `reads=True`",
-    "desk.add(1, 2)": "`desk.add(1, 2)`, a sync method",
+    "await desk.add_soon(1, 2)": "an async call",
+    "await desk.look(1, 2)": "an async read",
+    "desk.add(1, 2)": "a sync call",
 }
-EACH, ONE = "a core each", "both on one core"
+EACH, ONE = "two cores", "one core"
 SIDES = ("plain", "commit", "journal")
-IN_PLACE = "what a bare SQLite commit adds that the method makes itself"
+IN_PLACE = "added by a bare commit"
 ALONE = {"within": "that commit, by a clock around it", "loop": "a bare SQLite commit in a loop of nothing else"}
 LEAST_S = 1e-9  # a difference of a few samples may be nothing at all
 
@@ -94,10 +94,10 @@ Found = dict[str, dict[str, list[float]]]  # by call; then by side, and by kind 
 
 async def measure(run: Run) -> list[Check]:
     async with _opened(run, "normal") as three:
-        note, block = f"files on {three.disk}", run.count(400, 30)
+        note, block = three.disk, run.count(400, 30)
         checks: list[Check] = []
         for where in (EACH, ONE) if len(os.sched_getaffinity(0)) > 1 else (ONE,):
-            found = await _rounds(run, three, where, f"what a journal adds, {where}", tuple(CALLS), block)
+            found = await _rounds(run, three, where, f"journal, {where}", tuple(CALLS), block)
             checks += [_in_place(call, where, found[call], note, TARGET) for call in CALLS]
             for call in CALLS:
                 if "look" not in call:
@@ -110,7 +110,7 @@ async def _power_safe(run: Run) -> list[Check]:
     where = EACH if len(os.sched_getaffinity(0)) > 1 else ONE
     async with _opened(run, "full") as three:
         found = await _rounds(run, three, where, "the same, safe against power loss", calls, run.count(60, 10))
-    note = f"`?power_safe=1`, and a commit with `synchronous = full`; files on {three.disk}"
+    note = f"`?power_safe=1`, and a commit with `synchronous = full`; {three.disk}"
     return [_in_place(call, where, found[call], note, None) for call in calls]
 
 
@@ -163,17 +163,17 @@ async def _rounds(run: Run, three: Three, where: str, title: str, calls: tuple[s
 
 def _in_place(call: str, where: str, found: dict[str, list[float]], note: str, target: float | None) -> Check:
     plain, commit, journal = (median(found[name]) for name in SIDES)
-    whole = f"{shown(journal, 's')}, {shown(commit, 's')}, and {shown(plain, 's')} without either"
+    whole = f"{shown(journal, 's')}, {shown(commit, 's')}, {shown(plain, 's')}"
     return Check(
         subject="journal",
-        what=f"what a journal adds to {CALLS[call]}; {where}",
+        what=f"journal added to {CALLS[call]}, {where}",
         against=IN_PLACE,
         ours=journal - plain,
         theirs=commit - plain,
         value=(journal - plain) / max(commit - plain, LEAST_S),
         target=target,
         samples=len(found["journal"]),
-        note=f"calls take {whole}; {note}",
+        note=f"{whole}; {note}",
     )
 
 
@@ -181,7 +181,7 @@ def _alone(call: str, where: str, kind: str, found: dict[str, list[float]], note
     added, commit = median(found["journal"]) - median(found["plain"]), median(found[kind])
     return Check(
         subject="journal",
-        what=f"what a journal adds to {CALLS[call]}; {where}",
+        what=f"journal added to {CALLS[call]}, {where}",
         against=ALONE[kind],
         ours=added,
         theirs=commit,

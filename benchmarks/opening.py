@@ -35,15 +35,15 @@ async def measure(run: Run) -> list[Check]:
         await sandbox.close()
         workspace.remove()
     lines = {
-        "`async with Runtime()` to the result of `1+1`, one after another": sessions,
-        f"the same, {PAUSE_S * 1000:.0f} ms after the one before": rested,
-        "`Sandbox.open` to the result of `1+1`, in a workspace that is there": bare,
+        "open a `Runtime`, run `1+1`": sessions,
+        f"the same after {PAUSE_S * 1000:.0f} ms idle": rested,
+        "`Sandbox.open` and `1+1`, workspace exists": bare,
     }
     return [
         Check(
             subject="opening",
             what=what,
-            against="start and end of `python -I -S -c pass`",
+            against="`python -I -S -c pass`",
             ours=median(own),
             theirs=median(pythons),
             value=median(own) / median(pythons),

@@ -13,23 +13,23 @@ ABOUT = {"isolation": "isolation", "language": "Python", "keeps": "what is kept"
 WIRE = "Anthropic Messages"  # whose tokens are in the first table
 Columns = tuple[tuple[str, str, Unit], ...]
 COLUMNS: Columns = (
-    ("cold", "first session, nothing warm", "s"),
-    ("start", "new session to `1+1`", "s"),
-    ("eval", "`1+1` in a live one", "s"),
+    ("cold", "first session, cold", "s"),
+    ("start", "new session", "s"),
+    ("eval", "`1+1`", "s"),
     ("call", "sync host call", "s"),
     ("call_async", "async host call", "s"),
     ("fib", "`fib(22)`", "s"),
-    ("memory", "memory, live and idle", "B"),
+    ("memory", "idle memory", "B"),
 )
 LASTING_COLUMNS: Columns = (
-    ("kept_call", "a call that is kept", "s"),
-    ("suspend", "from standing at a call to standing there again, afresh", "s"),
-    ("bring_back", "100 cells' names brought back", "s"),
+    ("kept_call", "kept call", "s"),
+    ("suspend", "return to a waiting call", "s"),
+    ("bring_back", "100 cells restored", "s"),
 )
 AGENT_COLUMNS: Columns = (
-    ("turn", "a turn of three steps, in a session of its own", "s"),
-    ("further", "a further turn of that session", "s"),
-    ("first", "from `stream` to the first piece of a reply", "s"),
+    ("turn", "turn of three steps", "s"),
+    ("further", "further turn", "s"),
+    ("first", "`stream` to first piece", "s"),
 )
 
 
@@ -62,18 +62,17 @@ def _head(report: Report) -> Iterator[str]:
 
 
 def _checks(report: Report) -> Iterator[str]:
-    yield "| ours | | beside | | is | target | |"
-    yield "|---|--:|---|--:|--:|--:|---|"
+    yield "| ours | | beside | | is | target |"
+    yield "|---|--:|---|--:|--:|--:|"
     for check in report.checks:
-        if check.target is None and check.what.startswith("what a journal adds"):
+        if check.target is None and check.what.startswith("journal added"):
             continue  # other ways to look at the same commit: the terminal and `--json` have them
         if check.subject == "tokens" and WIRE not in check.what + check.note:
             continue  # the table of tokens has the other wires
         what = f"{check.what} ({check.note})" if check.note else check.what
         ours, theirs = shown(check.ours, check.unit), shown(check.theirs, check.unit)
-        yield (
-            f"| {what} | {ours} | {check.against} | {theirs} | **{valued(check)}** | {aimed(check)} | {judged(check)} |"
-        )
+        target = f"{aimed(check).removesuffix(check.measure).strip()} {judged(check)}".strip()
+        yield f"| {what} | {ours} | {check.against} | {theirs} | **{valued(check)}** | {target} |"
 
 
 def _unmeasured(report: Report) -> Iterator[str]:
@@ -115,15 +114,18 @@ def _conversations(report: Report) -> Iterator[str]:
         return
     yield "### Tokens on the wire"
     yield ""
-    yield "| task | wire | | requests | bytes sent | tokens in | of them new | tokens out | in and out |"
-    yield "|---|---|---|--:|--:|--:|--:|--:|--:|"
-    yield from map(_conversation, report.conversations)
+    wires = list(dict.fromkeys(each.wire for each in report.conversations))
+    yield f"| task | | requests | tokens out | {' | '.join(f'{wire}: bytes; tokens in; new' for wire in wires)} |"
+    yield f"|---|---|--:|--:|{'--:|' * len(wires)}"
+    for task, way in dict.fromkeys((each.task, each.way) for each in report.conversations):
+        turns = {each.wire: each for each in report.conversations if (each.task, each.way) == (task, way)}
+        first = next(iter(turns.values()))
+        sent = " | ".join(_sent(turns[wire]) if wire in turns else "—" for wire in wires)
+        yield f"| {task} | {way} | {first.requests:,} | {first.output_tokens:,} | {sent} |"
 
 
-def _conversation(each: Conversation) -> str:
-    new = each.input_tokens - each.cached_tokens
-    figures = (each.requests, each.input_bytes, each.input_tokens, new, each.output_tokens, each.tokens)
-    return f"| {each.task} | {each.wire} | {each.way} | {' | '.join(f'{figure:,}' for figure in figures)} |"
+def _sent(each: Conversation) -> str:
+    return f"{each.input_bytes:,}; {each.input_tokens:,}; {each.input_tokens - each.cached_tokens:,}"
 
 
 def _named(peer: Peer) -> str:

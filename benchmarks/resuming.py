@@ -108,21 +108,21 @@ async def _again(run: Run, directory: Path) -> list[Check]:
             live.append(await course.live())
             offline.append(await course.offline())
             resumed.append(await course.resumed())
-    what = f"a session of {cells} cells with {CALLS} host calls each"
+    what = f"{cells} cells with {CALLS} calls each"
     lines = {
-        f"`Runtime.resume` of {what}, without checkpoints, to where its next cell can run": resumed,
-        f"`cellwright replay` of {what}, to its verdict": offline,
+        f"`Runtime.resume`, {what}, no checkpoints": resumed,
+        f"`cellwright replay`, {what}": offline,
     }
     return [
         Check(
             subject="journal",
             what=name,
-            against="running it the first time, with a journal and answers that cost nothing",
+            against="its first run",
             ours=median(own),
             theirs=median(live),
             value=median(own) / median(live),
             samples=len(own),
-            note=f"files on {file_system(directory)}",
+            note=file_system(directory),
         )
         for name, own in lines.items()
     ]
@@ -156,15 +156,15 @@ async def _snapshots(run: Run, directory: Path) -> list[Check]:
     return [
         Check(
             subject="journal",
-            what=f"{what}, {FILES:,} files in the workspace and none of them changed",
-            against="the same with an empty workspace",
+            what=f"{what}, {FILES:,} unchanged files",
+            against="empty workspace",
             ours=median(found["many"]),
             theirs=median(found["none"]),
             value=median(found["many"]) / median(found["none"]),
             samples=len(found["many"]),
-            note=f"files on {file_system(directory)}",
+            note=file_system(directory),
         )
-        for what, found in (("the snapshot before a cell", taken), ("a cell `1` with its snapshot", cells))
+        for what, found in (("snapshot", taken), ("cell `1` with snapshot", cells))
     ]
 
 

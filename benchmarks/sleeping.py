@@ -29,14 +29,14 @@ async def measure(run: Run, directory: Path) -> list[Check]:
     return [
         Check(
             subject="sessions",
-            what=f"memory of the host and all below it, {count:,} sessions asleep",
-            against="before they were made",
+            what=f"memory, {count:,} sessions asleep",
+            against="before them",
             ours=grown,
             theirs=memory,
             unit="B",
             value=grown / memory,
             samples=1,
-            note=f"{after} processes below it, and {before} before",
+            note=f"{after} processes, {before} before",
         )
     ]
 

@@ -46,8 +46,8 @@ async def _compare(
     return [
         Check(
             subject="speed",
-            what=f"{name}: inside a cell",
-            against="the same interpreter outside",
+            what=f"{name} in a cell",
+            against="outside",
             ours=inside[name],
             theirs=outside[name],
             value=outside[name] / inside[name],

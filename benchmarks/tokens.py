@@ -133,8 +133,8 @@ def _checks(told: list[Conversation]) -> list[Check]:
 def _check(own: Conversation, other: Conversation) -> Check:
     return Check(
         subject="tokens",
-        what=f"{own.task}, {own.way}, {_requests(own)}",
-        against=f"{other.way}, {_requests(other)}",
+        what=f"{own.task}, {own.way}",
+        against=other.way,
         ours=own.tokens,
         theirs=other.tokens,
         unit="tokens",
@@ -143,9 +143,5 @@ def _check(own: Conversation, other: Conversation) -> Check:
         target=TARGET if own.task == EVENTS.title else None,
         at_least=True,
         samples=1,
-        note=f"tokens in and out, {own.wire}",
+        note=f"tokens, {own.wire}",
     )
-
-
-def _requests(each: Conversation) -> str:
-    return "1 request" if each.requests == 1 else f"{each.requests} requests"

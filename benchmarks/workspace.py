@@ -31,17 +31,17 @@ Found = dict[str, list[float]]
 
 async def measure(run: Run) -> list[Check]:
     with run.directory() as directory:
-        note = f"files on {file_system(directory)}"
+        note = file_system(directory)
         found = {count: _measured(run, directory, count) for count in (FEW, *(QUICK if run.quick else FULL))}
     few = found.pop(FEW)
     checks: list[Check] = []
     for count, times in found.items():
         checks += [
-            _check(f"a snapshot with one changed file among {count:,}", f"the same among {FEW}", times, few, note),
-            _against("cp", f"a snapshot with one changed file among {count:,}", "`cp -a`", times, note),
+            _check(f"snapshot, one of {count:,} files changed", f"one of {FEW}", times, few, note),
+            _against("cp", f"snapshot, one of {count:,} files changed", "`cp -a`", times, note),
             _against(
                 "git",
-                f"a snapshot with one changed file among {count:,}",
+                f"snapshot, one of {count:,} files changed",
                 "`git add -A && git write-tree`",
                 times,
                 note,
@@ -52,7 +52,7 @@ async def measure(run: Run) -> list[Check]:
 
 def _check(what: str, against: str, many: Found, few: Found, note: str) -> Check:
     ours, theirs = median(many["one"]), median(few["one"])
-    nothing = f"with nothing changed {shown(median(many['nothing']), 's')}, and {shown(median(few['nothing']), 's')}"
+    nothing = f"none changed {shown(median(many['nothing']), 's')}, {shown(median(few['nothing']), 's')}"
     return Check(
         subject="sessions",
         what=what,

@@ -192,8 +192,8 @@ def _row(entry: Entry, contestant: Contestant | None, why: str) -> Peer:
     if {"call", "call_back"} <= figures.keys():
         by_hand, by_callback = figures["call"], figures.pop("call_back")
         notes.append(
-            f"a host call takes {shown(by_hand, 's')} when the host drives each step (`feed_start`, `resume`) and "
-            f"{shown(by_callback, 's')} as a callback (`feed_run`); the lesser is in the table"
+            f"a host call takes {shown(by_hand, 's')} by `feed_start` and `resume`, {shown(by_callback, 's')} by "
+            "`feed_run`; the table has the lesser"
         )
         figures["call"] = min(by_hand, by_callback)
     return Peer(

@@ -61,11 +61,8 @@ LASTING = (
         module="journaled",
         isolation="kernel jail, own process",
         language="CPython",
-        keeps="each call and each answer, in SQLite (WAL, `synchronous = normal`): outlives `kill -9`",
-        notes=(
-            "a session is brought back by running its cells again with the recorded answers, so that what the cells "
-            "compute is computed again",
-        ),
+        keeps="each call and result, in SQLite; survives `kill -9`",
+        notes=("a resume runs the cells again with the recorded results",),
     ),
     Entry(
         name="Monty",
@@ -73,10 +70,10 @@ LASTING = (
         requirements=("pydantic-monty==1.4.0",),
         isolation="own interpreter, plain process",
         language="a subset",
-        keeps="the whole interpreter, as bytes, whenever the host asks: outlives what the host stores it in",
+        keeps="the interpreter as bytes, when the host asks",
         notes=(
-            "the bytes stay in memory here and are written nowhere; what happens after one dump and before the next is "
-            "lost with the process; nothing is computed again; the bytes are not authenticated",
+            "the bytes stay in memory here, unauthenticated; a death loses what happened since the last dump; nothing "
+            "is computed again",
         ),
     ),
     Entry(
@@ -85,11 +82,10 @@ LASTING = (
         requirements=("dbos==3.3.0",),
         isolation="none: the host's process",
         language="the host's own",
-        keeps="each step's result, in SQLite (WAL, `synchronous = normal`): outlives `kill -9`",
+        keeps="each step's result, in SQLite; survives `kill -9`",
         notes=(
-            "a step is a function of the program itself, called without any boundary; WAL and `synchronous = normal` "
-            "are set here, to be as durable as ours, where it would take a rollback journal and `full`; its recovery "
-            "goes by workflow and was not timed",
+            "a step is a plain function call; set to WAL and `synchronous = normal` as ours (its default is slower); "
+            "its recovery was not timed",
         ),
     ),
 )
@@ -101,9 +97,8 @@ AGENTS = (
         isolation="kernel jail, own process",
         language="CPython",
         notes=(
-            "as it comes, with the type check of each cell, by a checker that is started for the session; a turn opens "
-            "its session and closes it: a workspace, a guest forked into its jail, three cells, its end; the zygote is "
-            "warm",
+            "each cell is type-checked by a checker started for the session; a turn opens and closes its session; the "
+            "zygote is warm",
         ),
     ),
     Entry(
@@ -111,7 +106,7 @@ AGENTS = (
         module="agent_unchecked",
         isolation="kernel jail, own process",
         language="CPython",
-        notes=("the same without the type check",),
+        notes=("no type check",),
     ),
     Entry(
         name="pydantic-ai + harness CodeMode",
@@ -121,9 +116,8 @@ AGENTS = (
         language="a subset",
         environment="agents",
         notes=(
-            "the third reply is its own `final_result` call, because code cannot end a run there; code is type-checked "
-            "in an interpreter's first cell only; a further turn has the messages of the first and, by a `repl_store` "
-            "in memory, its names",
+            "the third reply is a `final_result` call, because code cannot end a run; only an interpreter's first cell "
+            "is type-checked; a further turn has the messages and, by `repl_store`, the names",
         ),
     ),
     Entry(
@@ -134,8 +128,8 @@ AGENTS = (
         language="most of Python",
         environment="agents",
         notes=(
-            "the local executor, which isolates nothing; no log is printed (`LogLevel.OFF`); a further turn is "
-            "`run(reset=False)`; streaming draws each piece as Markdown in a console, here one that writes to nowhere",
+            "the local executor; `LogLevel.OFF`; a further turn is `run(reset=False)`; streaming draws Markdown to a "
+            "null console",
         ),
     ),
     Entry(
@@ -146,8 +140,8 @@ AGENTS = (
         language="no code: function tools",
         environment="agents",
         notes=(
-            "the same job as function calls: ten in one reply, then one that adds up, then the answer; tracing off; a "
-            "further turn has the items of the first as its input",
+            "function calls: ten in one reply, one that adds up, the answer; tracing off; a further turn has the "
+            "first one's items",
         ),
     ),
 )
