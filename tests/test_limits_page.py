@@ -162,14 +162,14 @@ def limits() -> set[str]:
 
 
 def test_every_line_of_the_page_names_a_test_that_exists() -> None:
-    named = [re.search(r"\(test: (\w+)\)$", line) for line in bullets()]
+    named = [re.search(r"\((?:test: )?(\w+)\)$", line) for line in bullets()]
     assert bullets()
     assert [line for line, name in zip(bullets(), named, strict=True) if name is None] == []
     assert {name[1] for name in named if name} - limits() == set()
 
 
 def test_every_test_is_named_on_the_page_once() -> None:
-    named = Counter(re.findall(r"\(test: (\w+)\)$", "\n".join(bullets()), re.MULTILINE))
+    named = Counter(re.findall(r"\((?:test: )?(\w+)\)$", "\n".join(bullets()), re.MULTILINE))
     assert {name: named[name] for name in limits() if named[name] != 1} == {}
 
 
