@@ -13,7 +13,7 @@ ABOUT = {"isolation": "isolation", "language": "Python", "keeps": "what is kept"
 WIRE = "Anthropic Messages"  # whose tokens are in the first table
 Columns = tuple[tuple[str, str, Unit], ...]
 COLUMNS: Columns = (
-    ("cold", "first session, cold", "s"),
+    ("cold", "first session", "s"),
     ("start", "new session", "s"),
     ("eval", "`1+1`", "s"),
     ("call", "sync host call", "s"),
