@@ -37,7 +37,7 @@ from benchmarks import (
 )
 from benchmarks.peers import conductor
 from benchmarks.results import Check, Conversation, Peer, Report, machine, today
-from benchmarks.run import Run
+from benchmarks.run import Run, file_system
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 CHECKS: dict[str, Callable[[Run], Awaitable[list[Check]]]] = {
@@ -104,11 +104,11 @@ def _measured(subjects: Collection[str], chosen: argparse.Namespace) -> None:
 
 async def measure(*, quick: bool, command: str, subjects: Collection[str]) -> Report:
     """One subject after the other."""
-    where = machine()
     checks: list[Check] = []
     rounds = {name: list[Peer]() for name in ROUNDS}
     conversations: list[Conversation] = []
     with Run(quick=quick) as run:
+        where = machine() | {"files": file_system(run.cache)}
         for name in (name for name in CHECKS if name in subjects):
             checks += await CHECKS[name](run)
         for name in (name for name in ROUNDS if name in subjects):

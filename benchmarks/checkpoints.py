@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.journal_file import forget_checkpoints
 from benchmarks.results import Check
-from benchmarks.run import Run, file_system, median
+from benchmarks.run import Run, median
 from cellwright import Limits, Runtime
 from cellwright.errors import Fenced
 
@@ -55,7 +55,7 @@ async def measure(run: Run) -> list[Check]:
             for number, (kind, code) in enumerate(CELLS.items()):
                 file = directory / f"{number}.db"
                 found = await _session(run, file, kind, code, run.count(500, 20))
-                checks += _checks(run, directory, kind, found)
+                checks += _checks(run, kind, found)
         return checks
 
 
@@ -95,7 +95,7 @@ async def _resumed(store: str, desk: Desk) -> tuple[float, int]:
         return took, len(rt.restored.cells)
 
 
-def _checks(run: Run, directory: Path, kind: str, found: Found) -> list[Check]:
+def _checks(run: Run, kind: str, found: Found) -> list[Check]:
     ten = TEN * median(found.cells)
     lines = {
         "after a close": (found.closed, TARGET),
@@ -112,7 +112,6 @@ def _checks(run: Run, directory: Path, kind: str, found: Found) -> list[Check]:
             value=median(took) / ten,
             target=None if run.quick else target,
             samples=len(took),
-            note=file_system(directory),
         )
         for how, (took, target) in lines.items()
     ]

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from benchmarks.results import Check
-from benchmarks.run import Run, file_system, median
+from benchmarks.run import Run, median
 from cellwright import Agent
 from cellwright.testing import ScriptedModel, code
 
@@ -64,7 +64,6 @@ async def measure(run: Run, directory: Path) -> list[Check]:
             value=median(own) / median(bare),
             target=TARGET if own is opened else None,
             samples=len(own),
-            note=file_system(directory),
         )
         for what, own in lines.items()
     ]

@@ -23,7 +23,7 @@ from benchmarks.bare import BareDatabase, Synchronous
 from benchmarks.journal_file import journaled
 from benchmarks.processes import leaves, placed
 from benchmarks.results import Check, shown
-from benchmarks.run import Run, file_system, median
+from benchmarks.run import Run, median
 from cellwright import Limits, Runtime, operation
 
 TARGET = 2.0
@@ -86,7 +86,6 @@ class Three:
 
     sides: dict[str, Side]
     tight: BareDatabase
-    disk: str
 
 
 Found = dict[str, dict[str, list[float]]]  # by call; then by side, and by kind of commit
@@ -94,14 +93,14 @@ Found = dict[str, dict[str, list[float]]]  # by call; then by side, and by kind 
 
 async def measure(run: Run) -> list[Check]:
     async with _opened(run, "normal") as three:
-        note, block = three.disk, run.count(400, 30)
+        block = run.count(400, 30)
         checks: list[Check] = []
         for where in (EACH, ONE) if len(os.sched_getaffinity(0)) > 1 else (ONE,):
             found = await _rounds(run, three, where, f"journal, {where}", tuple(CALLS), block)
-            checks += [_in_place(call, where, found[call], note, TARGET) for call in CALLS]
+            checks += [_in_place(call, where, found[call], target=TARGET) for call in CALLS]
             for call in CALLS:
                 if "look" not in call:
-                    checks += [_alone(call, where, kind, found[call], note) for kind in ALONE]
+                    checks += [_alone(call, where, kind, found[call]) for kind in ALONE]
     return checks + await _power_safe(run)
 
 
@@ -110,8 +109,8 @@ async def _power_safe(run: Run) -> list[Check]:
     where = EACH if len(os.sched_getaffinity(0)) > 1 else ONE
     async with _opened(run, "full") as three:
         found = await _rounds(run, three, where, "the same, safe against power loss", calls, run.count(60, 10))
-    note = f"`?power_safe=1`, and a commit with `synchronous = full`; {three.disk}"
-    return [_in_place(call, where, found[call], note, None) for call in calls]
+    note = "; `?power_safe=1`, and a commit with `synchronous = full`"
+    return [_in_place(call, where, found[call], note) for call in calls]
 
 
 @asynccontextmanager
@@ -131,7 +130,7 @@ async def _opened(run: Run, synchronous: Synchronous) -> AsyncGenerator[Three]:
             rt = Runtime({"desk": desk}, limits=limits, store=store if name == "journal" else None)
             sides[name] = Side(desk=desk, rt=await stack.enter_async_context(rt))
         await _warm(sides, file, own, tight)
-        yield Three(sides=sides, tight=tight, disk=file_system(directory))
+        yield Three(sides=sides, tight=tight)
         assert journaled(file)[0] == sides["journal"].desk.called
 
 
@@ -161,7 +160,9 @@ async def _rounds(run: Run, three: Three, where: str, title: str, calls: tuple[s
     return found
 
 
-def _in_place(call: str, where: str, found: dict[str, list[float]], note: str, target: float | None) -> Check:
+def _in_place(
+    call: str, where: str, found: dict[str, list[float]], note: str = "", target: float | None = None
+) -> Check:
     plain, commit, journal = (median(found[name]) for name in SIDES)
     whole = f"{shown(journal, 's')}, {shown(commit, 's')}, {shown(plain, 's')}"
     return Check(
@@ -173,11 +174,11 @@ def _in_place(call: str, where: str, found: dict[str, list[float]], note: str, t
         value=(journal - plain) / max(commit - plain, LEAST_S),
         target=target,
         samples=len(found["journal"]),
-        note=f"{whole}; {note}",
+        note=whole + note,
     )
 
 
-def _alone(call: str, where: str, kind: str, found: dict[str, list[float]], note: str) -> Check:
+def _alone(call: str, where: str, kind: str, found: dict[str, list[float]]) -> Check:
     added, commit = median(found["journal"]) - median(found["plain"]), median(found[kind])
     return Check(
         subject="journal",
@@ -187,5 +188,4 @@ def _alone(call: str, where: str, kind: str, found: dict[str, list[float]], note
         theirs=commit,
         value=added / commit,
         samples=len(found[kind]),
-        note=note,
     )

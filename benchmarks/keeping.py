@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.bare import BareDatabase
 from benchmarks.results import Check
-from benchmarks.run import Run, file_system, median
+from benchmarks.run import Run, median
 from cellwright.store import Facts, Row, SqliteStore, TurnRow
 from cellwright.store.codec import row_body
 from cellwright_guest.wire import NOTHING, Packed
@@ -60,7 +60,6 @@ def _append(run: Run, directory: Path) -> Check:
         value=median(ours) / median(theirs),
         target=APPEND_TARGET,
         samples=len(ours),
-        note=file_system(directory),
     )
 
 

@@ -56,14 +56,14 @@ def _head(report: Report) -> Iterator[str]:
     where = report.machine
     yield (
         f"Measured on {report.date} with `{report.command}`: {where['cores']} cores ({where['architecture']}), "
-        f"{where['memory']}, {where['kernel']}, {where['python']}, as {where['user']} user, "
+        f"{where['memory']}, {where['kernel']}, {where['python']}, {where['files']}, {where['user']} user, "
         f"load before the run {where['load']}."
     )
 
 
 def _checks(report: Report) -> Iterator[str]:
-    yield "| ours | | beside | | is | target |"
-    yield "|---|--:|---|--:|--:|--:|"
+    yield "| ours | | beside | | is, target |"
+    yield "|---|--:|---|--:|--:|"
     for check in report.checks:
         if check.target is None and check.what.startswith("journal added"):
             continue  # other ways to look at the same commit: the terminal and `--json` have them
@@ -72,7 +72,7 @@ def _checks(report: Report) -> Iterator[str]:
         what = f"{check.what} ({check.note})" if check.note else check.what
         ours, theirs = shown(check.ours, check.unit), shown(check.theirs, check.unit)
         target = f"{aimed(check).removesuffix(check.measure).strip()} {judged(check)}".strip()
-        yield f"| {what} | {ours} | {check.against} | {theirs} | **{valued(check)}** | {target} |"
+        yield f"| {what} | {ours} | {check.against} | {theirs} | **{valued(check)}** {target}".rstrip() + " |"
 
 
 def _unmeasured(report: Report) -> Iterator[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.journal_file import forget_checkpoints
 from benchmarks.results import Check
-from benchmarks.run import Run, file_system, median
+from benchmarks.run import Run, median
 from cellwright import Limits, Runtime
 from cellwright.journal import Trees
 from cellwright.runtime import replay
@@ -122,7 +122,6 @@ async def _again(run: Run, directory: Path) -> list[Check]:
             theirs=median(live),
             value=median(own) / median(live),
             samples=len(own),
-            note=file_system(directory),
         )
         for name, own in lines.items()
     ]
@@ -162,7 +161,6 @@ async def _snapshots(run: Run, directory: Path) -> list[Check]:
             theirs=median(found["none"]),
             value=median(found["many"]) / median(found["none"]),
             samples=len(found["many"]),
-            note=file_system(directory),
         )
         for what, found in (("snapshot", taken), ("cell `1` with snapshot", cells))
     ]

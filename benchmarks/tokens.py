@@ -143,5 +143,5 @@ def _check(own: Conversation, other: Conversation) -> Check:
         target=TARGET if own.task == EVENTS.title else None,
         at_least=True,
         samples=1,
-        note=f"tokens, {own.wire}",
+        note=own.wire,
     )

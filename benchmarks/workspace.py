@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.results import Check, shown
-from benchmarks.run import Run, file_system, median
+from benchmarks.run import Run, median
 from cellwright.journal import Trees
 from cellwright.sandboxes import GUEST_UID, Workspace
 from cellwright.store import Facts, SqliteStore
@@ -31,26 +31,24 @@ Found = dict[str, list[float]]
 
 async def measure(run: Run) -> list[Check]:
     with run.directory() as directory:
-        note = file_system(directory)
         found = {count: _measured(run, directory, count) for count in (FEW, *(QUICK if run.quick else FULL))}
     few = found.pop(FEW)
     checks: list[Check] = []
     for count, times in found.items():
         checks += [
-            _check(f"snapshot, one of {count:,} files changed", f"one of {FEW}", times, few, note),
-            _against("cp", f"snapshot, one of {count:,} files changed", "`cp -a`", times, note),
+            _check(f"snapshot, one of {count:,} files changed", f"one of {FEW}", times, few),
+            _against("cp", f"snapshot, one of {count:,} files changed", "`cp -a`", times),
             _against(
                 "git",
                 f"snapshot, one of {count:,} files changed",
                 "`git add -A && git write-tree`",
                 times,
-                note,
             ),
         ]
     return checks
 
 
-def _check(what: str, against: str, many: Found, few: Found, note: str) -> Check:
+def _check(what: str, against: str, many: Found, few: Found) -> Check:
     ours, theirs = median(many["one"]), median(few["one"])
     nothing = f"none changed {shown(median(many['nothing']), 's')}, {shown(median(few['nothing']), 's')}"
     return Check(
@@ -62,11 +60,11 @@ def _check(what: str, against: str, many: Found, few: Found, note: str) -> Check
         value=ours / theirs,
         target=GROWTH,
         samples=len(many["one"]),
-        note=f"{nothing}; {note}",
+        note=nothing,
     )
 
 
-def _against(side: str, what: str, against: str, times: Found, note: str) -> Check:
+def _against(side: str, what: str, against: str, times: Found) -> Check:
     ours, theirs = median(times["one"]), median(times[side])
     return Check(
         subject="sessions",
@@ -76,7 +74,6 @@ def _against(side: str, what: str, against: str, times: Found, note: str) -> Che
         theirs=theirs,
         value=ours / theirs,
         samples=len(times[side]),
-        note=note,
     )
 
 

@@ -72,7 +72,7 @@ def report(**changes: Any) -> Report:
         "command": "make bench",
         "date": "2026-11-15",
         "quick": False,
-        "machine": dict.fromkeys(("cores", "architecture", "memory", "kernel", "python", "user", "load"), "x"),
+        "machine": dict.fromkeys(("cores", "architecture", "memory", "kernel", "python", "files", "user", "load"), "x"),
         "checks": (check,),
         "peers": (us, other, absent),
         "lasting": (lasting, dumps, steps),
@@ -129,7 +129,7 @@ def test_the_page_is_rewritten_between_its_marks_only(tmp_path: Path) -> None:
     assert text.startswith(f"before\n{page.BEGIN}\n")
     assert text.endswith(f"{page.END}\nafter\n")
     assert "old" not in text
-    assert "| a `call` | 40.0 µs | a ping | 10.0 µs | **4.00 ×** | ≤ 4 ✓ |" in text
+    assert "| a `call` | 40.0 µs | a ping | 10.0 µs | **4.00 ×** ≤ 4 ✓ |" in text
     assert "Absent: not installed: no network." in text
 
 
