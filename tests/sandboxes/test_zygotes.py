@@ -11,6 +11,7 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cells import eventually
@@ -18,8 +19,9 @@ from tests.sandboxes.jails import ANSWER_S, PLAN, Jailed, started, told
 
 from cellwright import Runtime
 from cellwright.errors import IsolationMissing, JournalFailed, SandboxDied, UsageError
-from cellwright.sandboxes import cgroup, zygotes
+from cellwright.sandboxes import cgroup, jail, zygotes
 from cellwright.sandboxes.base import Limits
+from cellwright.sandboxes.jail import InterpreterPaths, JailPlan
 from cellwright.store import Claim, Facts, LeaseHolder, MemoryStore
 
 pytestmark = pytest.mark.anyio
@@ -252,6 +254,19 @@ async def test_a_python_that_is_none_is_named() -> None:
         await zygotes.acquire(replace(PLAN, python=Path("/bin/false")))
     with pytest.raises(SandboxDied, match="/no/such"):
         await zygotes.acquire(replace(PLAN, python=Path("/no/such")))
+
+
+async def test_a_zygote_that_dies_while_it_starts_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    def killing(plan: JailPlan, interpreter: InterpreterPaths) -> dict[str, Any]:
+        for pid in zygote_pids():
+            os.kill(pid, signal.SIGKILL)
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        return jail.render(plan, interpreter)
+
+    await zygotes.end_idle()
+    monkeypatch.setattr(zygotes, "render", killing)
+    with pytest.raises(SandboxDied, match="did not start"):
+        await zygotes.acquire(replace(PLAN, ask=("wave",)))
 
 
 async def test_a_package_that_cannot_be_imported_is_a_warning() -> None:

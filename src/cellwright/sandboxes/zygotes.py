@@ -116,7 +116,8 @@ class Zygote:
         self._control.settimeout(_START_S)
         hello = self._receive()
         interpreter = InterpreterPaths(path=tuple(hello["path"]), base=hello["base"], executable=hello["executable"])
-        self._control.send(json.dumps(render(self.plan, interpreter)).encode())
+        with contextlib.suppress(BrokenPipeError):  # it has ended: what it said last is read next
+            self._control.send(json.dumps(render(self.plan, interpreter)).encode())
         ready = self._receive()
         self._control.settimeout(None)
         self.pid: int = ready["pid"]
@@ -135,6 +136,8 @@ class Zygote:
             message = self._control.recv(_MESSAGE)
         except TimeoutError:
             raise SandboxDied(f"the zygote of {self.plan.python} did not answer within {_START_S:g} s") from None
+        except ConnectionResetError:  # it ended before it had read the plan
+            message = b""
         if not message:
             assert self._process.stderr is not None
             last = self._process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
