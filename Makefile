@@ -33,7 +33,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # Thousands of processes import the package here: with its bytecode kept, that is half the time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo cells test check lint types tests format bench eval-local docs fuzz slow crash crash-long interop interop-quick clean
+.PHONY: help demo cells test check lint types tests format bench eval-local docs fuzz slow crash crash-long soak interop interop-quick clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -89,6 +89,9 @@ crash: $(DEV) ## sessions that die some hundred times and are resumed, some minu
 
 crash-long: $(DEV) ## the same with some thousand deaths, half an hour
 	@CRASH=long $(MAKE) crash
+
+soak: $(DEV) ## 100 sessions with deaths and locks for 20 minutes, then one of 10,000 cells; prints a table; in no CI
+	@$(BIN)/python -m tests.soak $(ARGS)
 
 interop: $(DEV) ## with software we did not write: installs it, then drives it; some minutes
 	@echo "· interop"
