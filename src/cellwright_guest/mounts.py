@@ -14,11 +14,24 @@ from cellwright_guest.kernel import MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_
 
 HOST = "/.host"
 _HOST = HOST.encode()
+_TMP = "/tmp"
 _KEPT = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC  # a user namespace may not lift these from a mount
+
+
+_below_tmp: list[str] = []  # names in the root's /tmp: an interpreter that is installed below the machine's /tmp
 
 
 def build(entries: list[list[str]], over: str) -> None:
     """Makes the root on a tmpfs at `over` (any directory: the mount moves away) and moves into it."""
+    mask = os.umask(0o022)  # the guest may have another uid, and passes through these directories
+    try:
+        _build(entries, over)
+    finally:
+        os.umask(mask)
+    _below_tmp[:] = os.listdir(_TMP)
+
+
+def _build(entries: list[list[str]], over: str) -> None:
     kernel.mount(b"cellwright", os.fsencode(over), b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=755,size=1m,nr_inodes=2048")
     os.mkdir(over + HOST)
     for kind, target, source in entries:
@@ -73,9 +86,23 @@ def _bind(source: str, target: str, flags: int) -> None:
 
 
 def begin(tmp_options: bytes) -> None:
-    """For a child: a mount namespace of its own, with an empty /tmp."""
+    """For a child: a mount namespace of its own, with a /tmp of its own. What the root has in /tmp is bound into it."""
     kernel.unshare(kernel.CLONE_NEWNS)
+    if _below_tmp:
+        os.chdir(_TMP)  # from here relative names lead into the root's /tmp, also when it is covered
     kernel.mount(b"tmp", b"/tmp", b"tmpfs", MS_NOSUID | MS_NODEV, tmp_options)
+    for name in _below_tmp:
+        target = os.path.join(_TMP, name)
+        if os.path.islink(name):
+            os.symlink(os.readlink(name), target)
+            continue
+        if os.path.isdir(name):
+            os.mkdir(target)
+        else:
+            os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
+        kernel.mount(os.fsencode(name), os.fsencode(target), None, MS_BIND | MS_REC)  # read-only, as its source is
+    if _below_tmp:
+        os.chdir("/")
 
 
 def place(workspace: str) -> None:

@@ -109,10 +109,13 @@ def _is_constant(key: str, value: Any) -> bool:
 
 
 def _own_modules() -> Iterator[str]:
+    """The modules whose files the guest can write. The interpreter and this package may be below /tmp too."""
     places = tuple(os.path.join(place, "") for place in ("/workspace", TMP))
+    given = tuple(os.path.join(place, "") for place in _settings.get("path", ()))
     for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None) if name not in _modules else None
-        if isinstance(file, str) and file.startswith(places):
+        known = name in _modules or name.partition(".")[0] in _OWN
+        file = None if known else getattr(module, "__file__", None)
+        if isinstance(file, str) and file.startswith(places) and not file.startswith(given):
             yield name
 
 
@@ -227,10 +230,14 @@ def _files() -> list[File] | None:
     files: list[File] = []
     size = 0
     try:
+        device = os.lstat(TMP).st_dev
         for directory, below, names in os.walk(TMP):
             for name in (*below, *names):
                 path = os.path.join(directory, name)
                 about = os.lstat(path)
+                if about.st_dev != device:  # the interpreter, mounted here because it is installed below /tmp
+                    below[:] = [other for other in below if other != name]
+                    continue
                 size += about.st_size if stat.S_ISREG(about.st_mode) else 0
                 if size > TMP_BYTES or len(files) >= TMP_FILES:
                     return None
@@ -257,7 +264,8 @@ def _place(files: list[File]) -> None:
         if content is None:
             os.makedirs(path, exist_ok=True)
         elif isinstance(content, str):
-            os.symlink(content, path)
+            if not os.path.islink(path):  # a link to the interpreter is there already
+                os.symlink(content, path)
         else:
             with open(path, "wb") as file:
                 file.write(content)

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cellwright.errors import PlatformError
 from cellwright.sandboxes import seccomp
 from cellwright.sandboxes.base import Limits
 
@@ -71,6 +72,8 @@ def render(plan: JailPlan, interpreter: InterpreterPaths) -> dict[str, Any]:
     programs = base64.b64encode(seccomp.program(programs=True)).decode()
     threads = base64.b64encode(seccomp.program(programs=False)).decode()
     entries = _root(plan, interpreter)
+    if "mount" not in plan.without:
+        _check_places(plan, entries)
     shown = [source for kind, _, source in entries if kind == "bind"]
     return {
         "layers": [name for name in LAYERS if name not in plan.without],
@@ -133,9 +136,20 @@ def _root(plan: JailPlan, interpreter: InterpreterPaths) -> list[RootEntry]:
 
 
 def _places(site: tuple[Path, ...]) -> list[str]:
-    """Where the guest finds its packages: at their own paths, but for those that its own /tmp would cover."""
+    """Where the guest finds its packages: at their own paths, but for those that its own directories would cover."""
     covered = ("/tmp/", "/workspace/", "/dev/")
     return [f"/packages/{i}" if str(path).startswith(covered) else str(path) for i, path in enumerate(site)]
+
+
+def _check_places(plan: JailPlan, entries: list[RootEntry]) -> None:
+    """Raises `PlatformError` where the guest's own directories would cover its interpreter; /tmp alone need not."""
+    for cover in ("/workspace", "/dev/shm") if plan.programs else ("/workspace",):
+        for kind, target, _ in entries:
+            if kind == "bind" and target.startswith(f"{cover}/"):
+                raise PlatformError(
+                    f"the Python {plan.python} needs {target}, but {cover} is the guest's own directory inside the "
+                    "jail; use a Python that is installed elsewhere"
+                )
 
 
 def _interpreter_dirs(interpreter: InterpreterPaths) -> list[str]:
