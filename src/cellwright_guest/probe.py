@@ -28,8 +28,8 @@ def main(conn: socket.socket, request: dict[str, Any]) -> None:
     for name in sought["layers"]:
         try:
             answers[name] = _TRIALS[name](sought)
-        except (OSError, ValueError, AttributeError) as error:  # told to the operator as it is
-            answers[name] = (False, f"the trial itself failed: {type(error).__name__}: {error}")
+        except (OSError, ValueError, AttributeError) as error:
+            answers[name] = (False, f"what the layer forbids could not be tried: {error}")
     conn.sendall(json.dumps(answers).encode() + b"\n")
     conn.recv(1)
 

@@ -158,7 +158,7 @@ def _show(report: LayerReport, rung: TriedRung) -> None:
     for finding in report.findings:
         optional = "" if finding.name in STANDARD else " [dim](optional)[/dim]"
         layers.add_row(_mark(finding.ok), finding.name + optional, _plain(finding.seen))
-        if finding.fix:
+        if finding.fix and finding.tried:  # else one cause for all, told at the end
             layers.add_row("", "", f"[yellow]→ {_plain(finding.fix)}[/yellow]")
     rungs = _table("rung", "what was tried, and seen")
     rungs.add_row(_mark(rung.ok), rung.name, _plain(rung.seen))
@@ -177,9 +177,13 @@ def _close(console: Console, report: LayerReport, rung: TriedRung) -> None:
     from cellwright.sandboxes import STANDARD
 
     missing = [finding.name for finding in report.findings if not finding.ok]
+    untried = [finding for finding in report.findings if not finding.tried and finding.name in STANDARD]
     needed = [name for name in missing if name in STANDARD]
     console.print()
-    if needed or not rung.ok:
+    if untried:
+        console.print("[red]No jail could be started here[/red], so the layers are not known. The reason:")
+        console.print(untried[0].fix, markup=False, soft_wrap=True)
+    elif needed or not rung.ok:
         lack = f"missing: {', '.join(needed)}" if needed else "the process rung does not run"
         console.print(f"[red]This machine does not give the standard minimum[/red] ({lack}).")
     elif missing:

@@ -7,6 +7,7 @@ three jails are tried: the whole one, one without seccomp and Landlock, and one 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import json
 import os
@@ -19,10 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cellwright.errors import PlatformError
+from cellwright.errors import PlatformError, SandboxDied
 from cellwright.sandboxes import cgroup, zygotes
 from cellwright.sandboxes.base import Limits
 from cellwright.sandboxes.jail import GUEST_UID, INNER_UID, LAYERS, STANDARD, JailPlan
+from cellwright.sandboxes.packages import host_python
 
 _USERNS = (
     "allow user namespaces: sysctl -w user.max_user_namespaces=10000; on Debian kernel.unprivileged_userns_clone=1, "
@@ -50,12 +52,16 @@ _ANSWER_S = 20.0
 
 @dataclass(frozen=True, kw_only=True)
 class LayerFinding:
-    """One layer: whether it held, what was tried and seen, and what adds it where it did not."""
+    """One layer: whether it held, what was tried and seen, and what adds it where it did not.
+
+    `tried` is False where no jail could be started: `fix` then says why, and nothing is known of the layer.
+    """
 
     name: str
     ok: bool
     seen: str
     fix: str = ""
+    tried: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,19 +78,28 @@ class LayerReport:
 
 async def probe(python: Path | None = None) -> LayerReport:
     """Starts three zygotes and a child of each; under a second."""
-    python = python or _own_python()
-    seen: dict[str, tuple[bool, str]] = {}
+    python = python or host_python()
+    findings: dict[str, LayerFinding] = {}
     for without, layers in _JAILS.items():
         try:
-            seen |= await _try_jail(python, without, layers)
-        except (PlatformError, TimeoutError, ValueError) as error:
-            seen |= dict.fromkeys(layers, (False, str(error) or "the jailed child did not answer"))
-    seen["cgroup"] = await asyncio.to_thread(_try_cgroup)
-    return LayerReport(findings=tuple(_finding(name, *seen.get(name, (False, "not tried"))) for name in LAYERS))
+            seen = await _try_jail(python, without, layers)
+        except (PlatformError, OSError) as error:
+            why = _cause(error)
+            findings |= {name: _untried(name, why) for name in (*layers, "uid") if name not in findings}
+        else:
+            findings |= {name: _finding(name, *seen[name]) for name in seen}
+    findings["cgroup"] = _finding("cgroup", *await asyncio.to_thread(_try_cgroup))
+    return LayerReport(findings=tuple(findings[name] for name in LAYERS))
 
 
-def _own_python() -> Path:
-    return Path(sys.executable).resolve()
+def _cause(error: PlatformError | OSError) -> str:
+    if isinstance(error, TimeoutError):
+        return f"a jailed process did not answer within {_ANSWER_S:g} s; try again when the machine is less busy"
+    return str(error)
+
+
+def _untried(name: str, why: str) -> LayerFinding:
+    return LayerFinding(name=name, ok=False, seen="not tried: no jail could be started", fix=why, tried=False)
 
 
 def _finding(name: str, ok: bool, seen: str) -> LayerFinding:
@@ -116,9 +131,10 @@ async def _ask(zygote: zygotes.Zygote, directory: Path, layers: tuple[str, ...])
         "inner_uid": INNER_UID,
     }
     ours, theirs = socket.socketpair()
+    printed, output = os.pipe()
     child = zygote.spawn(
         conn=theirs,
-        output=os.open(os.devnull, os.O_WRONLY),
+        output=output,
         workspace=workspace,
         limits=Limits(memory_mb=64),
         entry="cellwright_guest.probe",
@@ -126,17 +142,32 @@ async def _ask(zygote: zygotes.Zygote, directory: Path, layers: tuple[str, ...])
     )
     try:
         reader, writer = await asyncio.open_connection(sock=ours)
-        answers = json.loads(await reader.readline())
+        line = await reader.readline()
+        if not line:
+            raise SandboxDied(f"a jailed process ended before it answered: {await _last_words(child, printed)}")
+        answers = json.loads(line)
         uid = _outer_uid(await child.pid())
         writer.close()
     finally:
         child.kill()
         await child.exited
+        os.close(printed)
         listener.close()
         _remove_shm(shm_key)
     return {name: (held, seen) for name, (held, seen) in answers.items()} | {
         "uid": (uid != 0, f"the child's uid is {uid} outside")
     }
+
+
+async def _last_words(child: zygotes.Child, printed: int) -> str:
+    """Why a jailed process ended, in its own words if it left any."""
+    code = os.waitstatus_to_exitcode(await child.exited)
+    os.set_blocking(printed, False)
+    with contextlib.suppress(BlockingIOError):
+        lines = os.read(printed, 1 << 16).decode(errors="replace").split("\n")
+        if words := [line for line in lines if line.strip()]:
+            return words[-1]
+    return f"its exit code is {code}"
 
 
 def _furnish(directory: Path) -> Path:
