@@ -11,17 +11,20 @@ MAKEFLAGS += --no-print-directory
 JOBS ?= 2
 ARGS ?=
 
-# The first of these that will do: its version, and its own path, because it may be the .venv that is about to be made anew.
-PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
-FOUND := $(shell for p in $(PYTHONS); do $$p -c 'import sys; v = sys.version_info[:3]; \
-	(3, 11) <= v < (3, 14) or sys.exit(1); print("%d.%d.%d" % v, sys._base_executable)' 2>/dev/null && break; done)
+# The first of these that will do: its version, a hash of its place and of this one, and its own path, because it may be the
+# .venv that is about to be made anew.
+PYTHONS := $(if $(PYTHON),'$(PYTHON)',python3 python3.13 python3.12 python3.11)
+FOUND := $(shell for p in $(PYTHONS); do "$$p" -c 'import os, sys, zlib; v = sys.version_info[:3]; \
+	(3, 11) <= v < (3, 14) or sys.exit(1); base = os.path.realpath(sys._base_executable); \
+	print("%d.%d.%d" % v, "%08x" % zlib.crc32(os.fsencode(base + os.getcwd())), base)' 2>/dev/null && break; done)
 VERSION := $(firstword $(FOUND))
-BASE := $(wordlist 2,99,$(FOUND))
+PLACE := $(word 2,$(FOUND))
+BASE := $(wordlist 3,99,$(FOUND))
 
 BIN := .venv/bin
 LOCK := requirements/dev.txt
-RUN := .venv/.run-$(VERSION)
-DEV := .venv/.dev-$(VERSION)
+RUN := .venv/.run-$(VERSION)-$(PLACE)
+DEV := .venv/.dev-$(VERSION)-$(PLACE)
 
 ifneq ($(shell command -v uv),)
 INSTALL := uv pip install --quiet --python $(BIN)/python --constraint $(LOCK)
@@ -105,7 +108,8 @@ clean: ## remove .venv and what the tools leave behind
 	@rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The environment is made anew whenever the interpreter, the dependencies or their versions change.
+# The environment is made anew whenever the interpreter, the dependencies or their versions change, or the clone is moved:
+# the scripts in .venv/bin name the place where they were made.
 $(RUN): pyproject.toml $(LOCK)
 	@test -n "$(VERSION)" || { echo "none of these is Python 3.11 to 3.13: $(PYTHONS); name one with PYTHON=…"; exit 1; }
 	@echo "· making .venv with Python $(VERSION)"

@@ -1,0 +1,59 @@
+"""When `make` builds the environment anew. A stand-in for uv builds one that holds nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cellwright.sandboxes.packages import host_python
+
+CLONE = Path(__file__).parent.parent
+MADE = "making .venv"
+UV = """#!/bin/sh
+test "$1" = venv || exit 0
+mkdir -p .venv/bin && echo '#!/bin/sh' >.venv/bin/ruff && chmod +x .venv/bin/ruff
+"""
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone that `make` knows, in a directory with a space in its name."""
+    clone = tmp_path / "my clone"
+    (clone / "requirements").mkdir(parents=True)
+    for name in ("Makefile", "pyproject.toml", "requirements/dev.txt"):
+        shutil.copy(CLONE / name, clone / name)
+    uv = clone / "bin" / "uv"
+    uv.parent.mkdir()
+    uv.write_text(UV)
+    uv.chmod(0o755)
+    return clone
+
+
+def lint(clone: Path, python: Path) -> str:
+    environ = os.environ | {"PATH": f"{clone / 'bin'}:{os.environ['PATH']}", "PYTHON": str(python)}
+    done = subprocess.run(["make", "lint"], cwd=clone, env=environ, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_the_environment_is_made_anew_for_another_interpreter_or_place_and_not_otherwise(clone: Path) -> None:
+    python = host_python()
+    assert MADE in lint(clone, python)
+    assert MADE not in lint(clone, python)
+    link = clone / "python3"
+    link.symlink_to(python)
+    assert MADE not in lint(clone, link)
+    other = Path(shutil.copy(python, clone / python.name))
+    library = clone / "lib" / python.name
+    library.parent.mkdir()
+    library.symlink_to(Path(os.__file__).parent)
+    assert MADE in lint(clone, other)
+    assert MADE in lint(clone, python)
+    moved = clone.rename(clone.with_name("moved"))
+    assert MADE in lint(moved, python)
+    assert MADE not in lint(moved, python)
