@@ -12,6 +12,20 @@ from cellwright.errors import CodeError
 
 PATIENCE_S = 20.0  # how long a test waits for what must happen; nothing asserts on how long it took
 PATIENT = Limits(wall_s=PATIENCE_S, cpu_s=PATIENCE_S)
+# The interpreter may be anywhere: the directories that lead to it are in the guest's root, and hold nothing else.
+BESIDE = """
+import os, sys
+def beside(place, *ways):
+    'What is at a place but for the ways to what the jail shows.'
+    ways = (sys.base_prefix, *ways)
+    if place in ways or not os.path.isdir(place):
+        return []
+    found = []
+    for path in (os.path.join(place, name) for name in os.listdir(place)):
+        led = any(f'{way}/'.startswith(f'{path}/') for way in ways)
+        found += beside(path, *ways) if led else [path]
+    return found
+"""
 
 
 async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:

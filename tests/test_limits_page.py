@@ -29,7 +29,7 @@ import pydantic
 import pytest
 import sqlalchemy
 import sqlalchemy.exc
-from tests.cells import PATIENCE_S, PATIENT, failure, outcomes, value
+from tests.cells import BESIDE, PATIENCE_S, PATIENT, failure, outcomes, value
 from tests.gateway.shops import Upstream as Memory
 from tests.gateway.shops import connected, opened, run, search
 from tests.mcp.everything import everything
@@ -690,9 +690,9 @@ async def test_the_hash_seed_is_the_same_in_every_session() -> None:
 
 
 async def test_there_is_almost_no_proc_and_no_home() -> None:
-    code = "import os\n[sorted(f) for _, _, f in os.walk('/proc')], os.path.exists('/home'), os.path.exists('/sys')"
-    found = await value(code)
-    assert found == ([["meminfo"], ["maps"]], False, False)
+    code = "[sorted(f) for _, _, f in os.walk('/proc')], beside('/home'), os.path.exists('/sys')"
+    found = await value(BESIDE + code)
+    assert found == ([["meminfo"], ["maps"]], [], False)
 
 
 async def test_files_outside_the_workspace_and_tmp_cannot_be_written() -> None:

@@ -15,7 +15,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from tests.cells import PATIENCE_S, PATIENT, eventually, failure, outcomes, value
+from tests.cells import BESIDE, PATIENCE_S, PATIENT, eventually, failure, outcomes, value
 
 from cellwright import CallFinished, CallStarted, Event, Limits, Printed, Runtime
 from cellwright.errors import (
@@ -570,8 +570,8 @@ async def test_packages_of_the_host_are_not_visible_without_packages() -> None:
 async def test_two_sessions_see_neither_each_others_names_nor_files() -> None:
     async with Runtime() as one, Runtime() as two:
         await one.execute("x = 1\nopen('mine', 'w').write('a')\nopen('/tmp/shared', 'w').write('b')")
-        code = "import os\n'x' in globals(), os.listdir('.'), os.listdir('/tmp')"
-        assert (await two.execute(code)).unwrap() == (False, [], [])
+        code = "'x' in globals(), os.listdir('.'), beside('/tmp')"
+        assert (await two.execute(BESIDE + code)).unwrap() == (False, [], [])
 
 
 async def test_the_guest_has_no_network_no_keys_and_no_host_files(monkeypatch: pytest.MonkeyPatch) -> None:

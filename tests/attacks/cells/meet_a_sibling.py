@@ -48,9 +48,13 @@ for name, call in {
 }.items():
     result, why = syscall(*call)
     loot.append(f"ESCAPED: {name}" if result >= 0 else (name, why))
-if os.listdir("/tmp"):
-    loot.append(f"ESCAPED: /tmp of another holds {os.listdir('/tmp')}")
+others = [name for name in os.listdir("/tmp") if os.lstat(f"/tmp/{name}").st_dev == os.lstat("/tmp").st_dev]
+if others:  # but for the interpreter, which is mounted where it is installed below /tmp
+    loot.append(f"ESCAPED: /tmp of another holds {others}")
 for path in ("/dev/shm", "/run", "/var/tmp", "/dev/mqueue"):
-    if os.path.exists(path):
+    try:
+        open(f"{path}/meeting", "w").close()
         loot.append(f"ESCAPED: {path} is there")
+    except OSError as error:
+        loot.append(error.errno)
 loot
