@@ -62,8 +62,10 @@ def _head(report: Report) -> Iterator[str]:
 
 
 def _checks(report: Report) -> Iterator[str]:
+    """An empty cell repeats the one above it."""
     yield "| ours | | beside | | is, target |"
     yield "|---|--:|---|--:|--:|"
+    above = ["", "", ""]
     for check in report.checks:
         if check.target is None and check.what.startswith("journal added"):
             continue  # other ways to look at the same commit: the terminal and `--json` have them
@@ -72,7 +74,16 @@ def _checks(report: Report) -> Iterator[str]:
         what = f"{check.what} ({check.note})" if check.note else check.what
         ours, theirs = shown(check.ours, check.unit), shown(check.theirs, check.unit)
         target = f"{aimed(check).removesuffix(check.measure).strip()} {judged(check)}".strip()
-        yield f"| {what} | {ours} | {check.against} | {theirs} | **{valued(check)}** {target}".rstrip() + " |"
+        own, against, other = f"{what} | {ours}", check.against, f"{check.against} | {theirs}"
+        row = " | ".join(
+            (
+                own if own != above[0] else " | ",
+                against if against != above[1] else "",
+                theirs if other != above[2] else "",
+            )
+        )
+        above = [own, against, other]
+        yield f"| {row} | **{valued(check)}** {target}".rstrip() + " |"
 
 
 def _unmeasured(report: Report) -> Iterator[str]:
