@@ -26,6 +26,7 @@ CellwrightError
 │   │   └── ModelMissing      a package, a key or a file is not here yet
 │   ├── UpstreamGone          also a ConnectionError: an upstream that cannot be reached, or ended
 │   ├── Fenced                another process has taken this session over
+│   ├── RestoreFailed         the guests of a session ended, one after the other, while its cells ran again
 │   └── RollbackFailed        an undo failed: what is undone and what is not
 └── GuestError                the agent: the text goes to the model
     ├── CodeError             the cell raised
@@ -124,6 +125,18 @@ class JournalFailed(PlatformError):
 
 class Fenced(PlatformError):
     """Another process has taken this session over; this one does nothing more for it."""
+
+
+class RestoreFailed(PlatformError):
+    """The guests of `session` died or met a limit, one after the other, while `cell` was run again.
+
+    Nothing was written to the journal: the session may be resumed again.
+    """
+
+    def __init__(self, text: str, *, session: str = "", cell: int = 0) -> None:
+        super().__init__(text)
+        self.session = session
+        self.cell = cell
 
 
 class RollbackFailed(PlatformError):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.journal.lasting import SESSION, Sessions, run, value
 
-from cellwright import Limits, Runtime, operation
+from cellwright import Runtime, operation
 from cellwright.errors import Diverged
 from cellwright.runtime import replay
 
@@ -214,21 +214,6 @@ async def test_a_cut_off_cell_that_ends_too_soon_is_found(sessions: Sessions) ->
         assert "recorded post.send(1), now nothing" in str(outcome.error)
         assert await value(rt, "post.send(2)") == 2
     assert post.sent == [1, 2]
-
-
-@pytest.mark.parametrize("code", ["while True: pass", "await __import__('asyncio').Event().wait()"])
-async def test_a_cell_that_does_not_come_to_its_end_again_is_found_at_its_time_limit(
-    code: str, sessions: Sessions
-) -> None:
-    post = Post()
-    async with sessions.life(scope={"post": post}) as rt:
-        await value(rt, "x = post.send(1)")
-    rewrite(sessions, code)
-    async with sessions.life(scope={"post": post}, limits=Limits(wall_s=1)) as rt:
-        assert rt.restored is not None
-        assert rt.restored.diverged is not None
-        assert (rt.restored.diverged.recorded, rt.restored.diverged.asked) == ("post.send(1)", "the time limit")
-        assert await value(rt, "1") == 1
 
 
 async def test_a_fork_whose_parent_cannot_be_repeated_keeps_what_it_did_itself(sessions: Sessions) -> None:

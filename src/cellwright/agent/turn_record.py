@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from cellwright.errors import Fenced, JournalFailed, TurnCancelled, TurnWaiting
+from cellwright.errors import Fenced, JournalFailed, RestoreFailed, TurnCancelled, TurnWaiting
 from cellwright.journal import Turns
 from cellwright.scope import shown
 from cellwright.short_texts import cut, named_error
@@ -25,7 +25,7 @@ class TurnRecord:
     """A context manager round one turn. `turns` is None for a session without a store: then nothing is written.
 
     A `BaseException` that is neither an `Exception` nor a cancellation counts as the death of the process: the row
-    stays as it is, and the turn can be carried on.
+    stays as it is, and the turn can be carried on. So it does where the guest could not be brought back.
     """
 
     def __init__(self, turns: Turns | None, row: TurnRow) -> None:
@@ -50,7 +50,7 @@ class TurnRecord:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._turns is None or isinstance(error, Fenced | JournalFailed):
+        if self._turns is None or isinstance(error, Fenced | JournalFailed | RestoreFailed):
             return
         if error is None:
             self._turns.write(replace(self.row, status="done", answer=self._answer))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cellwright.cli.arguments import FAILED, exit_on_error
+from cellwright.cli.arguments import FAILED, PLATFORM, exit_on_error
 from cellwright.cli.options import AGENTS_DB, JsonObject, option
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def replay(
 ) -> None:
     """Run a recorded session again, offline: every call is answered from its journal, and nothing is written.
 
-    Exit codes: 0 the same, 1 different, 2 wrong usage, 4 this machine cannot run it.
+    Exit codes: 0 the same, 1 different, 2 wrong usage, 4 this machine cannot run it, or its guests died.
     """
     with exit_on_error():
         if not session:
@@ -37,7 +37,7 @@ def replay(
         repeated = asyncio.run(_replay(session, store, packages, as_json))
     print(json.dumps(asdict(repeated) | {"same": repeated.same}, indent=2) if as_json else repeated)
     if not repeated.same:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(PLATFORM if repeated.died else FAILED)
 
 
 async def _replay(session: str, store: str, packages: str, quiet: bool) -> Repeated:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cellwright.errors import CodeError, TimeLimit
+from cellwright.errors import CodeError
 from cellwright.journal.call_rows import call_of, key_of_value
 from cellwright.journal.call_text import call_line, printable
 from cellwright.journal.outcomes import packed_value, told_error
@@ -45,9 +45,8 @@ def divergence_of(
     unasked = [r for r in mine if r.path in row.pending or (r.delivered is not None and r.delivered <= upto)]
     if unasked:
         first = min(unasked, key=lambda r: (r.delivered is None, r.delivered or 0))
-        ended = "the time limit" if isinstance(outcome.error, TimeLimit) else "the end of the cell"
         recorded = call_line(first.title, call_of(first))
-        return Divergence(cell=row.number, line=first.line, recorded=recorded, asked=ended)
+        return Divergence(cell=row.number, line=first.line, recorded=recorded, asked="the end of the cell")
     was, now = _recorded_text(row), _outcome_text(outcome, value)
     if was != now:
         line = outcome.error.line or 0 if isinstance(outcome.error, CodeError) else 0

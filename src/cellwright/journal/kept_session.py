@@ -8,16 +8,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
-from typing import Any
 
 from cellwright.doors import Host
 from cellwright.errors import Cancelled, Diverged, Fenced, GuestError, JournalFailed, PlatformError, UsageError
 from cellwright.journal.history import History
 from cellwright.journal.live_guest import CellPaused, Guard, LiveGuest, ReplayDiverged
-from cellwright.journal.outcomes import outcome_of
+from cellwright.journal.outcomes import outcome_of, with_error
 from cellwright.journal.pause import PausedCell
 from cellwright.journal.questions import Asker
+from cellwright.journal.replay_deaths import GUESTS, GuestDied
 from cellwright.journal.restoration import Restoration, Restored
 from cellwright.journal.rollback import Rewind, Rewound, Rollback, RolledBack, unfinished
 from cellwright.journal.session_journal import SessionJournal
@@ -79,8 +78,8 @@ class KeptSession:
         last = history.cells[-1] if history.cells else None
         if last is not None and last.status == "ended" and not last.undone and last.number > history.facts.parent_cell:
             self._unsettled = last.number  # its process may have died before all was undone
-        self._paused.tidy()
         await self._restore(history)
+        self._paused.tidy()
         if words := unfinished(history):
             self._say(f"cellwright: session {self.session.id}: {words}")
 
@@ -123,14 +122,21 @@ class KeptSession:
 
     async def _carry_on(self, on_event: OnEvent | None) -> Outcome | None:
         """Run the cell that was cut off to its end, or to its next pause. None where it cannot be carried on."""
-        if not self.guest.alive:
-            await self._restore(self.session.history())
-        row = self._cut_off
-        if row is None:
-            return None
-        async with self._written():
-            await self._snapshots.restore(row.tree)
-            return await self._run(row, on_event)
+        for left in reversed(range(GUESTS)):
+            if not self.guest.alive:
+                await self._restore(self.session.history())
+            row = self._cut_off
+            if row is None:
+                return None
+            try:
+                async with self._written():
+                    await self._snapshots.restore(row.tree)
+                    return await self._run(row, on_event)
+            except GuestDied as death:
+                await self.guest.end()
+                if not left:
+                    raise death.failed(self.session.id) from None
+        return None
 
     async def require_decided(self) -> None:
         """`UsageError` while a cell waits for a person: it says what to do."""
@@ -202,7 +208,7 @@ class KeptSession:
             raise
         alive = guest.alive
         if outcome.error is not None and GONE in str(outcome.error):
-            outcome = _with_error(outcome, str(outcome.error).replace(GONE, KEPT))
+            outcome = with_error(outcome, str(outcome.error).replace(GONE, KEPT))
         tree, files = await self._tree_now(row)
         row = self.session.end(row, outcome, guest.replay, alive=alive, tree=tree, files=files)
         self._cut_off = None
@@ -214,7 +220,7 @@ class KeptSession:
             return outcome
         self._paused.tidy("its cell was ended")
         if (settled := await self._settle(row.number)) and outcome.error is not None:
-            outcome = _with_error(outcome, f"{outcome.error} {settled}")
+            outcome = with_error(outcome, f"{outcome.error} {settled}")
             self.session.amend(row, outcome)
         return outcome
 
@@ -338,7 +344,7 @@ class KeptSession:
 
     async def _keep_last_tree(self) -> None:
         """At the end, where it costs little or the workspace goes with this process."""
-        if self._cut_off is None and self.session.last and self._snapshots.is_due:
+        if self._guest is not None and self._cut_off is None and self.session.last and self._snapshots.is_due:
             with suppress(PlatformError):  # what the journal has of it is from before
                 self._keep_tree(await self._snapshots.take())
 
@@ -385,8 +391,3 @@ class KeptSession:
                 await self._keep_last_tree()
         finally:
             writer.release()
-
-
-def _with_error(outcome: Outcome, text: str) -> Outcome:
-    kind: Any = type(outcome.error)
-    return replace(outcome, error=kind(text))

@@ -7,12 +7,13 @@ stands behind the door nor which cell is to run next.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from cellwright.doors import Beginning, Host
-from cellwright.errors import GuestError
+from cellwright.errors import GuestError, RestoreFailed
 from cellwright.journal.blocks import TransactionBlocks
 from cellwright.journal.checkpoint_schedule import CheckpointSchedule
 from cellwright.journal.checkpoint_start import CheckpointStart
@@ -23,6 +24,7 @@ from cellwright.journal.outcomes import outcome_in
 from cellwright.journal.pause import PauseWatch
 from cellwright.journal.questions import CallQuestions
 from cellwright.journal.replay import Replay
+from cellwright.journal.replay_deaths import GuestDied, ended_guest, replay_s, require_survived, until_told
 from cellwright.journal.replayed import Recorded, Replayed
 from cellwright.journal.reversible import Reversible
 from cellwright.journal.session_journal import SessionJournal
@@ -31,7 +33,6 @@ from cellwright.sandboxes import Interpreter, OnEvent, Outcome
 from cellwright.store import CellRow, Row
 
 T = TypeVar("T")
-GRACE_S = 2.0  # for what is on its way when a cell that was cut off is over
 Guard = Callable[[Host, CallQuestions, PauseWatch], Host]
 """What stands between the record and the effects: it asks people, and the journal keeps what it asks."""
 
@@ -52,7 +53,11 @@ class CellPaused(Exception):
 
 
 class CheckpointUnreadable(Exception):
-    """The guest could not take up a checkpoint."""
+    """The guest could not take up a checkpoint. With `died`, it ended each time that one was to."""
+
+    def __init__(self, why: str, died: RestoreFailed | None = None) -> None:
+        super().__init__(why)
+        self.died = died
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,16 +130,23 @@ class LiveGuest:
     def alive(self) -> bool:
         return not self._ended and self.interpreter.alive
 
-    async def watched(self, run: Coroutine[Any, Any, T]) -> T:
+    async def watched(self, run: Coroutine[Any, Any, T], cell: int = 0, patience_s: float = math.inf) -> T:
         """What comes of it; or what is wrong with the journal, or with a run that is repeated, as soon as it shows.
 
-        `CellPaused` where it only waits for a person.
+        `CellPaused` where it only waits for a person, `GuestDied` where the guest still repeats the cell after so long.
         """
         replay, writer, paused = self.replay, self.replay.writer, self.pause.paused
+        loop = asyncio.get_running_loop()
+        late: asyncio.Future[None] = loop.create_future()
+        timed = patience_s < math.inf and not replay.repeats.done()
+        timer = loop.call_later(patience_s, self._overdue, late) if timed else None
         task = asyncio.ensure_future(run)
         try:
-            await asyncio.wait({task, replay.diverged, writer.broken, paused}, return_when=asyncio.FIRST_COMPLETED)
+            waits = {task, replay.diverged, writer.broken, paused, late}
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            if timer is not None:
+                timer.cancel()
             if not task.done():
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
@@ -144,25 +156,35 @@ class LiveGuest:
             raise self._diverged(replay.diverged.result())
         if paused.done():
             raise CellPaused(paused.result())
+        if late.done():
+            raise GuestDied(cell, f"the cell took longer than {patience_s:g} s")
         return task.result()
+
+    def _overdue(self, late: asyncio.Future[None]) -> None:
+        if not self.replay.repeats.done():
+            late.set_result(None)
 
     def _diverged(self, divergence: Divergence) -> ReplayDiverged:
         return ReplayDiverged(divergence, self.replay.delivered)
 
     async def run(self, row: CellRow, seed: bytes, on_event: OnEvent | None, patience_s: float) -> Outcome:
         """Run a new cell, or carry one on that was cut off: then it must ask again for all that it had been told."""
+        repeat_s = replay_s(patience_s)
         self.replay.begin(row)
         self.pause.begin(patience_s)
         try:
-            outcome = await self.watched(outcome_in(self.interpreter, row, seed, on_event))
+            outcome = await self.watched(outcome_in(self.interpreter, row, seed, on_event), row.number, repeat_s)
+            if not self.replay.repeats.done():
+                require_survived(row, outcome, alive=self.alive)
             if not self.replay.live:
-                await self._all_told()
+                await self._all_told(row.number, repeat_s)
             return outcome
         finally:
             self.pause.end()
 
-    async def _all_told(self) -> None:
-        await self.replay.told(GRACE_S)
+    async def _all_told(self, cell: int, patience_s: float) -> None:
+        self.replay.over()
+        await until_told(self.replay, self.interpreter, cell, patience_s)
         untold = self.replay.untold()
         if untold is not None:
             await self.end()
@@ -175,22 +197,25 @@ class LiveGuest:
         try:
             await self.interpreter.load(start.content)
         except GuestError as error:
+            if not self.alive:
+                raise GuestDied(start.cell, str(error), loading=True) from None
             raise CheckpointUnreadable(str(error)) from None
         self.replay.cell = start.cell
         self.replay.end(upto)
-        await self.watched(self.replay.told(patience_s))
+        await self.watched(until_told(self.replay, self.interpreter, start.cell, replay_s(patience_s)))
 
     async def again(self, row: CellRow, history: History, upto: float, patience_s: float) -> Divergence | None:
         """Run a cell again, and tell what was told between it and the next, which begins after delivery `upto`.
 
         Gives how its prints differ: that alone does no harm.
         """
-        replay = self.replay
+        replay, repeat_s = self.replay, replay_s(patience_s, row.duration_s)
         replay.value = None
         replay.begin(row)
-        outcome = await self.watched(outcome_in(self.interpreter, row, history.seed_of(row)))
+        outcome = await self.watched(outcome_in(self.interpreter, row, history.seed_of(row)), row.number, repeat_s)
+        require_survived(row, outcome, alive=self.alive)
         replay.end(upto)
-        await self.watched(replay.told(patience_s))
+        await self.watched(until_told(self.replay, self.interpreter, row.number, repeat_s))
         rows = history.rows_of([row])
         difference = divergence_of(row, outcome, replay.value, replay.asked, rows, upto) or replay.untold()
         if difference is not None:
@@ -198,15 +223,10 @@ class LiveGuest:
         return printed_otherwise(row, outcome)
 
     def require_alive(self, start: CheckpointStart | None, cells: Sequence[CellRow]) -> None:
-        """A guest that came to the same and then ended cannot be used: its last cell would end it each time."""
-        if self.alive:
-            return
-        if cells:
-            number = cells[-1].number
-            ended = Divergence(cell=number, line=0, recorded="a guest that lives on", asked="one that ended")
-            raise self._diverged(ended)
-        if start is not None:
-            raise CheckpointUnreadable("the guest ended when it had taken it up")
+        """`GuestDied` where the guest came to the same and then ended."""
+        if not self.alive:
+            last = cells[-1].number if cells else start.cell if start is not None else 0
+            raise ended_guest(self.interpreter, last, loading=not cells and start is not None)
 
     async def saved(self) -> None:
         """Until no checkpoint is being made."""

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from cellwright.doors import About, Answer, Beginning, Call, GuestDoor, Host, Lineage, Made, Operation, Wrapper
-from cellwright.journal.call_text import LONGEST, call_line, counted
+from cellwright.journal.call_text import LONGEST, call_line, counted, printable
 from cellwright.journal.divergence import Divergence, divergence_of, printed_otherwise
 from cellwright.journal.history import History
 from cellwright.journal.outcomes import outcome_in
 from cellwright.journal.replay import GuestClock, Replay
+from cellwright.journal.replay_deaths import GUESTS, GuestDied, replay_s, require_survived, until_told
 from cellwright.journal.replayed import Replayed
 from cellwright.journal.session_journal import changed_pins
 from cellwright.journal.snapshots import Snapshots
@@ -28,19 +29,25 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Repeated:
-    """What came of running a session again: how much was run, and the first difference, if there is one."""
+    """What came of running a session again: how much was run, and the first difference, if there is one.
+
+    With `died` its guests ended, or met a limit, before that was known: the cell, and why.
+    """
 
     session: str
     cells: int
     calls: int
     difference: Divergence | None = None
     changed: tuple[str, ...] = ()  # what the session was recorded with and does not find here
+    died: str = ""
 
     @property
     def same(self) -> bool:
-        return self.difference is None
+        return self.difference is None and not self.died
 
     def __str__(self) -> str:
+        if self.died:
+            return f"died: {self.died}"
         if self.difference is not None:
             because = f" ({'; '.join(self.changed)})" if self.changed else ""
             return f"different: {self.difference}{because}"
@@ -91,7 +98,27 @@ async def repeat(
     limits: Limits | None = None,
     on_cell: Callable[[CellRow], None] | None = None,
 ) -> Repeated:
-    """Run a recorded session again. `empty` is a host without names; `on_cell` hears of each cell before it runs."""
+    """Run a recorded session again. `empty` is a host without names; `on_cell` hears of each cell before it runs.
+
+    In a fresh guest where one dies, a few times.
+    """
+    for left in reversed(range(GUESTS)):
+        try:
+            return await _repeat(journal, session, sandbox, empty, limits, on_cell)
+        except GuestDied as death:
+            if not left:
+                return Repeated(session=session, cells=0, calls=0, died=f"cell {death.cell}: {printable(death.why)}")
+    raise AssertionError("unreachable")
+
+
+async def _repeat(
+    journal: Store,
+    session: str,
+    sandbox: Sandbox,
+    empty: Host,
+    limits: Limits | None,
+    on_cell: Callable[[CellRow], None] | None,
+) -> Repeated:
     history = History(journal, session)
     cells, rows = history.state, history.rows_of(history.state)
     workspace = await asyncio.to_thread(Workspace.create, None, GUEST_UID)
@@ -114,7 +141,7 @@ async def repeat(
     began = Beginning(names=first.names, at=first.created, seed=first.seed, more=more)
     doors = Replayed(_EmptyHost(empty, replay, history), replay, lambda _: began)
     try:
-        opening = Opening(host=doors, limits=limits or Limits(), workspace=workspace)
+        opening = Opening(host=doors, limits=limits or Limits(), workspace=workspace, repeats=replay.repeats)
         interpreter = await sandbox.open(opening)
         try:
             calls, ends = 0, [*(float(row.before) for row in cells[1:]), math.inf]
@@ -139,11 +166,18 @@ async def _difference(
     interpreter: Interpreter, replay: Replay, row: CellRow, history: History, upto: float, patience_s: float
 ) -> Divergence | None:
     """Run a cell again, and what came between it and the next; gives the first difference from its row."""
+    repeat_s = replay_s(patience_s, row.duration_s)
     replay.value = None
     replay.begin(row)
-    outcome = await _until_different(replay, outcome_in(interpreter, row, history.seed_of(row)))
+    try:
+        async with asyncio.timeout(repeat_s):
+            outcome = await _until_different(replay, outcome_in(interpreter, row, history.seed_of(row)))
+    except TimeoutError:
+        raise GuestDied(row.number, f"the cell took longer than {repeat_s:g} s") from None
+    if outcome is not None:
+        require_survived(row, outcome, alive=interpreter.alive)
     replay.end(upto)
-    await _until_different(replay, replay.told(patience_s))
+    await _until_different(replay, until_told(replay, interpreter, row.number, repeat_s))
     if replay.diverged.done() or outcome is None:
         return replay.diverged.result()
     difference = divergence_of(row, outcome, replay.value, replay.asked, history.rows_of([row]), upto)
@@ -152,8 +186,10 @@ async def _difference(
 
 async def _until_different(replay: Replay, run: Coroutine[Any, Any, T]) -> T | None:
     task = asyncio.ensure_future(run)
-    await asyncio.wait({task, replay.diverged}, return_when=asyncio.FIRST_COMPLETED)
-    if not task.done():
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+    try:
+        await asyncio.wait({task, replay.diverged}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
     return None if replay.diverged.done() else task.result()

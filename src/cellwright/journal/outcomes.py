@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from cellwright import errors
@@ -59,6 +60,12 @@ def outcome_of(row: CellRow, host: Host) -> Outcome:
         rung=row.rung,
         duration_s=row.duration_s,
     )
+
+
+def with_error(outcome: Outcome, text: str) -> Outcome:
+    """The same with another text of its error."""
+    kind: Any = type(outcome.error)
+    return replace(outcome, error=kind(text))
 
 
 def _value(packed: Packed, host: Host) -> object:

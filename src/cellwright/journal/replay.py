@@ -10,21 +10,20 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
-import re
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import replace
-from hashlib import blake2b
 
 from cellwright.doors import Answer, Call
+from cellwright.journal.call_paths import CallPaths, is_of_cell, is_timely
 from cellwright.journal.call_rows import finished, is_same_call
 from cellwright.journal.call_text import call_line
 from cellwright.journal.divergence import Divergence
 from cellwright.journal.writer import JournalWriter
 from cellwright.store import CellRow, Row
-from cellwright_guest.wire import Packed, WireError
+from cellwright_guest.wire import Packed
 
 
 def _elapsed() -> float:
@@ -48,43 +47,7 @@ class GuestClock:
         return self._origin + self._elapsed()
 
 
-# Of a cell, or of a callback that host code made on its own. What the host writes down itself has other names, and the
-# path of a callback ends otherwise: so no call of a guest is written down in the row of something else.
-_PATH = re.compile(r"(?:(0|[1-9][0-9]{0,17})|!([1-9][0-9]{0,17}))(?![0-9]).*#[1-9][0-9]{0,17}\Z", re.DOTALL)
-_LONG_PATH = 64  # characters of a path that is kept as it is
-_UNTIMELY = frozenset("~!*")  # in a path: of a thread, of a finalizer or callback, or too long to tell
 CELL_BYTES = 1 << 30  # that the calls of one cell may add to the journal
-
-
-class CallPaths:
-    """The paths that the calls of one guest have had, and may have.
-
-    A hostile guest names its calls as it likes: a path that would put a call instead of another call's row is
-    refused. `delivered` is the last delivery before this guest; `taken` are paths that earlier guests used.
-    """
-
-    def __init__(self, delivered: int, taken: Iterable[str] = ()) -> None:
-        self._paths = {_path_key(path) for path in taken}
-        self._cells = {"0"}
-        self._delivered = delivered
-
-    def begin(self, cell: int) -> None:
-        """The guest is given this cell: its calls, and those of what it leaves running, have its number."""
-        self._cells.add(str(cell))
-
-    def has(self, path: str) -> bool:
-        return _path_key(path) in self._paths
-
-    def add(self, path: str, last: int, *, recorded: bool) -> None:
-        """A call has this path; the last delivery was number `last`. `WireError` where it is not its own."""
-        match, kept = _PATH.match(path), _path_key(path)
-        if match is None or kept in self._paths:
-            raise WireError("a call without a path of its own")
-        if not recorded:
-            cell, callback = match.groups()
-            if cell not in self._cells if callback is None else not self._delivered < int(callback) <= last:
-                raise WireError("a call with a path of another guest")
-        self._paths.add(kept)
 
 
 class Replay:
@@ -118,6 +81,7 @@ class Replay:
         self.host_rows: dict[str, Row] = {}
         self.guest_rows: dict[str, Row] = {}
         self.diverged: asyncio.Future[Divergence] = asyncio.get_running_loop().create_future()
+        self.repeats: asyncio.Future[None] = asyncio.get_running_loop().create_future()  # until the guest does new work
         self.value: Packed | None = None  # what the last cell came to, as it came
         self.back: deque[tuple[int, int]] = deque()
         self.under_way: dict[int, Call] = {}
@@ -142,6 +106,7 @@ class Replay:
         self._upto = math.inf if recorded is None else 0.0  # the last delivery whose place the run has reached
         self._told = asyncio.Event()
         self._live = asyncio.Event()
+        self._unasked: set[str] = set()  # calls of the cell that was cut off, which it has not made again yet
         self._left = {row.path: row for row in left}
         self._prefix = self._read(recorded or ())
         self.pump()
@@ -187,6 +152,9 @@ class Replay:
         self._written = self.writer.written
         self._beginning = True
         self._live.clear()
+        if cell.status == "running" and not self.repeats.done():
+            mine = (row.path for row in self.host_rows.values() if row.cell == cell.number)
+            self._unasked = {path for path in mine if is_of_cell(path, self.cell)}
         # in the next turn of the loop the code is sent, and in the one after it this is called
         self._loop.call_soon(self._loop.call_soon, self._begun, math.inf if cell.status == "running" else cell.after)
 
@@ -198,6 +166,11 @@ class Replay:
         """A cell is over; the next begins after delivery `upto`, or is a new one."""
         self._running = 0
         self._reach(upto)
+
+    def over(self) -> None:
+        """A cell that was cut off came to its end: all that it had been told was told before."""
+        self._within = self._delivered
+        self.end()
 
     def _reach(self, upto: float) -> None:
         self._upto = upto
@@ -213,13 +186,13 @@ class Replay:
         except TimeoutError:
             return
 
-    async def told(self, timeout_s: float) -> None:
-        """Until all is told that was told up to here, or so long."""
+    async def told(self, timeout_s: float) -> bool:
+        """Until all is told that was told up to here, or so long; gives whether it is."""
         try:
             async with asyncio.timeout(timeout_s):
-                await self._told.wait()
+                return await self._told.wait()
         except TimeoutError:
-            return
+            return False
 
     # asking
 
@@ -238,7 +211,21 @@ class Replay:
         self.activity += call.verb != "sleep"
         if not self.live:
             self._loop.call_soon(self.pump)
+        if not self.repeats.done():
+            self._follow(call.path)
         return call
+
+    def _follow(self, path: str) -> None:
+        """The guest does again what it did until it has made each recorded call, or the first that is new."""
+        if path in self._unasked:
+            self._unasked.discard(path)
+        elif self.live and path not in self.host_rows and is_of_cell(path, self.cell):
+            self._unasked.clear()
+        self._finish_repeat()
+
+    def _finish_repeat(self) -> None:
+        if self.live and not self._unasked and not self.repeats.done():
+            self.repeats.set_result(None)
 
     def leave(self, call: Call) -> None:
         """It is under way no longer."""
@@ -333,11 +320,12 @@ class Replay:
             self._told.set()
             if not self._prefix and self._upto == math.inf:
                 self._live.set()
+                self._finish_repeat()
 
     def _is_left_out(self, row: Row) -> bool:
         """Whether nobody will ask for it: its cell is over. Threads and what the collector woke still may."""
         over = not self._running and (row.delivered or 0) <= self._within
-        return over and not self._paths.has(row.path) and not _UNTIMELY & set(row.path)
+        return over and not self._paths.has(row.path) and is_timely(row.path)
 
     def untold(self) -> Divergence | None:
         """What was told up to here and is not told now, because the guest did not ask for it."""
@@ -372,10 +360,3 @@ class Replay:
 def _callback(path: str) -> str:
     """The path of the callback that a call with such a path comes from."""
     return "!" + "".join(itertools.takewhile(str.isdecimal, path[1:]))
-
-
-def _path_key(path: str) -> str:
-    """A long one by its hash: as many are kept as a session makes calls."""
-    if len(path) <= _LONG_PATH:
-        return path
-    return blake2b(path.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

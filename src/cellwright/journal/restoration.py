@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cellwright.doors import Host
+from cellwright.errors import RestoreFailed, SandboxDied
 from cellwright.journal.call_text import counted
 from cellwright.journal.divergence import Divergence
 from cellwright.journal.history import History
@@ -26,6 +27,7 @@ from cellwright.journal.live_guest import (
     guest_doors,
 )
 from cellwright.journal.pause import PauseWatch
+from cellwright.journal.replay_deaths import GUESTS, GuestDied
 from cellwright.journal.session_journal import SessionJournal
 from cellwright.journal.snapshots import Snapshots
 from cellwright.sandboxes import GUEST_UID, Limits, Opening, Sandbox, Workspace
@@ -89,7 +91,13 @@ class Restoration:
 
     async def _open(self, doors: GuestDoors, cell: int, scratch: Workspace | None = None) -> LiveGuest:
         self.pause = doors.pause
-        opening = Opening(host=doors.host, limits=self._limits, workspace=self._workspace, scratch=scratch)
+        opening = Opening(
+            host=doors.host,
+            limits=self._limits,
+            workspace=self._workspace,
+            scratch=scratch,
+            repeats=doors.replay.repeats,
+        )
         return LiveGuest(self._session, doors, await self._sandbox.open(opening), cell)
 
     async def restore(self, history: History, cut_off: CellRow | None) -> tuple[LiveGuest, Restored]:
@@ -99,22 +107,49 @@ class Restoration:
 
     async def _bring_back(self, history: History, cut_off: CellRow | None = None) -> _Repeated:
         """From a checkpoint where one can be used."""
-        checkpoints = self._session.checkpoints
+        checkpoints, died = self._session.checkpoints, list[RestoreFailed]()
         tail = history if history.start is not None else checkpoints.tail(history)
         while True:
             try:
-                return await self._repeat(tail, cut_off)
+                return await self._repeat_in_some(tail, cut_off)
             except CheckpointUnreadable as error:
                 if tail.start is not None:
                     checkpoints.refuse(tail.start, str(error))
+                died += [error.died] if error.died is not None else []
                 tail = checkpoints.tail(history.since(None))
+            except ReplayDiverged:
+                if died:  # another time the checkpoint may be read, and has what cannot be repeated
+                    raise died[0] from None
+                raise
+
+    async def _repeat_in_some(self, history: History, cut_off: CellRow | None = None) -> _Repeated:
+        """A guest that has run the cells again; the next one where one dies. `RestoreFailed` after a few."""
+        for left in reversed(range(GUESTS)):
+            try:
+                return await self._repeat(history, cut_off)
+            except SandboxDied:
+                if not left:
+                    raise
+            except GuestDied as death:
+                if left:
+                    history = self._session.history().since(history.start)  # a call may have begun since it was read
+                    continue
+                failed = death.failed(self._session.id)
+                if death.loading:
+                    raise CheckpointUnreadable(death.why, failed) from None
+                raise failed from None
+        raise AssertionError("unreachable")
 
     async def rescue(self, history: History, found: Divergence) -> tuple[LiveGuest, Restored] | None:
         """Go on from a later checkpoint, which need not be whole: it has what the cell made that cannot be repeated."""
         for tail in self._session.checkpoints.rescue(history, found.cell):
             try:
-                repeated = await self._repeat(tail)
-            except (CheckpointUnreadable, ReplayDiverged):
+                repeated = await self._repeat_in_some(tail)
+            except CheckpointUnreadable as error:
+                if error.died is not None:
+                    raise error.died from None
+                continue
+            except ReplayDiverged:
                 continue
             return repeated.guest, self._report(repeated, found, tail.start.lost if tail.start is not None else ())
         return None
@@ -169,6 +204,7 @@ class Restoration:
                 guest.require_alive(start, cells)
                 await guest.interpreter.reveal()
                 guest.require_alive(start, cells)
+                self._session.bind_names()
             except BaseException:
                 await guest.end()
                 raise

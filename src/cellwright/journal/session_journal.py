@@ -69,6 +69,7 @@ class SessionJournal:
         self._fork = fork
         self._owner = owner or SessionOwner()
         self._first_seed = os.urandom(32)
+        self._new_names: Row | None = None  # of the guest that is being opened
 
     @property
     def secret(self) -> str:
@@ -104,6 +105,7 @@ class SessionJournal:
 
     def begin_again(self, now: Beginning, history: History) -> Beginning:
         """What the next guest of a session begins with: what the first had, and the names that were bound since."""
+        self._new_names = None
         more = history.later_names()
         known = frozenset(history.bound)
         new = tuple(name for name in names_of(now.names) if name not in known)
@@ -117,10 +119,16 @@ class SessionJournal:
                 value=now.names,
                 made=now.made,
             )
-            self.writer.now(row)
+            self._new_names = row
             more.append((now.names, new, self.last))
         first = history.first
         return Beginning(names=first.names, at=first.created, seed=first.seed, more=tuple(more))
+
+    def bind_names(self) -> None:
+        """The guest that has names which the session did not have before is there: write them down."""
+        row, self._new_names = self._new_names, None
+        if row is not None:
+            self.writer.now(row)
 
     def _create(self, names: Packed, made: tuple[Made, ...]) -> Facts:
         fork = self._fork or ForkPoint(parent="", cell=0)

@@ -5,6 +5,7 @@ This module knows nothing of how a rung isolates, and nothing of what stands beh
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
@@ -94,12 +95,16 @@ class Opening:
 
     With a `scratch`, guest code sees and writes that instead of the workspace, until `Interpreter.reveal`. Where a
     rung cannot give it, `open` raises `PlatformError`.
+
+    Until `repeats` is done the guest only does again what it did before: neither `wall_s` nor `cpu_s` counts for its
+    cells. Whoever opens it bounds the time that they take.
     """
 
     host: Host
     limits: Limits = field(default_factory=Limits)
     workspace: Workspace
     scratch: Workspace | None = None
+    repeats: asyncio.Future[None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -225,9 +225,10 @@ class GuestCalls:
 class Callbacks:
     """The guest as host code calls it: see `GuestDoor`. Messages to the guest go to `send`."""
 
-    def __init__(self, wall_s: float, send: Send, kill: Kill) -> None:
+    def __init__(self, wall_s: float, send: Send, kill: Kill, repeats: asyncio.Future[None] | None = None) -> None:
         self.in_cell = False  # a cell runs; its deadline holds for callbacks too
         self._wall_s = wall_s
+        self._repeats = repeats
         self._send = send
         self._kill = kill
         self._loop = asyncio.get_running_loop()
@@ -263,7 +264,7 @@ class Callbacks:
         self._numbers += 1
         message[1] = self._numbers
         self._waiting[self._numbers] = future
-        if not self.in_cell:
+        if not self.in_cell and (self._repeats is None or self._repeats.done()):
             timer = self._loop.call_later(self._wall_s, self._overdue, future)
             future.add_done_callback(lambda _: timer.cancel())
         self._send(message, blobs)

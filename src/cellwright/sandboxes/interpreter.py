@@ -60,6 +60,7 @@ class ProcessInterpreter:
         self._child = child
         self._host = opening.host
         self._limits = opening.limits
+        self._repeats = opening.repeats
         guests = child.running if group is None else group.pids
         self._stack = WorkspaceStack(opening, child, guests, self._send, self.kill)
         self._gauge = DiskGauge(self._stack, opening.limits)
@@ -71,7 +72,7 @@ class ProcessInterpreter:
         self._printing = GuestOutput(printed, self._printed, self._printed_too_much)
         self._calls = GuestCalls(opening.host, opening.limits, self._send, self._printing.drain, self.kill)
         self._calls.at_work = lambda: at_work(guests())
-        self._invokes = Callbacks(opening.limits.wall_s, self._send, self.kill)
+        self._invokes = Callbacks(opening.limits.wall_s, self._send, self.kill, opening.repeats)
         self._state = StateTransfer(opening.limits.wall_s, self._send_in_turn, self.kill)
         self._ended = False
         self._confined = self._out_of_memory = False
@@ -127,7 +128,7 @@ class ProcessInterpreter:
         if self._idle is not None:
             self._idle.stop()
         self._send_in_turn(["x", cell, code, at, seed.hex()], [])
-        watchers = CellWatch(self._limits, self._gauge, self._child, self._group, self.kill)
+        watchers = CellWatch(self._limits, self._gauge, self._child, self._group, self.kill, self._repeats)
         self._calls.waits = watchers.waits
         try:
             verdict, tree, blobs = await running.report

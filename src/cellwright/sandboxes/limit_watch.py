@@ -24,7 +24,10 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class CellWatch:
-    """Started with a cell, stopped with it. `end` is called with the limit that was passed."""
+    """Started with a cell, stopped with it. `end` is called with the limit that was passed.
+
+    Wall and processor time count when `repeats` is done.
+    """
 
     def __init__(
         self,
@@ -33,22 +36,33 @@ class CellWatch:
         child: Child,
         group: Cgroup | None,
         end: Callable[[GuestError], None],
+        repeats: asyncio.Future[None] | None = None,
     ) -> None:
         self._limits = limits
         self._gauge = gauge
         self._child = child
+        self._repeats = None if repeats is None or repeats.done() else repeats
         self._group = group
         self._end = end
         self._loop = asyncio.get_running_loop()
         self._tasks: list[asyncio.Task[None]] = []
         self._stopped = False
-        self._waiting = 0  # calls under way whose time is not the cell's
+        self._waiting = 0  # calls under way whose time is not the cell's; what is repeated counts as one
         self._left_s, self._since = limits.wall_s, self._loop.time()
         self._wall = self._loop.call_later(limits.wall_s, self._timeout)
+        if self._repeats is not None:
+            self.waits(1)
+            self._repeats.add_done_callback(self._repeated)
         self._late = self._loop.call_later(QUIET_S, self._watch)
+
+    def _repeated(self, _: asyncio.Future[None]) -> None:
+        self._left_s = self._limits.wall_s
+        self.waits(-1)
 
     def stop(self) -> None:
         self._stopped = True
+        if self._repeats is not None:
+            self._repeats.remove_done_callback(self._repeated)
         self._wall.cancel()
         self._late.cancel()
         for task in self._tasks:
@@ -75,9 +89,13 @@ class CellWatch:
     async def _watch_cpu(self) -> None:
         """Look again at the earliest moment at which the limit can be passed: with every core busy."""
         pid = await self._child.pid()
-        spent = self._spent(pid)
         cores = os.cpu_count() or 1
-        most = spent - QUIET_S * cores + self._limits.cpu_s
+        before = QUIET_S * cores  # that it has used since the cell began
+        if self._repeats is not None:
+            await asyncio.wait((self._repeats,))
+            before = 0.0
+        spent = self._spent(pid)
+        most = spent - before + self._limits.cpu_s
         while spent < most:
             await asyncio.sleep(max((most - spent) / cores, 0.02))
             spent = self._spent(pid)

@@ -17,6 +17,7 @@ from cellwright.sandboxes.workspace import Workspace, held_bytes
 from cellwright.sandboxes.zygotes import Child
 
 REMOVE_S = 10.0
+MOVE_S = 30.0  # at least, for the guest's step to its live workspace: the machine may be busy
 
 
 class WorkspaceStack:
@@ -40,7 +41,7 @@ class WorkspaceStack:
         self._reached = (self._scratch or self._live,)
         self._left: int | None = None  # the device of a scratch that is gone: deleted files may still be open there
         self._child = child
-        self._wall_s = opening.limits.wall_s
+        self._move_s = max(opening.limits.wall_s, MOVE_S)
         self._send = send
         self._kill = kill
         self._loop = asyncio.get_running_loop()
@@ -112,9 +113,9 @@ class WorkspaceStack:
     async def _until(self, event: asyncio.Future[None]) -> None:
         """Wait for the event, or until the guest has ended."""
         either = (event, self._child.exited)
-        done, _ = await asyncio.wait(either, timeout=self._wall_s, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(either, timeout=self._move_s, return_when=asyncio.FIRST_COMPLETED)
         if not done:
-            self._kill(TimeLimit(f"the guest did not move to its live workspace within {self._wall_s:g} s. {GONE}"))
+            self._kill(TimeLimit(f"the guest did not move to its live workspace within {self._move_s:g} s. {GONE}"))
             await asyncio.wait((self._child.exited,))
 
     async def _remove(self, scratch: Workspace) -> None:
