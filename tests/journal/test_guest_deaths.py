@@ -43,7 +43,10 @@ class Post:
         self.sent.append(what)
         return len(self.sent)
 
-    @operation(undo=lambda self, result, what: self.undone.append(what))
+    def take_back(self, result: int, what: Any) -> None:
+        self.undone.append(what)
+
+    @operation(undo=take_back)
     def put(self, what: Any) -> int:
         return self.send(what)
 

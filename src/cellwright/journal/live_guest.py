@@ -24,7 +24,7 @@ from cellwright.journal.outcomes import outcome_in
 from cellwright.journal.pause import PauseWatch
 from cellwright.journal.questions import CallQuestions
 from cellwright.journal.replay import Replay
-from cellwright.journal.replay_deaths import GuestDied, ended_guest, replay_s, require_survived, until_told
+from cellwright.journal.replay_deaths import GuestDied, replay_s, require_no_death, require_survived, until_told
 from cellwright.journal.replayed import Recorded, Replayed
 from cellwright.journal.reversible import Reversible
 from cellwright.journal.session_journal import SessionJournal
@@ -226,7 +226,11 @@ class LiveGuest:
         """`GuestDied` where the guest came to the same and then ended."""
         if not self.alive:
             last = cells[-1].number if cells else start.cell if start is not None else 0
-            raise ended_guest(self.interpreter, last, loading=not cells and start is not None)
+            require_no_death(self.interpreter, last, loading=not cells and start is not None)
+            if not cells:
+                raise CheckpointUnreadable("the guest ended when it had taken it up")
+            ended = Divergence(cell=last, line=0, recorded="a guest that lives on", asked=str(self.interpreter.reason))
+            raise self._diverged(ended)
 
     async def saved(self) -> None:
         """Until no checkpoint is being made."""

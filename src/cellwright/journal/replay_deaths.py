@@ -1,13 +1,14 @@
 """A guest that ends while its cells are run again: it says nothing of whether they would have come to the same.
 
-So it is no divergence. The cells are run again in a fresh guest, a few times; nothing is written down meanwhile.
+So it is no divergence. The cells are run again in a fresh guest, a few times; nothing is written down meanwhile. But a
+guest that breaks the protocol does so by itself: that is a difference.
 """
 
 from __future__ import annotations
 
 import asyncio
 
-from cellwright.errors import CodeError, RestoreFailed
+from cellwright.errors import CodeError, ProtocolError, RestoreFailed
 from cellwright.journal.replay import Replay
 from cellwright.sandboxes import GONE, Interpreter, Outcome
 from cellwright.store import CellRow
@@ -46,7 +47,7 @@ def replay_s(wall_s: float, took_s: float = 0.0) -> float:
 def require_survived(row: CellRow, outcome: Outcome, *, alive: bool) -> None:
     """Raise `GuestDied` where a death or a limit ended this run of a cell, and the recorded one came to its end."""
     error = outcome.error
-    if error is None or isinstance(error, CodeError):
+    if error is None or isinstance(error, CodeError | ProtocolError):
         return
     if not alive or type(error).__name__ != row.error.get("class"):
         raise GuestDied(row.number, str(error))
@@ -58,11 +59,13 @@ async def until_told(replay: Replay, interpreter: Interpreter, cell: int, patien
         async with asyncio.timeout(patience_s):
             while not await replay.told(LOOK_S):
                 if not interpreter.alive:
-                    raise ended_guest(interpreter, cell)
+                    require_no_death(interpreter, cell)
+                    return
     except TimeoutError:
         return
 
 
-def ended_guest(interpreter: Interpreter, cell: int, *, loading: bool = False) -> GuestDied:
-    """The error for a guest that ended between two cells."""
-    return GuestDied(cell, str(interpreter.reason or "the guest process ended"), loading=loading)
+def require_no_death(interpreter: Interpreter, cell: int, *, loading: bool = False) -> None:
+    """Raise `GuestDied` for a guest that ended between two cells, if it was not ended for what it sent."""
+    if not isinstance(interpreter.reason, ProtocolError):
+        raise GuestDied(cell, str(interpreter.reason or "the guest process ended"), loading=loading)
