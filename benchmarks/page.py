@@ -126,7 +126,7 @@ def _conversations(report: Report) -> Iterator[str]:
     yield "### Tokens on the wire"
     yield ""
     wires = list(dict.fromkeys(each.wire for each in report.conversations))
-    yield f"| task | | requests | tokens out | {' | '.join(f'{wire}: bytes; tokens in; new' for wire in wires)} |"
+    yield f"| task | | requests | tokens out | {' | '.join(wires)} |"
     yield f"|---|---|--:|--:|{'--:|' * len(wires)}"
     for task, way in dict.fromkeys((each.task, each.way) for each in report.conversations):
         turns = {each.wire: each for each in report.conversations if (each.task, each.way) == (task, way)}
