@@ -29,10 +29,10 @@ def _totals(report: Report) -> Iterator[str]:
     yield "| mode | tasks | passed | steps | tokens in | tokens out | seconds a task, median |"
     yield "|---|---|--:|--:|--:|--:|--:|"
     for mode in report.modes:
-        yield _total(mode, "all that it can be given", _of(report.attempts, mode))
+        yield _total(mode, "all", _of(report.attempts, mode))
     if report.shared != report.attempts:
         for mode in report.modes:
-            yield _total(mode, "those that both can be given", _of(report.shared, mode))
+            yield _total(mode, "shared", _of(report.shared, mode))
 
 
 def _total(mode: Mode, which: str, attempts: Sequence[Attempt]) -> str:
@@ -46,7 +46,7 @@ def _tags(report: Report) -> Iterator[str]:
     yield f"|---|{'--:|' * len(report.modes)}"
     for tag in report.tags:
         attempts = [[a for a in _of(report.attempts, mode) if tag in a.tags] for mode in report.modes]
-        figures = [f"{sum(a.passed for a in each)} of {len(each)}" if each else "—" for each in attempts]
+        figures = [f"{sum(a.passed for a in each)}/{len(each)}" if each else "—" for each in attempts]
         yield f"| {tag} | {' | '.join(figures)} |"
 
 

@@ -132,9 +132,9 @@ def test_the_page_has_the_modes_side_by_side_between_its_marks_only(tmp_path: Pa
     assert text.endswith(f"{page.END}\nafter\n")
     assert "old" not in text
     assert "- **code, passed**: a-b, c-d\n- **direct, passed**: none" in text
-    assert "| code | all that it can be given | **2 of 2 (100%)** | 2 | 2,000 | 40 | 3.0 |" in text
-    assert "| code | those that both can be given | **1 of 1 (100%)** | 1 | 1,000 | 20 | 2.0 |" in text
-    assert "| effect | 1 of 1 | — |" in text
+    assert "| code | all | **2 of 2 (100%)** | 2 | 2,000 | 40 | 3.0 |" in text
+    assert "| code | shared | **1 of 1 (100%)** | 1 | 1,000 | 20 | 2.0 |" in text
+    assert "| effect | 1/1 | — |" in text
 
 
 def test_a_report_in_a_pipe_is_plain_text_and_says_why_a_task_failed() -> None:
