@@ -1,4 +1,7 @@
-"""A type check before a cell runs: by the warm checker, beside `ty check` started anew on the same cell and stubs."""
+"""A type check before a cell runs: by the warm checker, beside `ty check` started anew on the same cell and stubs.
+
+And the last cells of a long session under `check="strict"`, beside its hundredth.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,13 @@ from pathlib import Path
 
 from benchmarks.results import Check
 from benchmarks.run import Run, median, started
+from cellwright import Runtime
 from cellwright.catalog import TypeChecker
 from cellwright.catalog.ty_server import find_ty
 from cellwright.scope import Scope, scope_stubs
 
 TARGET = 1 / 3
+STEADY = 1.3
 CELL = """
 found = [c for c in contacts.list("Oslo", limit={number}) if c.score > 1]
 names = {{c.name: c.score * {number} for c in found}}
@@ -21,6 +26,13 @@ for name, score in sorted(names.items(), key=lambda item: -item[1]):
     print(f"{{name:>10}} {{score:6.2f}}")
 made = contacts.create("Zoe", "zoe@example.org")
 made.name.upper(), len(names)
+"""
+LONG = """
+def best(found, count):
+    return sorted(found, key=lambda c: -c.score)[:count]
+found = contacts.list("Oslo", limit={number})
+names = {{c.name: c.score * {number} for c in best(found, 3)}}
+total = len(names) + {number}
 """
 
 
@@ -70,5 +82,27 @@ async def measure(run: Run) -> list[Check]:
             target=TARGET,
             samples=len(warm),
             note="warm `ty server`",
-        )
+        ),
+        await _long_session(run),
     ]
+
+
+async def _long_session(run: Run) -> Check:
+    took: list[float] = []
+    async with Runtime({"contacts": Contacts()}, check="strict") as rt:
+        for number in run.rounds("cells of a long session", 5_000, 20):
+            began = time.perf_counter()
+            (await rt.execute(LONG.format(number=number))).unwrap()
+            took.append(time.perf_counter() - began)
+    early, late = took[50:150] or took, took[-100:]
+    return Check(
+        subject="type check",
+        what=f"cell {len(took):,} of a session, checked and run",
+        against="its cell 100",
+        ours=median(late),
+        theirs=median(early),
+        value=median(late) / median(early),
+        target=STEADY,
+        samples=len(late),
+        note="each cell rebinds the same names",
+    )

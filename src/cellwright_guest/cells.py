@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import errno
 import inspect
-import linecache
 import sys
 import textwrap
 import traceback
 from typing import Any
 
+from cellwright_guest import sources
 from cellwright_guest.loop import GuestLoop
 
 _LIMIT_OF_ERRNO = {
@@ -35,14 +35,15 @@ def compiled(code: str, cell: int) -> tuple[Any, str | None]:
     name = filename(cell)
     if code.lstrip("\n")[:1].isspace():  # indented as a whole, as notebooks allow it
         code = textwrap.dedent(code)
-    linecache.cache[name] = (len(code), None, (code + "\n").splitlines(keepends=True), name)
-    expression = _expression(code, name)
-    if expression is not None:
-        return expression, None
-    tree = ast.parse(code, name)
-    result = _keep_value(tree)
-    ast.fix_missing_locations(tree)
-    return compile(tree, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True), result
+    sources.keep(name, code)
+    program, result = _expression(code, name), None
+    if program is None:
+        tree = ast.parse(code, name)
+        result = _keep_value(tree)
+        ast.fix_missing_locations(tree)
+        program = compile(tree, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    sources.watch(name, program)
+    return program, result
 
 
 def _expression(code: str, name: str) -> Any:

@@ -7,16 +7,25 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import hashlib
 import itertools
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from cellwright.catalog.cell_names import CellNames, makes_names_by_text, mentioned
+from cellwright.catalog.cell_names import (
+    PACKAGE,
+    CellModule,
+    SessionNames,
+    makes_names_by_text,
+    mentioned,
+    names_left,
+    shared,
+    stored,
+    unwritten,
+)
+from cellwright.catalog.cell_types import MOST, answers, lines_of, questions
 from cellwright.catalog.checker_signatures import Signatures
 from cellwright.catalog.diagnostics import CheckedCell, Diagnostic, certain
 from cellwright.catalog.hovers import Hovers, called, is_none, unawaited
@@ -31,18 +40,6 @@ LONGEST = 200_000  # characters of a cell
 STARTS = 3  # of the process for one cell: another checker's cell may have ended it
 _UNREADABLE = (RecursionError, MemoryError, ValueError, UnicodeError)
 _PACKAGES = itertools.count(1)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Earlier:
-    """The session after a cell: its names, and what the code so far makes uncertain."""
-
-    known: CellNames
-    stored: frozenset[str]
-    shared: frozenset[str]
-
-
-_FIRST = _Earlier(known=CellNames(), stored=frozenset(), shared=frozenset())
 
 
 class TypeChecker:
@@ -79,11 +76,10 @@ class TypeChecker:
         self._signatures = Signatures()
         self._upstreams: tuple[StubFiles, ...] = ()
         self._asynchronous = False  # nothing of the scope has to be awaited
-        self._cells: dict[str, _Earlier] = {}
-        self._last: tuple[list[str], str] = (
-            [],
-            "",
-        )  # the earlier cells of the last check, and the key of the last cell
+        self._session = SessionNames()  # after the first `_seen` cells of `_before`
+        self._before: Sequence[str] = ()
+        self._seen = 0
+        self._judged: tuple[str, dict[str, str]] = ("", {})  # the cell that was checked last, with its names' types
         self._turn = asyncio.Lock()
 
     async def check(self, code: str, *, before: Sequence[str] = ()) -> tuple[Mistake, ...]:
@@ -91,8 +87,7 @@ class TypeChecker:
 
         `NotChecked` where the cell cannot be judged; its text has the reason.
         """
-        if code.lstrip("\n")[:1].isspace():
-            code = textwrap.dedent(code)  # as the guest does
+        code = _dedented(code)
         if len(code) > LONGEST:
             raise NotChecked(f"the cell has more than {LONGEST:,} characters")
         try:
@@ -104,15 +99,16 @@ class TypeChecker:
         if not tree.body:
             return ()
         async with self._turn:
-            return await self._judge(code, tree, before)
+            await asyncio.to_thread(self._run_through, before)
+            return await self._judge(code, tree)
 
-    async def _judge(self, code: str, tree: ast.Module, before: Sequence[str]) -> tuple[Mistake, ...]:
+    async def _judge(self, code: str, tree: ast.Module) -> tuple[Mistake, ...]:
         reason = ""
         for _ in range(STARTS):
             try:
                 server = await self._borrowed()
                 async with server.turn(), asyncio.timeout(self._timeout_s):
-                    return await self._check(server, code, tree, before)
+                    return await self._check(server, code, tree)
             except TimeoutError:
                 await self._lose()
                 raise NotChecked(f"the type checker gave no verdict within {self._timeout_s:g} s") from None
@@ -160,33 +156,36 @@ class TypeChecker:
             self._server = await asyncio.to_thread(borrow, self._site or ())
         return self._server
 
-    async def _check(self, server: TyServer, code: str, tree: ast.Module, before: Sequence[str]) -> tuple[Mistake, ...]:
+    async def _check(self, server: TyServer, code: str, tree: ast.Module) -> tuple[Mistake, ...]:
         await self._ready(server)
-        earlier, key = await asyncio.to_thread(self._run_through, server, before)
-        aliases = await asyncio.to_thread(self._reach, server, tree)
+        known, names = self._session, names_left(tree)[:MOST]
         cell = CheckedCell(
             tree=tree,
-            by_text=earlier.known.by_text or makes_names_by_text(tree),
-            stored=earlier.stored | _stored(tree),
-            shared=earlier.shared | _shared(tree),
+            by_text=known.by_text or makes_names_by_text(tree),
+            stored=known.stored | stored(tree),
+            shared=known.shared | shared(tree),
             site=self._site,
-            own_paths=any("sys.path" in cell for cell in (code, *before)),
+            own_paths=known.own_paths or "sys.path" in code,
         )
-        file = (server.root / self._package / f"{_module(key, code)}.py").as_uri()
-        text = earlier.known.header(tree, self._package, aliases) + code
+        file = (server.root / self._package / "c_0.py").as_uri()  # always the same: ty never forgets a path
+        header, uses = known.header(tree)
+        aliases = await asyncio.to_thread(self._write, server, uses, tree)
+        text = f"{self._placed(header, aliases)}\n{code}\n{questions(names)}"
         server.tell(
             "textDocument/didOpen",
             {"textDocument": {"uri": file, "languageId": "python", "version": 1, "text": text}},
         )
+        last = lines_of(code)
         try:
             found = await self._diagnostics(server, file)
             hovers = Hovers(server, file)
-            wrong = [d for d in found if d.line > 0 and await self._is_reported(d, cell, hovers)]
-            if self._asynchronous or "async" in code or any("async" in cell for cell in before):
+            wrong = [d for d in found if 0 < d.line <= last and await self._is_reported(d, cell, hovers)]
+            if self._asynchronous or known.is_async or "async" in code:
                 wrong += [d for d in await unawaited(cell, hovers) if d.line not in {other.line for other in wrong}]
             functions = {d: await called(d, cell, hovers) for d in wrong if d.rule == "unused-awaitable"}
         finally:
             server.tell("textDocument/didClose", {"textDocument": {"uri": file}})
+        self._judged = code, answers(found, names, last + 1)
         wrong.sort(key=lambda d: (d.line, d.column))
         return tuple(mistake(d, code, self._signatures, functions.get(d, "")) for d in wrong)
 
@@ -223,8 +222,7 @@ class TypeChecker:
         self._upstreams = tuple(StubFiles(one) for one in upstreams(self._scope).values())
         stub, files, self._signatures = await asyncio.to_thread(self._stubs)
         self._asynchronous = "async def" in stub or "Awaitable" in stub
-        self._cells.clear()
-        self._last = ([], "")
+        self._session.rewrite()
         server.write({f"{self._package}/scope.pyi": stub, **files})
         self._version = version
 
@@ -232,10 +230,10 @@ class TypeChecker:
         lines = {one.name: one.line(self._package) for one in self._upstreams}
         module = StubModule(self._scope, self._names, lines)
         stub = module.text()
-        files = self._placed(text for one in self._upstreams for text in one.first().items())
+        files = self._in_package(text for one in self._upstreams for text in one.first().items())
         return stub, files, Signatures(module, self._members)
 
-    def _placed(self, files: Iterable[tuple[str, str]]) -> dict[str, str]:
+    def _in_package(self, files: Iterable[tuple[str, str]]) -> dict[str, str]:
         return {f"{self._package}/{name}": text for name, text in files}
 
     def _members(self, owner: str) -> Mapping[str, str]:
@@ -257,65 +255,48 @@ class TypeChecker:
                 files |= found
                 if found:
                     aliases[name] = next(iter(found)).removesuffix(".pyi").replace("/", ".")
-        server.write(self._placed(files.items()))
+        server.write(self._in_package(files.items()))
         return aliases
 
-    def _run_through(self, server: TyServer, before: Sequence[str]) -> tuple[_Earlier, str]:
-        """The session after the earlier cells. Each is a module of its own: a name is what the last cell made it."""
-        same, key = self._last  # a long session goes on where it was
-        if not key or before[: len(same)] != same:
-            same, key = [], ""
-        earlier = self._cells[key] if key else _FIRST
-        for code in before[len(same) :]:
-            key, previous = _module(key, code), key
-            if key not in self._cells:
-                self._cells[key] = self._keep(server, earlier, key, code) or self._cells.get(previous, _FIRST)
-            earlier = self._cells[key]
-        self._last = list(before), key
-        return earlier, key
+    def _write(self, server: TyServer, uses: Iterable[CellModule], tree: ast.Module) -> dict[str, str]:
+        """Write the modules that a cell imports from. Gives what `_reach` gives for the cell."""
+        files: dict[str, str] = {}
+        for module in unwritten(uses):
+            aliases = self._reach(server, parse(module.code)) if self._upstreams else {}
+            files[f"{self._package}/{module.name}.py"] = f"{self._placed(module.header, aliases)}\n{module.code}"
+        server.write(files)
+        return self._reach(server, tree)
 
-    def _keep(self, server: TyServer, earlier: _Earlier, key: str, code: str) -> _Earlier | None:
-        if code.lstrip("\n")[:1].isspace():
-            code = textwrap.dedent(code)
+    def _placed(self, header: str, aliases: Mapping[str, str]) -> str:
+        """A header for the modules of this checker. `aliases` are further names, each with its module."""
+        imports = [f"from {PACKAGE}.{home} import {name}" for name, home in aliases.items()]
+        return "; ".join([header, *imports]).replace(PACKAGE, self._package)
+
+    def _run_through(self, before: Sequence[str]) -> None:
+        """Bring the names to the state after the earlier cells. A list that was given before may only have grown."""
+        seen = self._seen
+        goes_on = len(before) >= seen and (before is self._before or list(before[:seen]) == list(self._before[:seen]))
+        if not goes_on:
+            self._session, self._judged, seen = SessionNames(), ("", {}), 0
+        for code in before[seen:]:
+            types = self._judged[1] if _dedented(code) == self._judged[0] else {}
+            self._judged = ("", {})
+            self._keep(_dedented(code), types)
+        self._before, self._seen = before, len(before)
+
+    def _keep(self, code: str, types: Mapping[str, str]) -> None:
         try:
-            tree = parse(code)
-            header = earlier.known.header(tree, self._package, self._reach(server, tree))
-            kept = _Earlier(
-                known=earlier.known.after(tree, key),
-                stored=earlier.stored | _stored(tree),
-                shared=earlier.shared | _shared(tree),
-            )
+            self._session.add(code, parse(code), types)
         except (SyntaxError, *_UNREADABLE):
-            return None
-        server.write({f"{self._package}/{key}.py": header + code})
-        return kept
+            return
+
+
+def _dedented(code: str) -> str:
+    """As the guest reads it."""
+    return textwrap.dedent(code) if code.lstrip("\n")[:1].isspace() else code
 
 
 def _content(value: Any) -> str:
     """The key of an upstream's content, which may change under its name; "" for any other value."""
     surface = surface_of(value)
     return "" if surface is None else surface.key
-
-
-def _module(previous: str, code: str) -> str:
-    """The name of a cell's module: a hash of its code, and of all code before it."""
-    whole = f"{previous} {code}".encode(errors="replace")
-    return f"c_{hashlib.sha256(whole).hexdigest()[:16]}"
-
-
-def _stored(tree: ast.Module) -> frozenset[str]:
-    stores = (n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load))
-    by_name = (
-        str(n.args[1].value)
-        for n in ast.walk(tree)
-        if isinstance(n, ast.Call)
-        and isinstance(n.func, ast.Name)
-        and n.func.id == "setattr"
-        and len(n.args) > 1
-        and isinstance(n.args[1], ast.Constant)
-    )
-    return frozenset((*stores, *by_name))
-
-
-def _shared(tree: ast.Module) -> frozenset[str]:
-    return frozenset(name for n in ast.walk(tree) if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names)
