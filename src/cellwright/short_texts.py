@@ -23,6 +23,18 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def counted(number: int, word: str) -> str:
+    """`1 cell`, `2 cells`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def printable(text: str) -> str:
+    """For a terminal: what guest code wrote moves no cursor and turns no line round."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
 def error_line(error: BaseException) -> str:
     """What an error says, on one line; the name of its class if it says nothing."""
     return one_line(str(error)) or type(error).__name__

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from cellwright.cli.approval_prompt import TerminalApprover
 from cellwright.cli.arguments import bound_object, known_session, limited, look_here, object_named, packages_in
 from cellwright.cli.options import SESSIONS, Packages, Scope, TakeOver, Yes, option
+from cellwright.errors import UsageError
+from cellwright.settings import Settings
 
 if TYPE_CHECKING:
     from cellwright.agent import Agent, Session
@@ -96,7 +98,6 @@ class AgentOptions:
     def open(self, agent: Agent) -> Session:
         """The session that the options name, not yet entered. One that the store has is resumed."""
         from cellwright.cli.return_type import read_type
-        from cellwright.errors import UsageError
         from cellwright.sessions import Sessions
 
         returns = None if self.returns is None else read_type(self.returns)
@@ -177,8 +178,6 @@ class TurnOrigin:
 
 def _model(text: str | None) -> Any:
     """A name for `Agent`, or the developer's own model where `MODULE:OBJECT` names one."""
-    from cellwright.errors import UsageError
-
     if text is None or not _OBJECT.fullmatch(text) or not _is_module(text.partition(":")[0]):
         return text
     model = object_named(f"--model {text}", text)
@@ -215,7 +214,6 @@ def offer_to_pull(model: str | None) -> None:
     from importlib.util import find_spec
 
     from cellwright.models import QWEN, default_model, size_text
-    from cellwright.settings import Settings
 
     if model not in (None, "local") or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return

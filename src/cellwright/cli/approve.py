@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from contextlib import closing, suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,8 @@ import typer
 from cellwright.cli.approval_prompt import login, read_answer
 from cellwright.cli.arguments import exit_on_error, say, stores
 from cellwright.cli.options import AGENTS_DB, option
-from cellwright.short_texts import cut_counted
+from cellwright.errors import NoQuestion, UsageError
+from cellwright.short_texts import cut_counted, printable
 
 if TYPE_CHECKING:
     from cellwright.store import Decision, Question, Store
@@ -44,8 +46,6 @@ def approve(
     Exit codes: 0 it is done, 2 wrong usage, or it was decided already or too late, 4 this machine cannot do it,
     130 cancelled.
     """
-    from cellwright.errors import UsageError
-
     with exit_on_error("cancelled; the question waits"):
         if yes and no:
             raise UsageError("--yes and --no: give one of them")
@@ -80,28 +80,22 @@ def _list(urls: list[str], *, full: bool, as_json: bool) -> None:
 def _lines(url: str, question: Question, *, full: bool, longest: int | None = None) -> list[str]:
     until = "" if question.expires is None else f", until {_moment(question.expires)}"
     line = f", line {question.line}" if question.line else ""
-    where = f"session {_plain(question.session)}, cell {question.cell}{line}"
+    where = f"session {printable(question.session)}, cell {question.cell}{line}"
     arguments = _arguments(url, question, full=full)
     if longest is not None and not full:
         arguments = cut_counted(arguments, longest)
     head = f"{question.id}  {where}, asked {_moment(question.asked)}{until}"
-    return [head, f"    {_plain(question.operation)}{arguments}"]
+    return [head, f"    {printable(question.operation)}{arguments}"]
 
 
 def _arguments(url: str, question: Question, *, full: bool) -> str:
     from cellwright.guard import full_arguments
 
-    return _plain(full_arguments(url, question) if full else question.arguments)
+    return printable(full_arguments(url, question) if full else question.arguments)
 
 
 def _described(url: str, question: Question, *, full: bool = False) -> dict[str, Any]:
     return asdict(question) | {"arguments": _arguments(url, question, full=full), "store": url}
-
-
-def _plain(text: str) -> str:
-    from cellwright.journal import printable
-
-    return printable(text)
 
 
 def _moment(at: float) -> str:
@@ -109,17 +103,11 @@ def _moment(at: float) -> str:
 
 
 def _find(urls: list[str], question: str) -> tuple[str, Question]:
-    from cellwright.errors import NoQuestion
     from cellwright.store import open_store
 
     for url in urls:
-        journal = open_store(url, make=False)
-        try:
+        with closing(open_store(url, make=False)) as journal, suppress(NoQuestion):
             return url, journal.question(question)
-        except NoQuestion:
-            continue
-        finally:
-            journal.close()
     raise NoQuestion(f"there is no question {question!r} here; `cellwright approve` lists what waits")
 
 
@@ -127,7 +115,6 @@ def _decision(
     url: str, question: Question, *, yes: bool, no: bool, reason: str, always: str, full: bool
 ) -> Decision | None:
     """What was given as options, or is typed; None where it is to wait."""
-    from cellwright.errors import UsageError
     from cellwright.store import Decision
 
     if always not in ("", "session", "operation"):
@@ -149,17 +136,14 @@ def _decide(url: str, question: Question, decision: Decision | None, who: str, *
     if decision is None:
         say("it waits")
         return
-    journal = open_store(url, make=False)
-    try:
+    with closing(open_store(url, make=False)) as journal:
         reason, always = decision.reason, decision.always
         decided = decide(journal, question.id, yes=decision.yes, reason=reason, who=who, always=always)
         next_step = _next_step(journal, url, decided)
-    finally:
-        journal.close()
     if as_json:
         print(json.dumps(_described(url, decided) | {"next": next_step}))
     else:
-        print(f"{decided.id}: {_plain(_said(decided))}. {next_step}")
+        print(f"{decided.id}: {printable(_said(decided))}. {next_step}")
 
 
 def _said(question: Question) -> str:
@@ -179,27 +163,23 @@ def _next_step(journal: Store, url: str, decided: Question) -> str:
         session = above
     left = len(open_questions_in(journal, session))
     if left:
-        return f"{left} more {'question' if left == 1 else 'questions'} of session {_plain(session)} wait"
+        return f"{left} more {'question' if left == 1 else 'questions'} of session {printable(session)} wait"
     summary = journal.summary(session)
     if summary.holder is not None:
-        return f"Session {_plain(session)} is open in a process, which goes on with it"
+        return f"Session {printable(session)} is open in a process, which goes on with it"
     turns = journal.turns(session)
     if turns and turns[-1].status in ("running", "waiting") and turns[-1].opened:
-        return f"Carry it on with `cellwright recover {_plain(session)} --store {_plain(url)}`"
-    return f"Session {_plain(session)} goes on when the program that opened it carries it on"
+        return f"Carry it on with `cellwright recover {printable(session)} --store {printable(url)}`"
+    return f"Session {printable(session)} goes on when the program that opened it carries it on"
 
 
 def _revoke(urls: list[str], session: str, operation: str) -> None:
-    from cellwright.errors import UsageError
     from cellwright.store import open_store
 
     taken = False
     for url in urls:
-        journal = open_store(url, make=False)
-        try:
+        with closing(open_store(url, make=False)) as journal:
             taken = journal.revoke(session, operation) or taken
-        finally:
-            journal.close()
     if not taken:
         raise UsageError(f"nothing was said for always of {operation} in session {session}")
-    print(f"{_plain(operation)} is asked for again in session {_plain(session)}")
+    print(f"{printable(operation)} is asked for again in session {printable(session)}")

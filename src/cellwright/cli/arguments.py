@@ -6,21 +6,38 @@ import os
 import re
 import sys
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from cellwright.cli.options import AGENTS_DB
+from cellwright.errors import (
+    BudgetSpent,
+    CellwrightError,
+    NoSession,
+    PlatformError,
+    TurnCancelled,
+    TurnWaiting,
+    UsageError,
+)
+from cellwright.settings import Settings
+from cellwright.short_texts import printable
 
 if TYPE_CHECKING:
-    from cellwright.errors import CellwrightError
     from cellwright.sessions import Sessions
 
 T = TypeVar("T")
 LONGEST = 500
 FAILED, USAGE, LIMIT, PLATFORM, WAITING, CANCELLED, PIPE_CLOSED = 1, 2, 3, 4, 5, 130, 141
+_CODES = {
+    UsageError: USAGE,
+    TurnWaiting: WAITING,
+    TurnCancelled: CANCELLED,
+    BudgetSpent: LIMIT,
+    PlatformError: PLATFORM,
+}
 
 
 def say(line: str) -> None:
@@ -37,13 +54,9 @@ def ended(code: int, line: str) -> typer.Exit:
 @contextmanager
 def exit_on_error(cancelled: str = "cancelled", *, one_line: bool = True) -> Generator[None]:
     """An error is one line on stderr, in the words of options, and an exit code. `one_line=False`: as it is."""
-    from cellwright.errors import CellwrightError
-
     try:
         yield
     except CellwrightError as error:
-        from cellwright.journal import printable
-
         text = printable(str(error))
         raise ended(code_of(error), in_options(text) if one_line else text) from None
     except KeyboardInterrupt:
@@ -54,23 +67,11 @@ def exit_on_error(cancelled: str = "cancelled", *, one_line: bool = True) -> Gen
 
 def code_of(error: CellwrightError) -> int:
     """The exit code of a command that ends with this error."""
-    from cellwright.errors import BudgetSpent, PlatformError, TurnCancelled, TurnWaiting, UsageError
-
-    if isinstance(error, UsageError):
-        return USAGE
-    if isinstance(error, TurnWaiting):
-        return WAITING
-    if isinstance(error, TurnCancelled):
-        return CANCELLED
-    if isinstance(error, BudgetSpent):
-        return LIMIT
-    return PLATFORM if isinstance(error, PlatformError) else FAILED
+    return next((code for kind, code in _CODES.items() if isinstance(error, kind)), FAILED)
 
 
 def waiting_words(error: CellwrightError, then: str) -> str:
     """How to decide what a turn waits for, and what goes on with it `then`; "" for an error that is no wait."""
-    from cellwright.errors import TurnWaiting
-
     if not isinstance(error, TurnWaiting):
         return ""
     decide = "".join(f" `cellwright approve {id}`" for id in error.questions[:1]) or " `cellwright approve`"
@@ -81,8 +82,6 @@ def waiting_words(error: CellwrightError, then: str) -> str:
 def object_named(option: str, target: str, shape: str = "MODULE:OBJECT") -> Any:
     """The object that `MODULE:OBJECT` names. `option` is what the person gave, for the message where there is none."""
     from importlib import import_module
-
-    from cellwright.errors import UsageError
 
     module, _, path = target.partition(":")
     if not module or not path:
@@ -119,8 +118,6 @@ def packages_in(given: tuple[str, ...]) -> Path | list[str] | None:
 
 def limited(make: Callable[..., T], asked: Mapping[str, Any]) -> T:
     """`Limits` or a `Budget` of these values. The error for a value that it refuses names the option."""
-    from cellwright.errors import UsageError
-
     for name, value in asked.items():
         try:
             make(**{name: value})
@@ -141,25 +138,19 @@ def in_options(text: str) -> str:
 
 def known_session(store: str, session: str) -> str | None:
     """The id of the session with that id or name; None where the store has none. An absent store is made."""
-    from cellwright.errors import NoSession
     from cellwright.sessions import Sessions
     from cellwright.store import open_store
 
-    journal = open_store(store)
-    try:
-        id = Sessions(journal).resolve(session)
-        # the beginning of an id may be all of a new one
-        return id if session in (id, journal.summary(id).name) else None
-    except NoSession:
-        return None
-    finally:
-        journal.close()
+    with closing(open_store(store)) as journal:
+        try:
+            id = Sessions(journal).resolve(session)
+        except NoSession:
+            return None
+        return id if session in (id, journal.summary(id).name) else None  # the start of an id may be all of a new one
 
 
 def stores(given: str | None) -> list[str]:
     """The store that was given; else those of `chat` and of this directory, as far as they exist."""
-    from cellwright.settings import Settings
-
     if given is not None:
         return [given]
     chats = Settings.from_environment().state_dir / "sessions.db"
@@ -178,8 +169,6 @@ def opened(store: str) -> Sessions:
 
 def in_store(store: str | None, session: str, work: Callable[[Sessions, str], Any]) -> Any:
     """Do the work with the session of that id or name, in the first store that has it."""
-    from cellwright.errors import NoSession
-
     *others, last = stores_or_default(store)
     for url in others:
         with opened(url) as sessions:

@@ -16,16 +16,17 @@ import typer
 from cellwright.cli.agent_options import NONE, AgentOptions, offer_to_pull
 from cellwright.cli.approval_prompt import TerminalApprover
 from cellwright.cli.arguments import CANCELLED, PIPE_CLOSED, code_of, ended, exit_on_error, in_options, waiting_words
-from cellwright.cli.keyboard import PROMPT, TypedLines
+from cellwright.cli.cell_view import time_words
+from cellwright.cli.keyboard import PROMPT, Keyboard, TypedLines
 from cellwright.cli.options import SESSIONS, option, with_options
 from cellwright.cli.slash_commands import SlashCommands, command_in
-from cellwright.cli.terminal_page import harmless
+from cellwright.cli.terminal_page import TerminalPage, harmless
+from cellwright.cli.turn_view import TurnView, UsageTally
+from cellwright.errors import CellwrightError, Fenced, PlatformError
+from cellwright.settings import Settings
 
 if TYPE_CHECKING:
     from cellwright.agent import Result, Session
-    from cellwright.cli.keyboard import Keyboard
-    from cellwright.cli.terminal_page import TerminalPage
-    from cellwright.errors import CellwrightError
 
 T = TypeVar("T")
 _STORE = 'Where sessions are kept: a file, sqlite:///file.db, or "none". Left out: your own state directory.'
@@ -111,9 +112,6 @@ class LoopThread:
 
 
 def _store(given: str | None) -> str | None:
-    from cellwright.errors import PlatformError
-    from cellwright.settings import Settings
-
     if given is not None:
         return None if given == NONE else given
     place = Settings.from_environment().state_dir
@@ -125,10 +123,6 @@ def _store(given: str | None) -> str | None:
 
 
 def _talk(options: ChatOptions, loop: LoopThread, *, default_store: bool) -> int:
-    from cellwright.cli.keyboard import Keyboard
-    from cellwright.cli.terminal_page import TerminalPage
-    from cellwright.settings import Settings
-
     page = TerminalPage(sys.stdout)
     page.outlet.on_close = loop.cancel_all
     keyboard = Keyboard(Settings.from_environment().state_dir / "history")
@@ -148,8 +142,6 @@ class Chat:
     """One chat: the session it is in, and what it is shown on."""
 
     def __init__(self, options: ChatOptions, loop: LoopThread, page: TerminalPage, keyboard: Keyboard) -> None:
-        from cellwright.cli.turn_view import TurnView
-
         self.page = page
         self.keyboard = keyboard
         self.view = TurnView(page, text=True)
@@ -196,8 +188,6 @@ class Chat:
                 self._say(f"cellwright: session {turn.session}: {answered(done)}")
 
     def open(self) -> None:
-        from cellwright.cli.turn_view import TurnView, UsageTally
-
         session = self._options.open(self._agent)
         self._session = self.do(session.__aenter__())
         known = session.runtime.turns
@@ -240,7 +230,6 @@ class Chat:
 
     def turns(self) -> None:
         """Until the person leaves, the pipe ends, or nobody reads."""
-        commands = self._commands
         asked_to_leave = False
         while not self.page.outlet.closed_early:
             try:
@@ -254,14 +243,12 @@ class Chat:
             asked_to_leave = False
             if line is None:
                 break
-            if line.strip() and not self._take(line, commands):
+            if line.strip() and not self._take(line):
                 return
         if self.keyboard.terminal:
             self.page.line()
 
-    def _take(self, line: str, commands: SlashCommands) -> bool:
-        from cellwright.errors import CellwrightError, Fenced
-
+    def _take(self, line: str) -> bool:
         command = command_in(line)
         try:
             if command is None:
@@ -271,7 +258,7 @@ class Chat:
                     if task := self._left_over():
                         self.page.line(f"{PROMPT}{harmless(task)}", "dim")
                 return True
-            return commands.carry_out(*command)
+            return self._commands.carry_out(*command)
         except Fenced:
             raise
         except CellwrightError as error:
@@ -287,8 +274,6 @@ class Chat:
         self._turn(self.session.carry_on(on_event=self.view.hear))
 
     def _turn(self, work: Coroutine[Any, Any, Result[Any]]) -> None:
-        from cellwright.errors import CellwrightError, Fenced
-
         began = time.monotonic()
         self.view.next_turn()
         self._turns += 1
@@ -324,7 +309,6 @@ class Chat:
 
     def _answer(self, result: Result[Any], seconds: float) -> None:
         from cellwright.cli.answers import answer_text
-        from cellwright.cli.cell_view import time_words
 
         text = answer_text(result.value, width=self.page.console.width if self.page.live else None).strip()
         if text and text != self.view.said.strip():

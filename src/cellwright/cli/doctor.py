@@ -12,6 +12,7 @@ import typer
 
 from cellwright.cli.arguments import PLATFORM, ended
 from cellwright.cli.options import option
+from cellwright.errors import CellwrightError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,7 +95,6 @@ async def _examine() -> tuple[LayerReport, TriedRung]:
 async def _try_process_rung() -> TriedRung:
     import time
 
-    from cellwright.errors import CellwrightError
     from cellwright.runtime import Runtime
 
     try:
@@ -148,6 +148,7 @@ def _described(report: LayerReport, rung: TriedRung) -> dict[str, object]:
 
 def _show(report: LayerReport, rung: TriedRung) -> None:
     from rich.console import Console
+    from rich.markup import escape
 
     from cellwright.sandboxes import STANDARD, Limits
 
@@ -157,11 +158,11 @@ def _show(report: LayerReport, rung: TriedRung) -> None:
     layers = _table("layer", "what was tried, and seen")
     for finding in report.findings:
         optional = "" if finding.name in STANDARD else " [dim](optional)[/dim]"
-        layers.add_row(_mark(finding.ok), finding.name + optional, _plain(finding.seen))
+        layers.add_row(_mark(finding.ok), finding.name + optional, escape(finding.seen))
         if finding.fix and finding.tried:  # else one cause for all, told at the end
-            layers.add_row("", "", f"[yellow]→ {_plain(finding.fix)}[/yellow]")
+            layers.add_row("", "", f"[yellow]→ {escape(finding.fix)}[/yellow]")
     rungs = _table("rung", "what was tried, and seen")
-    rungs.add_row(_mark(rung.ok), rung.name, _plain(rung.seen))
+    rungs.add_row(_mark(rung.ok), rung.name, escape(rung.seen))
     limits = _table("limit", "default", "held by", "outcome")
     for limit in LIMITS:
         lacking = _lacking(limit, report)
@@ -204,9 +205,3 @@ def _table(*columns: str) -> Table:
 
 def _mark(ok: bool) -> str:
     return "[green]✓[/green]" if ok else "[red]✗[/red]"
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)

@@ -37,10 +37,10 @@ from cellwright.cli.options import (
     option,
     with_options,
 )
+from cellwright.errors import CodeError, Diverged, GuestError, LimitExceeded, TypeMistake, UsageError, Waiting
+from cellwright.events import Event, Printed
 
 if TYPE_CHECKING:
-    from cellwright.errors import GuestError
-    from cellwright.events import Event
     from cellwright.runtime import Runtime
     from cellwright.sandboxes import Outcome
 
@@ -114,8 +114,6 @@ def execute(
 
 
 def _code(file: str | None, code: str | None) -> str:
-    from cellwright.errors import UsageError
-
     if (file is None) == (code is None):
         raise UsageError("give a FILE, or - for stdin, or -c CODE: one of them")
     if code is not None:
@@ -130,8 +128,6 @@ def _code(file: str | None, code: str | None) -> str:
 
 
 def _no_code(file: str | None, code: str | None, session: str | None) -> None:
-    from cellwright.errors import UsageError
-
     if file is not None or code is not None or session is None:
         raise UsageError("--carry-on goes with --session ID, and without code")
 
@@ -159,8 +155,6 @@ class _Out:
         approver.answered = self._pass_on
 
     def hear(self, event: Event) -> None:
-        from cellwright.events import Printed
-
         if isinstance(event, Printed):
             self._held.append(event.text)
             if not self._approver.asked:
@@ -259,8 +253,6 @@ def _type(error: GuestError) -> str:
 
 
 def _exit_code(error: GuestError) -> int:
-    from cellwright.errors import CodeError, Diverged, LimitExceeded, TypeMistake, Waiting
-
     if isinstance(error, LimitExceeded):
         return LIMIT
     if isinstance(error, Waiting):

@@ -17,6 +17,7 @@ import typer
 from cellwright.cli.arguments import USAGE, ended, exit_on_error, in_store, say
 from cellwright.cli.options import Json, option
 from cellwright.cli.sessions import SessionArgument, StoreOption
+from cellwright.short_texts import counted, printable
 
 if TYPE_CHECKING:
     from cellwright.journal import FileChange, FileDiff
@@ -42,8 +43,6 @@ def list_(
 
     Exit codes: 0, 2 wrong usage or no such session, 4 this machine cannot do it.
     """
-    from cellwright.journal import printable
-
     with exit_on_error():
         entries: Sequence[FileEntry] = in_store(store, session, lambda sessions, id: sessions.files(id).list(at))
     if as_json:
@@ -65,8 +64,6 @@ def diff(
 
     Exit codes: 0, 2 wrong usage or no such session, 4 this machine cannot do it.
     """
-    from cellwright.journal import printable
-
     with exit_on_error():
         changes: Sequence[FileDiff] = in_store(
             store, session, lambda sessions, id: sessions.files(id).diff(since, texts=not names)
@@ -139,8 +136,6 @@ def take(
 
 @contextmanager
 def _found() -> Generator[None]:
-    from cellwright.journal import printable
-
     try:
         yield
     except FileNotFoundError as error:
@@ -149,8 +144,6 @@ def _found() -> Generator[None]:
 
 
 def _tell(changes: Sequence[FileChange], as_json: bool) -> None:
-    from cellwright.journal import counted
-
     if as_json:
         print(json.dumps([asdict(change) for change in changes], indent=2))
         return
@@ -160,6 +153,4 @@ def _tell(changes: Sequence[FileChange], as_json: bool) -> None:
 
 
 def _print_path(change: FileChange | FileDiff) -> None:
-    from cellwright.journal import printable
-
     print(f"{SIGNS[change.what]} {printable(change.path)}{'/' if change.kind == 'dir' else ''}")

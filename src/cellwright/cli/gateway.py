@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cellwright.cli.arguments import FAILED, PLATFORM, ended, exit_on_error, object_named, say
-from cellwright.cli.gateway_options import GatewayOptions, parsed, requested, wrong
+from cellwright.cli.gateway_options import GatewayOptions, parsed, requested
 from cellwright.cli.options import option, with_options
+from cellwright.errors import UsageError
+from cellwright.settings import install_command
 
 if TYPE_CHECKING:
     from cellwright.gateway import GatewayReport
@@ -55,7 +57,7 @@ async def _serve(options: GatewayOptions) -> None:
         for_http = ("token_file", "token", "oauth_issuer", "no_auth", "rate", "origin")
         misplaced = next((name for name in for_http if getattr(options, name)), None)
         if misplaced is not None:
-            raise wrong(f"--{misplaced.replace('_', '-')} is for --http; over stdio there is one client")
+            raise UsageError(f"--{misplaced.replace('_', '-')} is for --http; over stdio there is one client")
         await serve_stdio(request.sources, request.options, find=object_named, say=say)
         return
     host, port = place_of(options.http)
@@ -78,7 +80,6 @@ def _is_open(file: Path) -> bool:
 def _ending(work: Coroutine[Any, Any, None]) -> None:
     """Run the work to its end. An error is one line and an exit code."""
     from cellwright.gateway import NothingOpen
-    from cellwright.settings import install_command
 
     with exit_on_error():
         try:
@@ -122,7 +123,9 @@ def install(
         _no_secrets(options.header)
         _no_logins([*options.openapi, *options.mcp, *options.base_url])
         if options.http is not None:
-            raise wrong("--http: a client starts this over stdio; for one that is served, give the client its address")
+            raise UsageError(
+                "--http: a client starts this over stdio; for one that is served, give the client its address"
+            )
         command = [*_ourselves(), "gateway", *absolute(context.args, here)]
         wanted = config_change(client_of(client), name, command, Path(file).expanduser() if file else None)
         if only_print:
@@ -142,23 +145,25 @@ def _no_secrets(headers: Iterable[str]) -> None:
         name = text.partition("=")[2].partition(":")[0].strip()
         if re.search(r"auth|key|token|secret|cookie|password", name, re.IGNORECASE):
             source = text.partition("=")[0]
-            raise wrong(f"--header {source}={name}: … would be written as it is; give --credential {source}=env:NAME")
+            raise UsageError(
+                f"--header {source}={name}: … would be written as it is; give --credential {source}=env:NAME"
+            )
 
 
 def _no_logins(texts: Iterable[str]) -> None:
     for text in texts:
         if re.search(r"://[^/@\s]*:[^/@\s]*@", text):
             shown = re.sub(r"://[^/@\s]*@", "://…@", text)
-            raise wrong(f"{shown:.100}: its password would be written as it is; give --credential NAME=env:NAME")
+            raise UsageError(f"{shown:.100}: its password would be written as it is; give --credential NAME=env:NAME")
 
 
 def _confirm(comments: bool, yes: bool, path: str, entry: str) -> None:
     if yes:
         return
     if comments:
-        raise wrong(f"{path} has comments, which would be lost; add this by hand, or say --yes:\n{entry}")
+        raise UsageError(f"{path} has comments, which would be lost; add this by hand, or say --yes:\n{entry}")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise wrong("nobody can be asked here; say --yes to write it")
+        raise UsageError("nobody can be asked here; say --yes to write it")
     print(f"Write this to {path}? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise ended(FAILED, "nothing was written")

@@ -11,6 +11,7 @@ import typer
 
 from cellwright.cli.arguments import limited, packages_in, say
 from cellwright.cli.options import CheckMode, Texts, option, options_of
+from cellwright.errors import UsageError
 
 if TYPE_CHECKING:
     from cellwright.gateway import FailedSource, GatewayPolicy, GatewaySettings, GatewaySource
@@ -90,7 +91,9 @@ def requested(options: GatewayOptions) -> GatewayRequest:
     sources, problems = listed_sources(options)
     sources, problems = [*config.sources, *sources], [*config.problems, *problems]
     if not sources and not problems:
-        raise wrong("there is nothing to serve; give --openapi, --mcp, --mcp-config, --python, --command or --config")
+        raise UsageError(
+            "there is nothing to serve; give --openapi, --mcp, --mcp-config, --python, --command or --config"
+        )
     policy = read_policy(options.policy) if options.policy is not None else config.policy or policy_from({}, "")
     for problem in problems:
         say(f"{problem.title}: {problem.reason}")
@@ -118,7 +121,7 @@ def _serving(options: GatewayOptions, policy: GatewayPolicy) -> GatewaySettings:
 
     for name, least in (("max_tokens", 200), ("sessions", 1)):
         if getattr(options, name) < least:
-            raise wrong(f"--{name.replace('_', '-')} {getattr(options, name)}: give at least {least}")
+            raise UsageError(f"--{name.replace('_', '-')} {getattr(options, name)}: give at least {least}")
     wall_s = _seconds("--timeout", options.timeout)
     return GatewaySettings(
         policy=policy,
@@ -136,7 +139,7 @@ def _go_to(directory: str) -> None:
     try:
         os.chdir(directory)
     except OSError as error:
-        raise wrong(f"--dir {directory}: {error.strerror}") from None
+        raise UsageError(f"--dir {directory}: {error.strerror}") from None
 
 
 def _seconds(option: str, text: str) -> float:
@@ -144,14 +147,8 @@ def _seconds(option: str, text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h|min|)", text.strip())
     seconds = float(match[1]) * {"s": 1, "": 1, "m": 60, "h": 3600}[match[2][:1]] if match else 0.0
     if not 0 < seconds <= 7 * 86400:
-        raise wrong(f"{option} {text}: give a time, such as 90s, 30m or 2h")
+        raise UsageError(f"{option} {text}: give a time, such as 90s, 30m or 2h")
     return seconds
-
-
-def wrong(text: str) -> Exception:
-    from cellwright.errors import UsageError
-
-    return UsageError(text)
 
 
 def parsed(context: typer.Context) -> GatewayOptions:
@@ -161,5 +158,5 @@ def parsed(context: typer.Context) -> GatewayOptions:
     inner = parser.make_context("cellwright gateway", list(context.args))
     rest = [*getattr(inner, "_protected_args", ()), *inner.args]
     if rest:
-        raise wrong(f"{rest[0]!r} is no option of the gateway; `cellwright gateway --help` lists them")
+        raise UsageError(f"{rest[0]!r} is no option of the gateway; `cellwright gateway --help` lists them")
     return options_of(GatewayOptions, inner.params)

@@ -10,13 +10,13 @@ import typer
 
 from cellwright.cli.arguments import PLATFORM, ended, exit_on_error
 from cellwright.cli.options import option
+from cellwright.settings import Settings, install_command
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from rich.progress import Progress as Bar
 
-    from cellwright.models import WeightsState
 
 _TENTH = 0.1  # how often a pull that no terminal watches says how far it is
 
@@ -57,7 +57,6 @@ def pull(
     Exit codes: 0 it is here, 4 it could not be fetched, 130 cancelled with Ctrl-C.
     """
     from cellwright.models import pull_weights
-    from cellwright.settings import Settings
 
     kept = "cancelled; what was fetched is kept, and the next pull goes on from it"
     with exit_on_error(kept), _PullProgress(quiet=quiet) as progress:
@@ -73,7 +72,6 @@ def rm() -> None:
     Exit codes: 0 it is gone, 4 it could not be removed.
     """
     from cellwright.models import QWEN, remove_weights, size_text
-    from cellwright.settings import Settings
 
     with exit_on_error():
         settings = Settings.from_environment()
@@ -88,11 +86,13 @@ def _described() -> dict[str, Any]:
     from importlib.util import find_spec
 
     from cellwright.models import QWEN, default_model
-    from cellwright.settings import Settings
 
     settings = Settings.from_environment()
     choice, held = default_model(settings), QWEN.held(settings)
     package = find_spec("xllamacpp") is not None
+    steps = [install_command("local")] * (not package)  # which make the embedded model ready
+    if held.state != "pulled":
+        steps.append("cellwright models pull")
     return {
         "default": {"name": choice.name, "why": choice.why},
         "local": {
@@ -103,20 +103,10 @@ def _described() -> dict[str, Any]:
             "of_bytes": QWEN.size,
             "sha256": QWEN.sha256,
             "package": package,
-            "next": _next(held, package),
+            "next": " && ".join(steps),
         },
         "keys": sorted(settings.keys),
     }
-
-
-def _next(held: WeightsState, package: bool) -> str:
-    """What makes the embedded model ready; "" where it is."""
-    from cellwright.settings import install_command
-
-    steps = [] if package else [install_command("local")]
-    if held.state != "pulled":
-        steps.append("cellwright models pull")
-    return " && ".join(steps)
 
 
 def _show(described: dict[str, Any]) -> None:

@@ -12,14 +12,18 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cellwright.cli.agent_options import TurnOrigin
-from cellwright.cli.arguments import FAILED, exit_on_error, say, stores
+from cellwright.cli.arguments import FAILED, exit_on_error, in_options, say, stores
 from cellwright.cli.options import AGENTS_DB, option
+from cellwright.cli.terminal_page import TerminalPage, harmless
+from cellwright.cli.turn_view import TurnView
+from cellwright.errors import CellwrightError, NoSession, UsageError
 from cellwright.short_texts import cut, one_line
 
 if TYPE_CHECKING:
@@ -61,8 +65,6 @@ def recover(
 
 
 def _chosen(turns: list[tuple[str, RecoverableTurn]], ids: list[str]) -> list[tuple[str, RecoverableTurn]]:
-    from cellwright.errors import UsageError
-
     by_session = {turn.session: (url, turn) for url, turn in turns}
     for id in ids:
         if id not in by_session:
@@ -98,9 +100,6 @@ def _described(url: str, turn: RecoverableTurn) -> dict[str, Any]:
 
 async def _all(turns: list[tuple[str, RecoverableTurn]], *, as_json: bool, quiet: bool) -> int:
     """Carry on one after the other; gives how many failed."""
-    from cellwright.cli.terminal_page import TerminalPage
-    from cellwright.cli.turn_view import TurnView
-
     page = TerminalPage(sys.stderr)
     failed = 0
 
@@ -162,20 +161,17 @@ class RecoverableTurn:
 def recoverable_turns(store: str, command: str = "") -> list[RecoverableTurn]:
     """The turns in a store that nobody works on, the oldest first; with a `command`, its own that can go on here."""
     from cellwright.agent import interrupted_turns
-    from cellwright.errors import NoSession
     from cellwright.store import open_store
 
     try:
         journal = open_store(store, make=False)
     except NoSession:
         return []
-    try:
+    with closing(journal):
         turns = [
             RecoverableTurn(session=summary.id, task=turn.task, at=turn.at, origin=TurnOrigin.read(turn.opened))
             for summary, turn in interrupted_turns(journal)
         ]
-    finally:
-        journal.close()
     if command:
         turns = [turn for turn in turns if turn.origin and turn.origin.command == command and not turn.obstacle]
     return sorted(turns, key=lambda turn: turn.at)
@@ -185,7 +181,6 @@ async def carry_on(store: str, turn: RecoverableTurn, hear: Hear | None, say: Sa
     """To its end, as it was opened. None where another process has it by now."""
     from cellwright.agent import Recovered, carry_on_one
     from cellwright.cli.return_type import read_type
-    from cellwright.errors import CellwrightError
     from cellwright.store import open_store
 
     assert turn.origin is not None
@@ -205,16 +200,12 @@ async def carry_on(store: str, turn: RecoverableTurn, hear: Hear | None, say: Sa
 
 def short_task(turn: RecoverableTurn) -> str:
     """The task in short, for one line on a terminal."""
-    from cellwright.cli.terminal_page import harmless
-
     return cut(one_line(harmless(turn.task)), 60)
 
 
 def answered(done: Recovered) -> str:
     """What came of it, for a terminal."""
     from cellwright.cli.answers import answer_text
-    from cellwright.cli.arguments import in_options
-    from cellwright.cli.terminal_page import harmless
 
     if done.error is not None:
         return harmless(in_options(str(done.error)))

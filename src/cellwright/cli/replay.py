@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ import typer
 
 from cellwright.cli.arguments import FAILED, PLATFORM, exit_on_error
 from cellwright.cli.options import AGENTS_DB, JsonObject, option
+from cellwright.short_texts import printable
 
 if TYPE_CHECKING:
     from cellwright.journal import Repeated
@@ -58,14 +60,10 @@ def _progress(cell: CellRow) -> None:
 
 
 def _list(store: str, as_json: bool) -> None:
-    from cellwright.journal import printable
     from cellwright.store import open_store, shown_url
 
-    journal = open_store(store, make=False)
-    try:
+    with closing(open_store(store, make=False)) as journal:
         sessions = [(id, len(journal.cells(id))) for id in journal.sessions()]
-    finally:
-        journal.close()
     if as_json:
         print(json.dumps([{"session": id, "cells": cells} for id, cells in sessions], indent=2))
         return

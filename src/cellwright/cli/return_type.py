@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from cellwright.cli.arguments import object_named
+from cellwright.errors import UsageError
 
 KNOWN = "int, str, list[str], dict[str, float], str | None, Literal['a', 'b'], date, or MODULE:CLASS"
 _PLAIN = "int float str bool bytes complex list dict tuple set frozenset object"
@@ -35,8 +36,6 @@ class _NoType(Exception):
 
 def read_type(text: str) -> Any:
     """The type that the text names. Raises `UsageError` where it names none."""
-    from cellwright.errors import UsageError
-
     option = f"--returns {text}"
     classes: dict[str, Any] = {}
 

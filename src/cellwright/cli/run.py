@@ -19,12 +19,12 @@ import typer
 from cellwright.cli.agent_options import NONE, AgentOptions, offer_to_pull
 from cellwright.cli.arguments import CANCELLED, PIPE_CLOSED, code_of, ended, in_options, waiting_words
 from cellwright.cli.options import AGENTS_DB, SESSIONS, option, with_options
+from cellwright.cli.terminal_page import Outlet, TerminalPage
+from cellwright.cli.turn_view import TurnView
+from cellwright.errors import CellwrightError, UsageError
 
 if TYPE_CHECKING:
-    from cellwright.agent import Result, Session
-    from cellwright.cli.terminal_page import Outlet
-    from cellwright.cli.turn_view import TurnView
-    from cellwright.errors import CellwrightError
+    from cellwright.agent import Result
     from cellwright.events import Event
 
 _OUT = "What is printed"
@@ -74,8 +74,6 @@ def run(
 
 
 def _carry_out(run: _Run) -> None:
-    from cellwright.errors import CellwrightError, UsageError
-
     options = run.options
     try:
         if options.events and (options.as_json or options.trace):
@@ -95,8 +93,6 @@ def _carry_out(run: _Run) -> None:
 
 def _task(task: str | None, resume: str | None) -> str | None:
     """The task; None where a turn is carried on."""
-    from cellwright.errors import UsageError
-
     if resume is not None:
         if task is not None:
             raise UsageError("a TASK and --resume: --resume carries on the task that was set; --session takes another")
@@ -128,10 +124,10 @@ def _is_piped() -> bool:
 
 async def _main(run: _Run) -> None:
     """One turn, cancelled when nobody reads what it prints; then those that other runs left behind."""
-    turn = asyncio.current_task()
-    assert turn is not None
+    this = asyncio.current_task()
+    assert this is not None
     loop = asyncio.get_running_loop()
-    hear, say = _listeners(run, lambda: loop.call_soon_threadsafe(turn.cancel))
+    hear, say = _listeners(run, lambda: loop.call_soon_threadsafe(this.cancel))
     agent = run.options.agent(say)
     try:
         async with run.options.open(agent) as session:
@@ -142,7 +138,8 @@ async def _main(run: _Run) -> None:
             if run.options.session and session.runtime.cells:
                 say(f"cellwright: going on in session {session.id}")
             run.began = time.monotonic()
-            result = await _turn(run, session, hear)
+            turn = session.carry_on(on_event=hear) if run.task is None else session.run(run.task, on_event=hear)
+            result = await turn
     finally:
         if run.view is not None:
             run.view.end()
@@ -167,17 +164,9 @@ async def _recover(run: _Run, store: str, say: Callable[[str], None]) -> None:
             say(f"cellwright: session {turn.session}: {answered(done)}")
 
 
-async def _turn(run: _Run, session: Session, hear: Callable[[Event], None]) -> Result[Any]:
-    if run.task is None:
-        return await session.carry_on(on_event=hear)
-    return await session.run(run.task, on_event=hear)
-
-
 def _listeners(run: _Run, leave: Callable[[], object]) -> tuple[Callable[[Event], None], Callable[[str], None]]:
     """Who hears events, and who hears lines for people."""
     from cellwright.cli.answers import event_json
-    from cellwright.cli.terminal_page import Outlet, TerminalPage
-    from cellwright.cli.turn_view import TurnView
 
     page = TerminalPage(sys.stderr)
     page.outlet.on_close = leave
@@ -201,7 +190,6 @@ def _listeners(run: _Run, leave: Callable[[], object]) -> tuple[Callable[[Event]
 
 def _print(run: _Run, result: Result[Any]) -> None:
     from cellwright.cli.answers import answer_text
-    from cellwright.cli.terminal_page import Outlet
 
     out = Outlet(sys.stdout)
     if run.options.as_json:
@@ -223,9 +211,6 @@ def _write(out: Outlet, text: str) -> None:
 
 def _failed(run: _Run, error: CellwrightError) -> typer.Exit:
     """The one line, and with --json the object."""
-    from cellwright.cli.terminal_page import Outlet
-    from cellwright.errors import UsageError
-
     if run.options.as_json and not isinstance(error, UsageError):
         _write(Outlet(sys.stdout), json.dumps(_object(run, getattr(error, "result", None), error), ensure_ascii=False))
     return ended(code_of(error), waiting_words(error, f"`cellwright recover {run.session}`") or in_options(str(error)))

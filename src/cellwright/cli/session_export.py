@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 import tempfile
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,7 @@ import typer
 
 from cellwright.cli.arguments import PLATFORM, ended, exit_on_error, in_store, say
 from cellwright.cli.options import AGENTS_DB, JsonObject, option
+from cellwright.short_texts import counted
 
 if TYPE_CHECKING:
     from cellwright.sessions import ImportedSession, Sessions
@@ -49,8 +51,6 @@ def export(
 
 
 def _export(sessions: Sessions, id: str, file: str, format: Form) -> None:
-    from cellwright.journal import counted
-
     if format == Form.chat:
         lines = [json.dumps(line, ensure_ascii=True) + "\n" for line in sessions.chat(id)]
         if file == "-":
@@ -84,8 +84,6 @@ def import_(
     The file may be a stranger's: it is checked before anything is written, and its code runs nowhere but in the jail.
     Exit codes: 0, 2 wrong usage or no exported session, 4 it cannot be kept.
     """
-    from cellwright.journal import counted
-
     with exit_on_error("cancelled; nothing was imported"):
         try:
             imported = _import(file, id, store)
@@ -105,15 +103,14 @@ def _import(file: str, id: str | None, store: str) -> ImportedSession:
     from cellwright.sessions import Sessions
     from cellwright.store import open_store
 
-    opened = open_store(store)
-    try:
-        sessions = Sessions(opened)
-        with sys.stdin.buffer if file == "-" else Path(file).open("rb") as source:
-            if source.seekable():
-                return sessions.import_(source, id)
-            with tempfile.SpooledTemporaryFile(max_size=HELD) as spooled:  # it is read twice
-                shutil.copyfileobj(source, spooled)
-                spooled.seek(0)
-                return sessions.import_(spooled, id)  # pyright: ignore[reportArgumentType] - as much of a file as is needed
-    finally:
-        opened.close()
+    with (
+        closing(open_store(store)) as journal,
+        sys.stdin.buffer if file == "-" else Path(file).open("rb") as source,
+    ):
+        sessions = Sessions(journal)
+        if source.seekable():
+            return sessions.import_(source, id)
+        with tempfile.SpooledTemporaryFile(max_size=HELD) as spooled:  # it is read twice
+            shutil.copyfileobj(source, spooled)
+            spooled.seek(0)
+            return sessions.import_(spooled, id)  # pyright: ignore[reportArgumentType] - as much of a file as is needed

@@ -19,7 +19,7 @@ from rich.tree import Tree
 
 from cellwright.cli.cell_view import short, time_words
 from cellwright.cli.terminal_page import harmless
-from cellwright.short_texts import cut
+from cellwright.short_texts import counted, cut
 
 if TYPE_CHECKING:
     from cellwright.sessions import Branch, LeftBranch, RemovedSessions, SessionHistory, ShownCell, ShownTurn, TreePoint
@@ -91,8 +91,6 @@ def summary_json(session: Summary) -> dict[str, Any]:
 
 def history_page(history: SessionHistory, *, limit: int, full: bool) -> None:
     """One session, turn by turn."""
-    from cellwright.journal import counted
-
     console, one = shown_console(), history.summary
     words, style = state_words(one)
     head = Text.assemble((short(one.id), "bold"), " ", (short(one.name), "bold cyan"), " " * bool(one.name))

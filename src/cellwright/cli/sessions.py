@@ -14,6 +14,8 @@ import typer
 from cellwright.cli.arguments import CANCELLED, ended, exit_on_error, in_store, opened, say, stores_or_default
 from cellwright.cli.options import AGENTS_DB, Json, option
 from cellwright.cli.session_export import export, import_
+from cellwright.errors import UsageError
+from cellwright.short_texts import counted
 
 if TYPE_CHECKING:
     from cellwright.sessions import Sessions
@@ -50,7 +52,6 @@ def list_(
     Exit codes: 0, 2 wrong usage, 4 this machine cannot do it.
     """
     from cellwright.cli.session_pages import listed, summary_json
-    from cellwright.errors import UsageError
 
     with exit_on_error():
         if state and state not in STATES:
@@ -131,7 +132,6 @@ def search(
     Exit codes: 0 there are hits, 1 there are none, 2 wrong usage, 4 this machine cannot do it.
     """
     from cellwright.cli.session_pages import KINDS, hits_page
-    from cellwright.errors import UsageError
 
     with exit_on_error():
         kinds = kind or []
@@ -245,9 +245,6 @@ def rm(
 
 
 def _ask(id: str, below: list[str]) -> None:
-    from cellwright.errors import UsageError
-    from cellwright.journal import counted
-
     if not sys.stdin.isatty():
         raise UsageError(f"removing session {id} needs a yes: give --yes")
     more = f" and {counted(len(below), 'session')} below it" if below else ""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cellwright.cli.terminal_page import harmless
 from cellwright.cli.turn_view import usage_words
+from cellwright.errors import CellwrightError, RollbackRefused
 
 if TYPE_CHECKING:
     from cellwright.cli.chat import Chat
@@ -70,8 +71,6 @@ class SlashCommands:
 
     def during_turn(self, line: str) -> None:
         """A line that was typed while a turn runs: a message to the turn, which sees it at its next step."""
-        from cellwright.errors import CellwrightError
-
         session, command = self._chat.session, command_in(line)
         self._page.mark()  # what was written above the line cannot be taken back any more
         try:
@@ -91,8 +90,6 @@ class SlashCommands:
             self._page.line(f"cellwright: {harmless(str(error))}", "red")
 
     def _undo(self, *, yes: bool) -> None:
-        from cellwright.errors import RollbackRefused
-
         try:
             undone = self._chat.do(self._chat.session.undo(yes=yes))
         except RollbackRefused as refused:

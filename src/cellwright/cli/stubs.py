@@ -21,6 +21,7 @@ from cellwright.cli.gateway_options import (
     listed_sources,
 )
 from cellwright.cli.options import Scope, option, with_options
+from cellwright.errors import UsageError
 
 if TYPE_CHECKING:
     from cellwright.gateway import GatewaySource, OpenedSource
@@ -51,8 +52,6 @@ def stubs(
     Exit codes: 0 they are written, 1 a source could not be opened (the others are written), 2 wrong usage, 4 the
     directory cannot be written, 130 cancelled with Ctrl-C.
     """
-    from cellwright.errors import UsageError
-
     with exit_on_error(one_line=False):
         objects = dict(map(bound_object, options.scope))
         sources = _sources(options)

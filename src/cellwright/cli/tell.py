@@ -6,14 +6,15 @@ import json
 import sys
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cellwright.cli.arguments import USAGE, ended, exit_on_error
-from cellwright.cli.options import AGENTS_DB, JsonObject, option
+from cellwright.cli.arguments import USAGE, ended, exit_on_error, stores
+from cellwright.cli.options import JsonObject, option
+from cellwright.errors import NoSession, UsageError
+from cellwright.short_texts import printable
 
 if TYPE_CHECKING:
     from cellwright.store import Message, MessageKind, Store, Summary
@@ -55,8 +56,6 @@ def tell(
 
 
 def _kind(*, ask: bool, redirect: bool, cancel: bool, now: bool) -> MessageKind:
-    from cellwright.errors import UsageError
-
     if ask + redirect + cancel > 1:
         raise UsageError("--ask, --redirect, --cancel: give one of them")
     if now and not cancel:
@@ -69,14 +68,12 @@ def _kind(*, ask: bool, redirect: bool, cancel: bool, now: bool) -> MessageKind:
 @contextmanager
 def _opened(session: str, given: str | None) -> Generator[tuple[Store, str]]:
     """The store that has the session, and its id."""
-    from cellwright.errors import NoSession
     from cellwright.sessions import Sessions
     from cellwright.store import open_store
 
     looked: list[str] = []
-    for place in _places() if given is None else [given]:
-        journal = open_store(place, make=False)
-        try:
+    for place in reversed(stores(given)):  # a session of this directory before one of `chat`
+        with closing(open_store(place, make=False)) as journal:
             try:
                 id = Sessions(journal).resolve(session)
             except NoSession:
@@ -86,19 +83,8 @@ def _opened(session: str, given: str | None) -> Generator[tuple[Store, str]]:
                 continue
             yield journal, id
             return
-        finally:
-            journal.close()
     where = " nor in ".join(looked) or "any store: there is none here, nor in your own state directory"
     raise NoSession(f"there is no session {session!r} in {where}; give --store")
-
-
-def _places() -> list[str]:
-    """Where `run` and `chat` keep sessions when nobody says where, as far as there is anything."""
-    from cellwright.settings import Settings
-
-    own = Settings.from_environment().state_dir / "sessions.db"
-    places = [AGENTS_DB] if Path("agents.db").exists() else []
-    return places + [f"sqlite:///{own}"] * own.exists()
 
 
 def _post(journal: Store, id: str, kind: MessageKind, text: str) -> tuple[Message, Summary]:
@@ -131,10 +117,8 @@ class _Post:
             return
         what = {"add": "told", "ask": "asked", "redirect": "redirected", "cancel": "cancelled", "stop": "cancelled"}
         when = "at once" if self._message.kind == "stop" else "at the next step"
-        if not self._runs:
-            when = "when one is"
-        words = f"{what[self._message.kind]} {self._id}: message {self._message.number}; "
-        words += f"it is seen {when}" if self._runs else f"no turn is running; it will be seen {when}"
+        seen = f"it is seen {when}" if self._runs else "no turn is running; it will be seen when one is"
+        words = f"{what[self._message.kind]} {self._id}: message {self._message.number}; {seen}"
         print(words, file=sys.stderr if waits else sys.stdout, flush=True)
 
     def wait(self) -> None:
@@ -150,8 +134,6 @@ class _Post:
 
     def end(self) -> None:
         """What a program reads; or, for a person who waited, its outcome."""
-        from cellwright.journal import printable
-
         if self._as_json:
             print(json.dumps(self._object(), ensure_ascii=False))
         elif self._answer is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from cellwright.journal import printable
+from cellwright.short_texts import printable
 from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import Bounds, Packed, WireError, type_of
 

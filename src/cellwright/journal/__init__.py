@@ -1,6 +1,6 @@
 """The journal: what came through the doors, kept so that a session can be run again."""
 
-from cellwright.journal.call_text import call_line, counted, ended_by_done, printable, value_text
+from cellwright.journal.call_text import call_line, ended_by_done, value_text
 from cellwright.journal.checkpoints import read_key
 from cellwright.journal.conversations import Conversation, conversation, replies, reply_in, request_in, requests_in
 from cellwright.journal.divergence import Divergence
@@ -64,7 +64,6 @@ __all__ = [
     "checked_entry",
     "claim_session",
     "conversation",
-    "counted",
     "ended_by_done",
     "existing_workspace",
     "files_of",
@@ -75,7 +74,6 @@ __all__ = [
     "lost_tree",
     "new_message",
     "open_questions_in",
-    "printable",
     "read_key",
     "remove_workspace",
     "repeat",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cellwright.doors import Call
-from cellwright.short_texts import cut
+from cellwright.short_texts import cut, printable
 from cellwright.store import CellRow, Row
 from cellwright_guest.wire import Packed, type_of
 
@@ -16,22 +16,10 @@ ITEMS = 40  # of all that is in the arguments of a call; more would not be seen
 _NAMED = ("call", "new", "op")
 
 
-def counted(number: int, word: str) -> str:
-    """`1 cell`, `2 cells`."""
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
 def call_line(title: str, call: Call | Row) -> str:
     """A call for people, with its arguments as far as they are plain and short."""
     text = f"{title}{_arguments(call.arguments)}" if call.verb in _NAMED else f"{call.verb} {title}"
     return printable(text)
-
-
-def printable(text: str) -> str:
-    """For a terminal: what guest code wrote moves no cursor and turns no line round."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def value_text(packed: Packed | None) -> str:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from cellwright.errors import CodeError
 from cellwright.journal.call_rows import call_of, key_of_value
-from cellwright.journal.call_text import call_line, printable
+from cellwright.journal.call_text import call_line
 from cellwright.journal.outcomes import packed_value, told_error
 from cellwright.sandboxes import Outcome
+from cellwright.short_texts import printable
 from cellwright.store import CellRow, Row
 from cellwright_guest.wire import Packed
 

@@ -18,10 +18,10 @@ from cellwright.doors import Answer, Call, Host, Operation, Undo
 from cellwright.errors import NotReversible
 from cellwright.journal.blocks import ENDED, VERBS
 from cellwright.journal.call_rows import call_of
-from cellwright.journal.call_text import call_line, printable
+from cellwright.journal.call_text import call_line
 from cellwright.journal.history import NAMES
 from cellwright.journal.writer import JournalWriter
-from cellwright.short_texts import named_error
+from cellwright.short_texts import named_error, printable
 from cellwright.store import Row, Status
 from cellwright_guest.wire import NOTHING
 

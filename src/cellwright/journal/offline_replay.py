@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from cellwright.doors import About, Answer, Beginning, Call, GuestDoor, Host, Lineage, Made, Operation, Wrapper
-from cellwright.journal.call_text import LONGEST, call_line, counted, printable
+from cellwright.journal.call_text import LONGEST, call_line
 from cellwright.journal.divergence import Divergence, divergence_of, printed_otherwise
 from cellwright.journal.history import History
 from cellwright.journal.outcomes import outcome_in
@@ -21,6 +21,7 @@ from cellwright.journal.snapshots import Snapshots
 from cellwright.journal.trees import Trees
 from cellwright.journal.writer import DryWriter
 from cellwright.sandboxes import GUEST_UID, Interpreter, Limits, Opening, Sandbox, Workspace
+from cellwright.short_texts import counted, printable
 from cellwright.store import CellRow, Row, Store
 from cellwright_guest.wire import NOTHING, Packed
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 from cellwright.doors import Host
 from cellwright.errors import RestoreFailed, SandboxDied
-from cellwright.journal.call_text import counted
 from cellwright.journal.divergence import Divergence
 from cellwright.journal.history import History
 from cellwright.journal.live_guest import (
@@ -32,6 +31,7 @@ from cellwright.journal.session_journal import SessionJournal
 from cellwright.journal.snapshots import Snapshots
 from cellwright.sandboxes import GUEST_UID, Limits, Opening, Sandbox, Workspace
 from cellwright.scope import parse
+from cellwright.short_texts import counted
 from cellwright.store import CellRow
 
 

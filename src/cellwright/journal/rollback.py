@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from cellwright.errors import RollbackFailed, RollbackRefused, UsageError
-from cellwright.journal.call_text import counted
 from cellwright.journal.effects import NotUndone, Undoer, Undone, mark_of
 from cellwright.journal.history import ROLLBACK, History, checked_entry
 from cellwright.journal.snapshots import Snapshots
 from cellwright.journal.trees import FileChange
 from cellwright.journal.writer import JournalWriter
+from cellwright.short_texts import counted
 from cellwright.store import CellRow, EntryChange, Note, Row, Store, TurnRow
 
 UNDONE = "taken back"  # the answer of a turn that was

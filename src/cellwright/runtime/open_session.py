@@ -24,7 +24,6 @@ from cellwright.journal import (
     PauseWatch,
     SessionJournal,
     SessionOwner,
-    counted,
     lost_tree,
     read_key,
     workspace_from_tree,
@@ -44,6 +43,7 @@ from cellwright.sandboxes import (
 )
 from cellwright.scope import KEYWORD_ONLY, AddedName, Declaration, Parameter, ScopeHost, Signature
 from cellwright.settings import Settings
+from cellwright.short_texts import counted
 from cellwright.store import Store, open_store
 
 # What guest code has besides the scope, for the type checker.

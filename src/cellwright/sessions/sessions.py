@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from cellwright.atomic import open_atomic
 from cellwright.errors import NoSession, UsageError
-from cellwright.journal import Rewound, check_id, checked_entry, files_of, printable
+from cellwright.journal import Rewound, check_id, checked_entry, files_of
 from cellwright.sandboxes import Limits
 from cellwright.sessions import branches
 from cellwright.sessions.branches import RemovedSessions
@@ -20,6 +20,7 @@ from cellwright.sessions.session_files import SessionFiles
 from cellwright.sessions.session_history import SessionHistory, history
 from cellwright.sessions.session_import import ImportedSession, import_
 from cellwright.sessions.session_tree import Branch, tree
+from cellwright.short_texts import printable
 from cellwright.store import EntryHit, Reach, Store, StoreReader, Summary, open_store
 
 File = str | os.PathLike[str] | BinaryIO
