@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellwright.agent.reply_stream import ReplyStream
+from cellwright.agent.requester import ReplyStream
 from cellwright.agent.steps import steps_of
 from cellwright.events import CodePiece, Event, TextPiece
 from cellwright.messages import AssistantMessage, Piece

@@ -7,7 +7,7 @@ import pytest
 from cellwright.doors import Model, Request
 from cellwright.errors import ModelBusy, ModelError, ModelMissing, ModelRefused, UsageError
 from cellwright.messages import Piece, Traits, UserMessage
-from cellwright.models.fallback import Fallback
+from cellwright.models.model_retries import Fallback
 from cellwright.testing import ScriptedModel, broken
 
 ASK = Request(messages=(UserMessage(text="hello"),))

@@ -11,8 +11,7 @@ from cellwright.openapi.api_client import ApiClient
 from cellwright.openapi.api_request import build_request
 from cellwright.openapi.operation_plan import Api, OperationPlan, ResponsePlan
 from cellwright.openapi.replies import result_of
-from cellwright.openapi.request_sender import RequestSender, idempotency_key
-from cellwright.openapi.retries import HttpRetryPolicy, RequestRetries
+from cellwright.openapi.request_sender import HttpRetryPolicy, RequestRetries, RequestSender, idempotency_key
 from cellwright.openapi.security import ApiSecurity, GivenCredentials
 from cellwright.schemas import local_resolve
 

@@ -26,7 +26,7 @@ from cellwright.openapi.api_client import ApiClient, HttpRequest, ReplyRefused
 from cellwright.openapi.compiler import compile_openapi
 from cellwright.openapi.operation_plan import Api, ParameterPlan, ResponsePlan, SecurityScheme
 from cellwright.openapi.paged_items import next_link
-from cellwright.openapi.retries import RequestRetries
+from cellwright.openapi.request_sender import RequestRetries
 from cellwright.openapi.spec_content import is_private, read_spec_url
 
 KEY = "k3y-of-the-host-0123456789"

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from cellwright.openapi.method_names import OperationLabel
 from cellwright.openapi.name_words import argument_name, words
 from cellwright.openapi.operation_names import operation_paths
+from cellwright.openapi.path_names import OperationLabel
 
 GITHUB = [
     ("post", "/repos/{owner}/{repo}/issues", "issues/create", "issues", "issues.create"),

@@ -23,8 +23,7 @@ from cellwright.agent.result import OnEvent, Result, Trace
 from cellwright.agent.spawn import Children, Family, FamilyPlace
 from cellwright.agent.toolset import Toolset, make_toolset
 from cellwright.agent.turn import Turn
-from cellwright.agent.turn_record import TurnRecord
-from cellwright.agent.unfinished_turn import UnfinishedTurn
+from cellwright.agent.turn_record import TurnRecord, UnfinishedTurn
 from cellwright.catalog import Catalog, outline
 from cellwright.doors import Model
 from cellwright.errors import CellwrightError, TurnCancelled, TurnFailed, TurnWaiting, UsageError, Waiting

@@ -1,21 +1,119 @@
-"""`TurnRecord`: the row of a turn in the journal, written when the task is set and again when the turn ends.
+"""A turn in the journal: `TurnRecord` writes its row when the task is set and again when the turn ends;
+`UnfinishedTurn` reads a turn whose process died in between: its replies, and the outcomes of its cells.
 
-A process that dies in between leaves a row that says "running". It knows rows and errors; not how a turn is run.
+It knows rows and errors; not how a turn is run.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from cellwright.errors import Fenced, JournalFailed, RestoreFailed, TurnCancelled, TurnWaiting
+from cellwright.agent.context_window import REDIRECTED, ContextWindow, sendable
+from cellwright.agent.finish import Finish, Finished
+from cellwright.agent.steps import steps_of
+from cellwright.catalog import is_repaired
+from cellwright.doors import Reply
+from cellwright.errors import CodeError, Fenced, JournalFailed, RestoreFailed, TurnCancelled, TurnWaiting
+from cellwright.events import Event
 from cellwright.journal import Turns
+from cellwright.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from cellwright.runtime import Runtime
+from cellwright.sandboxes import Outcome
 from cellwright.scope import shown
 from cellwright.short_texts import cut, named_error
 from cellwright.store import TurnRow, TurnStatus
+
+
+class UnfinishedTurn:
+    """The recorded part of the last turn of a resumed session.
+
+    `reply` is its last reply; None if the process died before the first one: then the task is set again.
+    """
+
+    def __init__(self, runtime: Runtime, turns: Turns) -> None:
+        said = turns.conversation()
+        self.messages: tuple[Message, ...] = (*said.messages, said.reply) if said.reply is not None else said.messages
+        self._written = turns.last()
+        has_reply = said.reply is not None and (self._written is None or said.requests > self._written.asked)
+        self.reply = Reply(message=said.reply, cut=said.cut) if has_reply and said.reply is not None else None
+        self._runtime = runtime
+        self._turns = turns
+        self._cells = turns.cells_since_reply()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the session has a turn, ended or not."""
+        return self.reply is not None or (self._written is not None and self._written.status != "done")
+
+    @property
+    def ended(self) -> bool:
+        """Whether the turn had its answer: by `done` in its last cell, or by a reply without code and calls."""
+        if self._written is not None:
+            return self._written.status == "done"
+        if self.reply is None:
+            return True
+        if self._cells:
+            error = self._cells[-1][1].error
+            return isinstance(error, CodeError) and error.type == Finished.__name__
+        return not steps_of(self.reply.message, fenced=True)
+
+    @property
+    def row(self) -> TurnRow:
+        """The row of the turn; if the journal has none, a row from the recorded conversation."""
+        if self._written is not None:
+            return self._written
+        asked = self.messages[self._task] if self.messages else None
+        since = sum(isinstance(message, AssistantMessage) for message in self.messages[self._task :])
+        numbers = [turn.number for turn in self._turns.rows()]
+        return TurnRow(
+            number=max(numbers, default=0) + 1,
+            task=asked.text if isinstance(asked, UserMessage) else "",
+            cell=self._turns.cell_before(since),
+            asked=max(self._turns.conversation().requests - since, 0),
+        )
+
+    @property
+    def last(self) -> Outcome | None:
+        """The outcome of the last cell before the reply; None if the task had none."""
+        said = [i for i, message in enumerate(self.messages[:-1]) if isinstance(message, AssistantMessage)]
+        another = (i for i, m in enumerate(self.messages) if isinstance(m, UserMessage) and REDIRECTED in m.text)
+        cell = self._turns.cell_before(1)
+        acted = cell > self.row.cell and any(i > max([self._task, *another]) for i in said)
+        return self._turns.outcome(cell) if acted else None
+
+    def context(self, window: int) -> ContextWindow:
+        """The conversation so far, with that turn's messages."""
+        return ContextWindow(window, self.messages, 0 if self.reply is None else self._task)
+
+    @property
+    def _task(self) -> int:
+        """The number of the message that set the task."""
+        asked = [(i, message.text) for i, message in enumerate(self.messages) if isinstance(message, UserMessage)]
+        if self._written is not None:
+            task = sendable(self._written.task)
+            return next((i for i, text in reversed(asked) if text.startswith(task)), 0)
+        # Where results come as messages of the same kind, the first is the only sure one.
+        by_call = any(isinstance(message, ToolMessage) for message in self.messages)
+        return 0 if not asked else asked[-1][0] if by_call else asked[0][0]
+
+    async def ran(self, code: str, finish: Finish, tell: Callable[[Event], None]) -> Outcome | None:
+        """The outcome of a cell of the last reply that had begun; an interrupted cell is carried on to its end."""
+        if not self._cells or not is_repaired(code, self._cells[0][0]):
+            self._cells = []
+            return None
+        _, outcome = self._cells.pop(0)
+        if not self._cells:
+            outcome = await self._runtime.outcome(on_event=tell)
+        error = outcome.error
+        if not finish.ended and isinstance(error, CodeError) and error.type == Finished.__name__:
+            finish.accept(self._turns.first_argument(outcome.cell, "done"))
+        return outcome
+
 
 ANSWER = 2000  # characters of it that the row has
 REPLACED = "another task was set in its place"

@@ -1,9 +1,8 @@
 """What stands between guest code and what it may do: today, a person who is asked."""
 
-from cellwright.guard.approval_desk import ApprovalDesk
+from cellwright.guard.approval_desk import Always, ApprovalDesk, decide, full_arguments, open_questions
 from cellwright.guard.approvals import Approved, StoredApproval
 from cellwright.guard.approver import LATER, Approvals, Approve, ApproverReply, Later
-from cellwright.guard.decisions import Always, decide, full_arguments, open_questions
 
 __all__ = [
     "LATER",

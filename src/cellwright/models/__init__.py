@@ -13,8 +13,7 @@ from cellwright.models.model_names import DEFAULTS, ModelChoice, default_model, 
 if TYPE_CHECKING:
     from cellwright.models.budget import Budget, Budgeted, Spending
     from cellwright.models.embedded_model import EmbeddedModel
-    from cellwright.models.fallback import Fallback
-    from cellwright.models.model_retries import Retrying
+    from cellwright.models.model_retries import Fallback, Retrying
     from cellwright.models.model_weights import QWEN, ModelWeights, WeightsState, size_text
     from cellwright.models.provider import ProviderModel
     from cellwright.models.pull import Progress, pull_weights, remove_weights

@@ -10,9 +10,18 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from cellwright.openapi.method_names import HTTP_METHODS, VERBS, OperationLabel, id_words, method_name, words_of
 from cellwright.openapi.name_words import joined, same, singular, words
-from cellwright.openapi.path_names import PathNames, path_words, segments_of
+from cellwright.openapi.path_names import (
+    HTTP_METHODS,
+    VERBS,
+    OperationLabel,
+    PathNames,
+    id_words,
+    method_name,
+    path_words,
+    segments_of,
+    words_of,
+)
 
 _HASH = re.compile(r"-[0-9a-f]{4}$")  # Graph's own mark for ids that were alike
 _SIMPLE = re.compile(r"[\w$-]+$")

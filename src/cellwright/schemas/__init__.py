@@ -19,7 +19,7 @@ class_name(text)                            a name for a class
 first_sentence, plain_text                  markdown of descriptions as short plain text
 """
 
-from cellwright.schemas.flat_schema import FlatSchema, Flattener, takes_null
+from cellwright.schemas.flat_schema import FlatSchema, Flattener, Resolve, anchors_of, follow, local_resolve, takes_null
 from cellwright.schemas.json_values import (
     JsonData,
     as_list,
@@ -37,7 +37,6 @@ from cellwright.schemas.mismatches import mismatch
 from cellwright.schemas.names import class_name, regular_singular
 from cellwright.schemas.python_types import Types
 from cellwright.schemas.readings import Reading, RecordPlan, read
-from cellwright.schemas.references import Resolve, anchors_of, follow, local_resolve
 from cellwright.schemas.sentences import first_sentence, plain_text
 
 __all__ = [

@@ -1,15 +1,17 @@
 """A schema in one flat form: `allOf` merged, the dialects of OpenAPI 2.0, 3.0, 3.1 and JSON Schema read alike.
 
-It follows `$ref`s only inside `allOf`, and never one within itself. It knows no Python types.
+It follows `$ref`s only inside `allOf`, and never one within itself. Each source has its own `Resolve`; the one for
+pointers into one document is here. It knows neither files, nor networks, nor Python types.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, cast
+from urllib.parse import unquote
 
 from cellwright.schemas.json_values import as_list, as_object
-from cellwright.schemas.references import Resolve
 
 Placed = tuple[Any, str]  # a schema, and the base of the document that it stands in
 DEPTH = 40
@@ -177,3 +179,73 @@ def takes_null(schema: Any, key: str, resolve: Resolve, base: str = "") -> bool:
     flat = flattener.flat(as_object(found[0]), found[1])
     null = kinds_of(flat.words)[1] or None in as_list(flat.words.get("enum"))
     return null or any(is_null(one) for group in flat.choices for one, _ in group)
+
+
+# (ref, base) -> (canonical id, schema, its base); raises LookupError. A base names a document, "" the first.
+Resolve = Callable[[str, str], tuple[str, Any, str]]
+
+_CONTAINERS = frozenset(("schemas", "definitions", "$defs", "models", "responses", "parameters", "requestBodies"))
+
+
+def local_resolve(document: Any) -> Resolve:
+    """Pointers into this document: `#`, `#/$defs/Item`, and `#name` for a schema with that `$anchor`."""
+
+    anchors: dict[str, Any] | None = None
+
+    def resolve(ref: str, base: str) -> tuple[str, Any, str]:
+        head, _, pointer = ref.partition("#")
+        if head:
+            raise LookupError(f"{ref} leads out of the schema")
+        if pointer and not pointer.startswith("/"):
+            nonlocal anchors
+            anchors = anchors_of(document) if anchors is None else anchors
+            if pointer not in anchors:
+                raise LookupError(f"no schema has the anchor {pointer}")
+            return f"#{pointer}", anchors[pointer], base
+        parts = (unquote(part) for part in pointer.split("/")[1:])
+        return f"#{pointer}", follow(document, parts, f"nothing at #{pointer}"), base
+
+    return resolve
+
+
+def follow(document: Any, parts: Iterable[str], missing: str) -> Any:
+    """The value that the parts of a JSON pointer lead to. LookupError with the text `missing` where there is none."""
+    found = document
+    for part in parts:
+        part = part.replace("~1", "/").replace("~0", "~") if "~" in part else part
+        if isinstance(found, dict) and part in found:
+            found = cast("dict[str, Any]", found)[part]
+        elif isinstance(found, list) and part.isdecimal() and int(part) < len(cast("list[Any]", found)):
+            found = cast("list[Any]", found)[int(part)]
+        else:
+            raise LookupError(missing)
+    return found
+
+
+def anchors_of(document: Any) -> dict[str, Any]:
+    """The schemas of a document that have an `$anchor`, by its name."""
+    anchors: dict[str, Any] = {}
+    todo: list[Any] = [document]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, dict):
+            node = cast("dict[str, Any]", value)
+            for anchor in (node.get("$anchor"), node.get("$dynamicAnchor")):
+                if isinstance(anchor, str):
+                    anchors.setdefault(anchor, node)
+            todo += node.values()
+        elif isinstance(value, list):
+            todo += cast("list[Any]", value)
+    return anchors
+
+
+def name_in(identity: str) -> str:
+    """The name that a schema has by its place: `…#/components/schemas/issue` → `issue`; "" where it has none."""
+    document, _, pointer = identity.partition("#")
+    parts = [unquote(part).replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    if not parts:
+        stem = document.rstrip("/").rpartition("/")[2]
+        return stem.partition(".")[0] if pointer in ("", "/") else pointer
+    if len(parts) > 1 and parts[-2] not in _CONTAINERS:
+        return ""
+    return parts[-1]

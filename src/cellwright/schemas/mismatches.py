@@ -10,9 +10,8 @@ from typing import Any, cast
 
 from cellwright.errors import WrongArguments
 from cellwright.schemas.constraints import called, equals, kind_fits, limits_of, shown
-from cellwright.schemas.flat_schema import is_null, kinds_of
+from cellwright.schemas.flat_schema import Resolve, is_null, kinds_of
 from cellwright.schemas.json_values import as_list, as_object, jsonlike
-from cellwright.schemas.references import Resolve
 
 STEPS = 100_000  # schemas that one value is checked against; the rest is not checked
 DEPTH = 150  # of schemas; a value is never as deep

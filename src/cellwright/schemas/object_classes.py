@@ -6,11 +6,10 @@ import keyword
 from collections.abc import Callable
 from typing import Any
 
-from cellwright.schemas.flat_schema import FlatSchema, Flattener, Placed
+from cellwright.schemas.flat_schema import FlatSchema, Flattener, Placed, Resolve, name_in
 from cellwright.schemas.json_values import as_list, as_object
 from cellwright.schemas.names import attribute_names
 from cellwright.schemas.readings import Reading, RecordPlan
-from cellwright.schemas.references import Resolve, name_in
 from cellwright.schemas.sentences import first_sentence
 from cellwright.schemas.type_text import Parts, text, union
 from cellwright.scope import Declaration, Shape

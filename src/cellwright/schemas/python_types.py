@@ -15,16 +15,17 @@ from cellwright.schemas.flat_schema import (
     FlatSchema,
     Flattener,
     Placed,
+    Resolve,
     guessed_kind,
     is_null,
     kinds_of,
+    name_in,
     sole_ref,
 )
 from cellwright.schemas.json_values import as_list, as_object
 from cellwright.schemas.names import ClassNames, class_candidates, class_name, item_name
 from cellwright.schemas.object_classes import dict_shape, discriminator, is_field, record_shape, union_reading
 from cellwright.schemas.readings import Reading, RecordPlan
-from cellwright.schemas.references import Resolve, name_in
 from cellwright.schemas.type_text import ANY, Parts, literal, text, union
 from cellwright.scope import Shape
 

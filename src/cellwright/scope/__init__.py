@@ -13,7 +13,7 @@ from cellwright.scope.members import members as public_members
 from cellwright.scope.operations import Operation, operation
 from cellwright.scope.placement import Placed
 from cellwright.scope.reachable import ReachableFunction, callables, class_names
-from cellwright.scope.recorded_values import handles_in
+from cellwright.scope.revivals import handles_in
 from cellwright.scope.rules import Place
 from cellwright.scope.scope import Scope
 from cellwright.scope.served_call import CurrentCall, Undoing, current_call

@@ -24,8 +24,7 @@ from cellwright.scope.lost_objects import LostObject
 from cellwright.scope.operations import facts_of
 from cellwright.scope.parcels import type_key
 from cellwright.scope.placement import Placed, parts_of, places_in
-from cellwright.scope.recorded_values import handles_in, unpack_recorded
-from cellwright.scope.revivals import Revivals
+from cellwright.scope.revivals import Revivals, handles_in, unpack_recorded
 from cellwright.scope.rules import Place
 from cellwright.scope.scope import Scope
 from cellwright.scope.served_call import CURRENT, CurrentCall, Undoing, key_of, takes_call

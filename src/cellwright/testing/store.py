@@ -10,9 +10,8 @@ from collections.abc import Callable
 from contextlib import closing
 
 from cellwright.store import Store
-from cellwright.testing.durability_promises import DURABILITY_PROMISES, Reopen
 from cellwright.testing.history_promises import HISTORY_PROMISES
-from cellwright.testing.lease_promises import LEASE_PROMISES
+from cellwright.testing.lease_promises import DURABILITY_PROMISES, LEASE_PROMISES, Reopen
 from cellwright.testing.question_promises import QUESTION_PROMISES
 from cellwright.testing.row_promises import ROW_PROMISES
 from cellwright.testing.samples import BREAKS
