@@ -49,8 +49,7 @@ LATER = {
     for module, names in {
         "budget": "Budget Budgeted Spending",
         "embedded_model": "EmbeddedModel",
-        "fallback": "Fallback",
-        "model_retries": "Retrying",
+        "model_retries": "Fallback Retrying",
         "model_weights": "QWEN ModelWeights WeightsState size_text",
         "provider": "ProviderModel",
         "pull": "Progress pull_weights remove_weights",

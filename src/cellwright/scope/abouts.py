@@ -57,7 +57,9 @@ class Abouts:
             return known[1]
         call = Call(id=0, cell=0, verb=verb, target=target, name=name, arguments=NOTHING)
         if entry is None:
-            return About(title=self._bare_title(call), operation=_by_nature(call))
+            made = self._lost(target)
+            owner = f"#{target}" if made is None else named(made)
+            return About(title=f"{owner}.{_shown(name)}"[:TITLE], operation=_by_nature(call))
         about = self._of_class(entry, call) if isinstance(entry, KnownClass) else self._of_object(entry, call)
         if call.verb in VERBS and _is_bounded(entry, call.name):
             entry.abouts[key] = (version, about)
@@ -78,13 +80,7 @@ class Abouts:
         cls = find_type(made.kind) if made is not None else None
         if made is None or cls is None:
             return held
-        return HeldObject(
-            _NO_OBJECT, target, Place(made.path, cls), False
-        )  # the facts of a lost object are those of its class
-
-    def _bare_title(self, call: Call) -> str:
-        made = self._lost(call.target)
-        return f"{f'#{call.target}' if made is None else named(made)}.{_shown(call.name)}"[:TITLE]
+        return HeldObject(_NO_OBJECT, target, Place(made.path, cls), False)  # its facts are those of its class
 
     def _of_class(self, known: KnownClass, call: Call) -> About:
         cls = known.value
@@ -94,17 +90,15 @@ class Abouts:
             member = members(cls).get(call.name) if isinstance(cls, type) else None
             said = CAREFUL if member is None else facts_of(member.value)
             facts = self._rules.facts(known.place, call.name, said)
-            return About(
-                title=title, operation=self._asks.called(known.place, call.name, facts, None), known_as=known_as
-            )
-        if call.verb == "new":
+            facts = self._asks.called(known.place, call.name, facts, None)
+        elif call.verb == "new":
             facts = self._own(known.place, facts_of(cls), cls)
             # building plain data twice does no harm
             facts = replace(facts, idempotent=True) if known.kind in _DATA_KINDS else facts
-            return About(title=title, operation=facts, known_as=known_as)
-        read = members(cls).get(call.name) if call.verb == "get" and isinstance(cls, type) else None
-        asks = read is not None and read.kind == "property" and self._asks.is_declared(known.place, call.name)
-        facts = replace(_by_nature(call), ask=True) if asks else _by_nature(call)
+        else:
+            read = members(cls).get(call.name) if call.verb == "get" and isinstance(cls, type) else None
+            asks = read is not None and read.kind == "property" and self._asks.is_declared(known.place, call.name)
+            facts = replace(_by_nature(call), ask=True) if asks else _by_nature(call)
         return About(title=title, operation=facts, known_as=known_as)
 
     def _of_object(self, held: HeldObject, call: Call) -> About:
@@ -114,15 +108,12 @@ class Abouts:
         known_as = _known_as(held, call, placed=placed)
         if call.verb == "call":
             return About(title=title, operation=self._called(held, call.name), known_as=known_as)
+        facts = _by_nature(call)
         if call.verb == "get":  # the other facts belong to the call: reading a method does not call it
-            reads = self._rules.verdict(held.place, call.name).facts.get("reads", True)
-            facts = self._used(held, call, READING if reads else CAREFUL)
-            return About(title=title, operation=facts, known_as=known_as)
-        return About(title=title, operation=self._used(held, call, _by_nature(call)), known_as=known_as)
-
-    def _used(self, held: HeldObject, call: Call, known: Operation) -> Operation:
-        asks = self._asks.used(held, call, _static(held, call.name))
-        return replace(known, ask=True) if asks else known
+            facts = READING if self._rules.verdict(held.place, call.name).facts.get("reads", True) else CAREFUL
+        if self._asks.used(held, call, _static(held, call.name)):
+            facts = replace(facts, ask=True)
+        return About(title=title, operation=facts, known_as=known_as)
 
     def _called(self, held: HeldObject, name: str) -> Operation:
         if not name:
@@ -252,9 +243,10 @@ class AskRules:
         name = call.name if call.verb == "op" else _SPECIAL.get(call.verb, "")
         if name not in OPERATORS:
             return False
-        if name in WRITES and self._asks_to_write(held.place, name.strip("_")):
+        place, bare = held.place, name.strip("_")
+        if name in WRITES and (self.is_declared(place, bare) or self._rules.verdict(place, bare).asks_writes):
             return True
-        return facts_of(inspect.getattr_static(held.place.kind, name, None)).ask
+        return facts_of(inspect.getattr_static(place.kind, name, None)).ask
 
     def _attribute(self, held: HeldObject, call: Call, member: Any) -> bool:
         if call.verb == "get" and (member is None or any("__call__" in vars(base) for base in type_of(member).__mro__)):
@@ -265,9 +257,6 @@ class AskRules:
         if call.verb != "get" and verdict.asks_writes:
             return True
         return self.is_declared(held.place, call.name) or any(facts_of(function).ask for function in _accessors(member))
-
-    def _asks_to_write(self, place: Place, name: str) -> bool:
-        return self.is_declared(place, name) or self._rules.verdict(place, name).asks_writes
 
     def is_declared(self, place: Place, name: str) -> bool:
         """Whether the rules declare `ask` of a member."""

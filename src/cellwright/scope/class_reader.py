@@ -99,7 +99,10 @@ class ClassReader:
     def shape(self) -> Shape:
         kind = kind_of(self._cls)
         if kind == "enum":
-            return self._shape(kind, self._enum_bases(), self._enum_members())
+            mixin, base = next((k.__name__ for k in MIXINS if k in self._cls.__mro__), None), enum_base(self._cls)
+            bases = [f"_builtins.{mixin}", "_enum.Enum"] if mixin and base == "Enum" else [f"_enum.{base}"]
+            values = ((name, default_text(member.value)) for name, member in self._cls.__members__.items())
+            return self._shape(kind, bases, (Declaration(name=name, text=f"{name} = {text}") for name, text in values))
         if kind == "namedtuple":
             return self._shape(kind, ["_typing.NamedTuple"], self._fields())
         if kind in ("record", "model"):
@@ -112,15 +115,6 @@ class ClassReader:
 
     def _shape(self, kind: ShapeKind, bases: list[str], lines: Iterable[Declaration], **more: Any) -> Shape:
         return Shape(name=self._named, kind=kind, bases=tuple(bases), lines=tuple(lines), **more)
-
-    def _enum_bases(self) -> list[str]:
-        mixin = next((k.__name__ for k in MIXINS if k in self._cls.__mro__), None)
-        base = enum_base(self._cls)
-        return [f"_builtins.{mixin}", "_enum.Enum"] if mixin and base == "Enum" else [f"_enum.{base}"]
-
-    def _enum_members(self) -> Iterator[Declaration]:
-        for name, member in self._cls.__members__.items():
-            yield Declaration(name=name, text=f"{name} = {default_text(member.value)}")
 
     def _record(self, kind: Literal["record", "model"]) -> Shape:
         params: Any = getattr(self._cls, "__dataclass_params__", None)
@@ -140,22 +134,22 @@ class ClassReader:
     def _fields(self) -> list[Declaration]:
         cls = self._cls
         if is_model(cls):
-            found = [(n, f.annotation, not f.is_required()) for n, f in cls.model_fields.items()]
+            rows = [(n, f.annotation, not f.is_required()) for n, f in cls.model_fields.items()]
+        elif hasattr(cls, "_fields"):
+            rows = [(n, self._hint(n), n in getattr(cls, "_field_defaults", ())) for n in cls._fields]
         else:
-            defaults: Any = getattr(cls, "_field_defaults", None)
-            has: Any = set(defaults or ()) if hasattr(cls, "_fields") else _with_default(cls)
-            names = cls._fields if hasattr(cls, "_fields") else field_names(cls)
-            found = [(n, self._hint(n), n in has) for n in names]
-        told = self._defaults()
+            missing = dataclasses.MISSING
+            rows = [
+                (f.name, self._hint(f.name), f.default is not missing or f.default_factory is not missing)
+                for f in dataclasses.fields(cls)
+            ]
+        taken = signature(cls)
+        parameters = taken.parameters.values() if taken is not None else ()
+        texts = {p.name: default_text(p.default) for p in parameters if p.default is not p.empty}
         return [
-            Declaration(name=n, type=self._speller.spell(hint, self._at(n)), default=told.get(n, "...") if has else "")
-            for n, hint, has in found
+            Declaration(name=n, type=self._speller.spell(hint, self._at(n)), default=texts.get(n, "...") if has else "")
+            for n, hint, has in rows
         ]
-
-    def _defaults(self) -> dict[str, str]:
-        found = signature(self._cls)
-        parameters = found.parameters.values() if found is not None else ()
-        return {p.name: default_text(p.default) for p in parameters if p.default is not p.empty}
 
     def _hint(self, name: str) -> Any:
         """The annotation that the class or one of its bases gives a name."""
@@ -194,7 +188,7 @@ class ClassReader:
             yield from self._attributes(methods=False)
             yield _method("__init__", "None", _any("args", VAR_POSITIONAL))
             return
-        if "__init__" in own or "__new__" in own or _is_data(self._cls):
+        if "__init__" in own or "__new__" in own or dataclasses.is_dataclass(self._cls) or is_model(self._cls):
             yield self._init()
         for name, member in members(self._cls).items():
             if name in own and name not in self._hidden:
@@ -204,17 +198,12 @@ class ClassReader:
             if self._module.rules.verdict(self._place, name).visible:
                 yield Declaration(name=name, type=ANY)
         for name in operators(self._cls):
-            if name in own and not (name in WRITING_OPERATORS and self._read_only(name)):
+            writes = name in WRITING_OPERATORS
+            if name in own and not (writes and self._module.rules.verdict(self._place, name.strip("_")).read_only):
                 yield self._operator(name)
-        lost = [b for b in self._cls.__bases__ if b is not object and not is_builtin(b) and self._is_lost(b)]
-        if lost or is_open(self._cls):
+        bases = [b for b in self._cls.__bases__ if b is not object and not is_builtin(b) and not _left_out(b)]
+        if is_open(self._cls) or any(self._speller.spell(base, self._where) == ANY for base in bases):
             yield _method("__getattr__", ANY, Parameter(name="name", type="_builtins.str"))
-
-    def _is_lost(self, base: type) -> bool:
-        return self._speller.spell(base, self._where) == ANY and not _left_out(base)
-
-    def _read_only(self, name: str) -> bool:
-        return self._module.rules.verdict(self._place, name.strip("_")).read_only
 
     def _member(self, member: Member) -> Declaration:
         where = self._at(member.name)
@@ -292,15 +281,6 @@ def _own(cls: type) -> dict[str, Any]:
 def _annotations(cls: type) -> dict[str, Any]:
     found: Any = _own(cls).get("__annotations__")
     return found if type_of(found) is dict else {}
-
-
-def _is_data(cls: Any) -> bool:
-    return dataclasses.is_dataclass(cls) or is_model(cls)
-
-
-def _with_default(cls: Any) -> set[str]:
-    missing = dataclasses.MISSING
-    return {f.name for f in dataclasses.fields(cls) if f.default is not missing or f.default_factory is not missing}
 
 
 def _left_out(base: type) -> bool:

@@ -90,16 +90,14 @@ def _refuse_cycles(cls: Any, value: Any) -> None:
 
 
 def _check(cls: Any, fields: Mapping[str, Any]) -> None:
-    hints = _hints(cls)
+    hints = _kept_hints(cls)
     for name, value in fields.items():
         if name in hints and not conforms(value, hints[name]):
             given = f"{type(value).__name__} ({reprlib.repr(value)})"  # cut: shared lists print without end
             raise WrongArguments(f"{cls.__name__}.{name} takes {annotation_text(hints[name])}, not {given}")
 
 
-@lru_cache(maxsize=1024)
-def _hints(cls: Any) -> dict[str, Any]:
-    return type_hints(cls)
+_kept_hints = lru_cache(maxsize=1024)(type_hints)
 
 
 def conforms(value: Any, annotation: Any, known: dict[tuple[int, int], bool] | None = None) -> bool:

@@ -196,7 +196,10 @@ class CallExecutor:
     def _quick(self, call: Call, given: Given) -> Any:
         args, kwargs = given
         if call.verb == "new":
-            return self._new(self._classes.get(call.target), args, kwargs)
+            known = self._classes.get(call.target)
+            if not known.buildable:
+                raise CannotCross(f"class {known.value.__name__} is not in scope; bind it by name, or declare it")
+            return build_new(known, args, kwargs)
         if call.target < 0 and call.verb == "get":
             return self._class_attribute(self._classes.get(call.target), call.name)
         held = self._handles.get(call.target)
@@ -222,11 +225,6 @@ class CallExecutor:
             # a bound module grants its public members, classes as well as functions
             self._classes.enter(value, Place(f"{held.place.path}.{name}", value), bound=True)
         return value
-
-    def _new(self, known: KnownClass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not known.buildable:
-            raise CannotCross(f"class {known.value.__name__} is not in scope; bind it by name, or declare it")
-        return build_new(known, args, kwargs)
 
     # where it runs
 

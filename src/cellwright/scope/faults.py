@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from cellwright.errors import CodeError, GuestError
+from cellwright.errors import CodeError
 from cellwright.scope.classes import Classes, is_builtin
 from cellwright.scope.parcels import Parcel
 from cellwright.scope.presets import CREDENTIALS, hides
@@ -115,21 +115,12 @@ def build(body: Any, classes: Classes, unpacker: Unpacker) -> BaseException:
             cls = next((base for base in cls.__mro__ if is_builtin(base)), None)
     else:
         cls = getattr(builtins, kind, None) if type(kind) is str else None
-    if not _raisable(cls):
-        return CodeError(f"{name}: {text}", type=name, message=text)
-    if name == cls.__name__:
-        try:
-            return cls(*args)
-        except (TypeError, ValueError):
-            return CodeError(f"{name}: {text}", type=name, message=text)
-    error: GuestError = CodeError(f"{name}: {text}", type=name, message=text)
-    if issubclass(cls, Exception) and cls not in (Exception, RuntimeError):
-        try:
-            return cls(f"{name}: {text}")
-        except (TypeError, ValueError):
-            return error
-    return error
-
-
-def _raisable(cls: Any) -> bool:
-    return isinstance(cls, type) and issubclass(cls, Exception) and not issubclass(cls, BaseExceptionGroup)
+    error = CodeError(f"{name}: {text}", type=name, message=text)
+    if not (isinstance(cls, type) and issubclass(cls, Exception)) or issubclass(cls, BaseExceptionGroup):
+        return error
+    if name != cls.__name__ and cls in (Exception, RuntimeError):
+        return error
+    try:
+        return cls(*(args if name == cls.__name__ else [f"{name}: {text}"]))
+    except (TypeError, ValueError):
+        return error

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 from uuid import uuid4
@@ -92,8 +92,10 @@ class ScopeHost:
     def _names(self, lineage: Lineage | None, objects: Sequence[Made]) -> Beginning:
         """Pack the names; an object that the last guest began with keeps its number."""
         began: dict[str, list[Made]] = {}
-        for made in _unmade(lineage, objects):
-            began.setdefault(made.path, []).append(made)
+        for made in objects if lineage is not None else ():
+            # made by no call. A path does not tell: results of bound functions have the path of a name, too
+            if lineage.origin(made.number) is None:
+                began.setdefault(made.path, []).append(made)
         names = {name: (value, self._scope.path(name)) for name, value in self._scope.names()}
         for name, (value, path) in names.items():
             if not self._is_held(value):
@@ -265,9 +267,3 @@ class ScopeHost:
         args, kwargs = arguments(unpack_recorded(self._values, call.arguments, self._revivals.stand_in))
         current = asdict(self._current(call, next(self._numbers)))
         return Undoing(**current, target=None if held is None else held.value, args=args, kwargs=kwargs)
-
-
-def _unmade(lineage: Lineage | None, objects: Iterable[Made]) -> Iterator[Made]:
-    """The objects that no call made: the guest began with them. A path does not tell: results of bound functions have
-    the path of a name, too."""
-    return (made for made in objects if lineage is not None and lineage.origin(made.number) is None)

@@ -71,6 +71,9 @@ JOURNAL = ("to_journal", "from_journal")
 # methods that look up a member by a name in their arguments: they must not find what is hidden
 BY_NAME = {"pandas": frozenset(("agg", "aggregate", "apply", "transform", "map", "applymap", "pipe", "pivot_table"))}
 
+_NUMBERS = "biufcmM"  # numpy's kinds of data that hold no names: numbers and times
+_LISTS: tuple[type[Any], ...] = (list, tuple, set, frozenset)
+
 # types that never cross: from each of these, code can reach the whole host
 NEVER: tuple[type, ...] = (types.FrameType, types.CodeType, types.TracebackType, types.CellType)
 
@@ -118,10 +121,6 @@ def refused_argument(hidden: Callable[[str], bool], arguments: Iterable[Any]) ->
         elif hasattr(kind_of_value, "__iter__") and not issubclass(kind_of_value, bytes):
             return f"<what a {kind_of_value.__name__} names>"  # the guest may decide what it gives
     return None
-
-
-_NUMBERS = "biufcmM"  # numpy's kinds of data that hold no names: numbers and times
-_LISTS: tuple[type[Any], ...] = (list, tuple, set, frozenset)
 
 
 @lru_cache(maxsize=4096)

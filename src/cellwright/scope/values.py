@@ -144,16 +144,14 @@ class Values:
         how = kind_of(kind)
         if how == "enum":
             return self._enum(value, packer)
-        if how in ("record", "model", "namedtuple") and is_by_value(value):
-            number, about = self.classes.reference(
-                self.classes.enter(kind, Place(step(packer.path, value), kind)), packer
-            )
-            values: Any = value if how == "namedtuple" else [getattr(value, n) for n in field_names(kind)]
-            return {"o": [number, about, [packer.pack(v) for v in values]]}
-        if how == "object":
+        if how == "object" or (how in ("record", "model", "namedtuple") and is_by_value(value)):
             known = self.classes.enter(kind, Place(step(packer.path, value), kind))
             reference = self.classes.reference(known, packer)
-            return {"o": [*reference, [packer.pack(part) for part in json_records.parts(value)]]}
+            if how == "object":
+                parts: Any = json_records.parts(value)
+            else:
+                parts = value if how == "namedtuple" else [getattr(value, n) for n in field_names(kind)]
+            return {"o": [*reference, [packer.pack(part) for part in parts]]}
         if isinstance(value, _PLAIN) and how == "handle":
             plain = next(k for k in _PLAIN if isinstance(value, k))
             return packer.pack(plain(value))

@@ -24,12 +24,8 @@ _SAFE: tuple[Iterable[Any], ...] = ([], (), _NOTHING, set(), "", b"", range(0), 
 _SAFE_ITERATORS = frozenset(type_of(iter(c)) for c in (*_SAFE, _NOTHING.keys(), _NOTHING.values(), _NOTHING.items()))
 
 
-def _special(name: str) -> Callable[[Any], Any]:
-    return lambda value: getattr(type_of(value), name)(value)
-
-
-def _reflected(name: str) -> Callable[[Any, Any], Any]:
-    return lambda value, other: getattr(type_of(value), name)(value, other)
+def _special(name: str) -> Callable[..., Any]:
+    return lambda value, *others: getattr(type_of(value), name)(value, *others)
 
 
 def _repr(value: Any) -> str:
@@ -73,7 +69,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "__aexit__": _aexit,
     **{f"__{name}__": function for name, function in _BINARY.items()},
     # the guest's operand had no answer, and is not tried again: `"%r" % value` would have one
-    **{f"__r{name}__": _reflected(f"__r{name}__") for name in _BINARY},
+    **{f"__r{name}__": _special(f"__r{name}__") for name in _BINARY},
     **{f"__i{name}__": getattr(operator, f"__i{name}__") for name in _BINARY if name != "divmod"},
 }
 _MACHINES: tuple[type[Any], ...] = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
@@ -124,10 +120,8 @@ class Verbs:
         else:
             own: Any = getattr(held.value, "__dict__", None)
             names = {*members(type_of(held.value)), *(own if type_of(own) is dict else ())}
-        return sorted(n for n in names if isinstance(n, str) and self._shows(held, n))
-
-    def _shows(self, held: HeldObject, name: str) -> bool:
-        return self._rules.verdict(held.place, name, data=self._is_data(held, name)).visible
+        names = {name for name in names if isinstance(name, str)}
+        return sorted(n for n in names if self._rules.verdict(held.place, n, data=self._is_data(held, n)).visible)
 
     def operator(self, held: HeldObject, name: str, args: tuple[Any, ...]) -> Any:
         run = _OPERATORS.get(name)

@@ -18,10 +18,6 @@ from cellwright.errors import GuestGone
 T = TypeVar("T")
 
 
-def _nothing() -> None:
-    return None
-
-
 class _Job:
     __slots__ = ("context", "future", "loop", "work")
 
@@ -78,7 +74,7 @@ class Worker:
         try:
             return await future
         finally:
-            job.work = _nothing  # lets go of the arguments, which may be large
+            job.work = lambda: None  # lets go of the arguments, which may be large
 
     def wait(self, future: Future[T]) -> T:
         """The future's result. On the worker's own thread other jobs are served meanwhile."""
