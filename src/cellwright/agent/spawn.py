@@ -137,7 +137,9 @@ class Children:
         tell(ChildStarted(child=id, task=task))
         error: str | None = "it was ended by an error outside of it"
         try:
-            value = await self._worked(task, session)
+            async with session:  # a turn whose process died is carried on: what was paid for is not asked again
+                work = session.carry_on(on_event=tell) if session.has_turn else session.run(task, on_event=tell)
+                value = session.runtime.host.placed((await work).value)
             error = None
         except TurnWaiting:
             error = "it waits for a person's yes"
@@ -151,15 +153,6 @@ class Children:
         finally:
             tell(ChildFinished(child=id, error=error))
         return value
-
-    async def _worked(self, task: str, session: Session) -> Any:
-        tell = self._parent.trace.tell
-        async with session:
-            if session.has_turn:  # the process died: what was paid for is not asked again
-                result = await session.carry_on(on_event=tell)
-            else:
-                result = await session.run(task, on_event=tell)
-            return session.runtime.host.placed(result.value)
 
 
 def child_id(parent: str, key: str) -> str:

@@ -155,8 +155,9 @@ class TurnRecord:
             return
         status = _status(error)
         if status is not None:
+            words = "cancelled" if isinstance(error, asyncio.CancelledError) else named_error(error)
             with suppress(Fenced, JournalFailed):  # what ended the turn is told
-                self._turns.write(replace(self.row, status=status, answer=cut(_words(error), ANSWER)))
+                self._turns.write(replace(self.row, status=status, answer=cut(words, ANSWER)))
 
 
 def _status(error: BaseException) -> TurnStatus | None:
@@ -165,9 +166,3 @@ def _status(error: BaseException) -> TurnStatus | None:
     if isinstance(error, asyncio.CancelledError | TurnCancelled):
         return "cancelled"
     return "failed" if isinstance(error, Exception) else None
-
-
-def _words(error: BaseException) -> str:
-    if isinstance(error, asyncio.CancelledError):
-        return "cancelled"
-    return named_error(error)

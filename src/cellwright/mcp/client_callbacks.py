@@ -16,7 +16,7 @@ from cellwright.doors import Model, Request
 from cellwright.errors import ModelError
 from cellwright.mcp.sdk_errors import one_line
 from cellwright.messages import AssistantMessage, Generation, Message, UserMessage
-from cellwright.schemas import jsonable, local_resolve, mismatch
+from cellwright.schemas import as_object, jsonable, local_resolve, mismatch
 
 Answer = Mapping[str, Any] | None
 OnElicit = Callable[[str, str, Mapping[str, Any]], Answer | Awaitable[Answer]]
@@ -115,10 +115,5 @@ def _text(content: Any) -> str | None:
 
 def _defaults(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema's defaults, for fields that the answer leaves out."""
-    fields: Any = schema.get("properties")
-    properties = cast("Mapping[str, Any]", fields).items() if isinstance(fields, Mapping) else ()
-    return {
-        key: cast("Mapping[str, Any]", field)["default"]
-        for key, field in properties
-        if isinstance(field, Mapping) and "default" in field
-    }
+    fields = {key: as_object(field) for key, field in as_object(schema.get("properties")).items()}
+    return {key: field["default"] for key, field in fields.items() if "default" in field}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -92,16 +93,11 @@ class LearnedResults:
         if self._path is None or not self._new:
             return
         kept = dict(list(self._kept.items())[-_MOST_TOOLS:])
-        plain = {
-            key: {"texts": one.texts, "mixed": one.mixed, "learned": one.learned.to_plain()}
-            for key, one in kept.items()
-        }
-        try:
+        tools = {key: {"texts": s.texts, "mixed": s.mixed, "learned": s.learned.to_plain()} for key, s in kept.items()}
+        with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomic(self._path, json.dumps({"format": _FORMAT, "tools": plain}))
-        except OSError:
-            return
-        self._new = False
+            write_atomic(self._path, json.dumps({"format": _FORMAT, "tools": tools}))
+            self._new = False
 
 
 def _read(path: Path) -> dict[str, _Samples]:

@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
@@ -30,7 +30,7 @@ from cellwright.mcp.server_inventory import ServerInventory, read_inventory
 from cellwright.mcp.server_surface import ServerSurface
 from cellwright.mcp.servers import McpServer, default_name, server_of
 from cellwright.mcp.subscriptions import changes_text, follow, subscribe
-from cellwright.scope import Shape, Surface, UpstreamOperation
+from cellwright.scope import Surface
 
 Say = Callable[[str], None]
 
@@ -134,12 +134,12 @@ class MCP:
     @property
     def surface(self) -> Surface:
         """What the server offers now. Always the same object; its `key` changes when the server's lists do."""
-        return self._live
+        return cast("Surface", self._live)
 
     @property
     def root(self) -> Any:
         if self._root is None:
-            self._root = make_root(self.name, self._live, self.call)
+            self._root = make_root(self.name, self.surface, self.call)
         return self._root
 
     @property
@@ -158,10 +158,8 @@ class MCP:
 
     def plain_tools(self) -> list[dict[str, Any]]:
         """The tools as the server defines them: to count what they would take in a prompt."""
-        return [
-            tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-            for tool in self._live.current.inventory.tools
-        ]
+        tools = self._live.current.inventory.tools
+        return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
 
     async def call(self, path: str, arguments: Mapping[str, Any]) -> Any:
         """Call the operation at a path of the surface, with arguments by name."""
@@ -232,27 +230,5 @@ class LiveSurface:
     def __init__(self, current: ServerSurface) -> None:
         self.current = current
 
-    @property
-    def key(self) -> str:
-        return self.current.key
-
-    def listed(self) -> Iterator[UpstreamOperation]:
-        return self.current.listed()
-
-    def find(self, path: str) -> UpstreamOperation | None:
-        return self.current.find(path)
-
-    def below(self, path: str) -> tuple[str, ...]:
-        return self.current.below(path)
-
-    def about(self, path: str) -> str:
-        return self.current.about(path)
-
-    def shape(self, name: str) -> Shape | None:
-        return self.current.shape(name)
-
-    def shapes(self) -> Iterator[str]:
-        return self.current.shapes()
-
-    def alias(self, name: str) -> str | None:
-        return self.current.alias(name)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.current, name)

@@ -9,10 +9,13 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Iterator
+from typing import Any
 
 import mcp_types as types
+
+from cellwright.schemas import as_object
+from cellwright.schemas import as_text as text_of
 
 
 def _schema(description: str, required: list[str], /, **types: str) -> dict[str, Any]:
@@ -39,38 +42,32 @@ _MADE_UP = ("Output", "DictModel", "Result")  # endings of the titles that SDKs 
 
 def unwrapped(schema: Any) -> Any:
     """The schema inside `{"result": …}`, which SDKs put round results that are no objects; None for other schemas."""
-    if not isinstance(schema, Mapping):
-        return None
-    node = cast("Mapping[str, Any]", schema)
-    fields: Any = node.get("properties")
-    inside: Mapping[str, Any] = cast("Mapping[str, Any]", fields) if isinstance(fields, Mapping) else {}
-    if set(inside) != {"result"}:
-        return None
-    return inside["result"] if node.get("required") == ["result"] and node.get("type") == "object" else None
+    node = as_object(schema)
+    fields = as_object(node.get("properties"))
+    wraps = set(fields) == {"result"} and node.get("required") == ["result"] and node.get("type") == "object"
+    return fields["result"] if wraps else None
 
 
 def titled(schema: Any) -> str:
     """The title of a schema if it is the name of a class, and none that SDKs make up; else ""."""
-    title: Any = cast("Mapping[str, Any]", schema).get("title") if isinstance(schema, Mapping) else None
-    fits = isinstance(title, str) and re.fullmatch(r"[A-Z][A-Za-z0-9]{1,40}", title) and not title.endswith(_MADE_UP)
-    return str(title) if fits else ""
+    title = text_of(as_object(schema).get("title"))
+    return title if re.fullmatch(r"[A-Z][A-Za-z0-9]{1,40}", title) and not title.endswith(_MADE_UP) else ""
 
 
-def parts_of(content: list[Any]) -> list[tuple[str, Any]]:
+def parts_of(content: list[Any]) -> Iterator[tuple[str, Any]]:
     """Each part as ("text", str), ("bytes", bytes), or ("Media" | "ResourceLink", fields)."""
-    return [_part(one) for one in content]
-
-
-def _part(one: Any) -> tuple[str, Any]:
-    if isinstance(one, types.TextContent):
-        return "text", one.text
-    if isinstance(one, types.ImageContent | types.AudioContent):
-        return "Media", {"mime_type": one.mime_type, "data": _bytes(one.data)}
-    if isinstance(one, types.EmbeddedResource):
-        return contents(one.resource)
-    if isinstance(one, types.ResourceLink):
-        return "ResourceLink", resource_fields(one)
-    return "text", repr(one)
+    for part in content:
+        match part:
+            case types.TextContent():
+                yield "text", part.text
+            case types.ImageContent() | types.AudioContent():
+                yield "Media", {"mime_type": part.mime_type, "data": _bytes(part.data)}
+            case types.EmbeddedResource():
+                yield contents(part.resource)
+            case types.ResourceLink():
+                yield "ResourceLink", resource_fields(part)
+            case _:
+                yield "text", repr(part)
 
 
 def contents(one: Any) -> tuple[str, Any]:

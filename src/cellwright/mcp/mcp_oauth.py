@@ -28,6 +28,7 @@ from cellwright.atomic import write_atomic
 from cellwright.connectors import Credential, Redactor, Secret
 from cellwright.errors import UpstreamRefused, UsageError
 from cellwright.mcp.http import BearerAuth
+from cellwright.schemas import parsed_object
 from cellwright.settings import Settings
 
 OpenBrowser = Callable[[str], Awaitable[None] | None]
@@ -261,7 +262,6 @@ def _token_file(url: str) -> Path:
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return parsed_object(path.read_bytes())
+    except OSError:
         return {}
-    return cast("dict[str, Any]", content) if isinstance(content, dict) else {}

@@ -5,7 +5,6 @@ It knows the classes of those errors, and no server.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 import httpx2
@@ -15,6 +14,7 @@ from pydantic import ValidationError
 
 from cellwright import short_texts
 from cellwright.errors import CellwrightError, UpstreamError, UpstreamMissing, UpstreamRefused
+from cellwright.schemas import as_list, as_object
 
 RESOURCE_NOT_FOUND = -32002
 _LONGEST = 1000
@@ -61,7 +61,8 @@ def refusal(title: str, error: MCPError, status: int) -> Exception:
         return TimeoutError(text)
     if error.code == URL_ELICITATION_REQUIRED:
         return UpstreamError(f"{text}; open {_urls(error.data) or 'the page that it names'} first", body=error.data)
-    if error.code == RESOURCE_NOT_FOUND or (error.code == INVALID_PARAMS and _names_uri(error.data)):
+    # since 2026 a missing resource is an error of invalid arguments, with the URI in its data
+    if error.code == RESOURCE_NOT_FOUND or (error.code == INVALID_PARAMS and "uri" in as_object(error.data)):
         return UpstreamMissing(text, body=error.data)
     return by_status(text, status, error.data)
 
@@ -99,13 +100,6 @@ def first_mistake(error: ValidationError) -> str:
     return one_line(f"{'.'.join(map(str, first['loc']))} {first['msg']}", 200)
 
 
-def _names_uri(data: Any) -> bool:
-    """Since 2026 a missing resource is an error of invalid arguments, with the URI in its data."""
-    return isinstance(data, Mapping) and "uri" in data
-
-
 def _urls(data: Any) -> str:
-    asked: Any = cast("Mapping[str, Any]", data).get("elicitations") if isinstance(data, Mapping) else None
-    listed = cast("list[Any]", asked) if isinstance(asked, list) else []
-    urls = [cast("Mapping[str, Any]", one).get("url") for one in listed if isinstance(one, Mapping)]
+    urls = [as_object(asked).get("url") for asked in as_list(as_object(data).get("elicitations"))]
     return one_line(", ".join(str(url) for url in urls if url), 500)

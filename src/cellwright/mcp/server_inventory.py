@@ -15,6 +15,7 @@ from mcp_types import METHOD_NOT_FOUND, ListToolsResult, Prompt, Resource, Resou
 from pydantic import BaseModel, ValidationError
 
 from cellwright.mcp.sdk_errors import first_mistake
+from cellwright.schemas import as_list, as_object, as_text
 
 MOST_PAGES = 1000
 MOST_ITEMS = 20_000
@@ -131,15 +132,13 @@ async def _salvaged(client: Client, kind: _Kind, cursor: str | None, skipped: li
     options: dict[str, Any] = {}
     session._stamp(data, options)
     raw = cast("dict[str, Any]", await session._dispatcher.send_raw_request(kind.method, data["params"], options))
-    listed: Any = raw.get(kind.key)
     items: list[Any] = []
-    for number, one in enumerate(cast("list[Any]", listed) if isinstance(listed, list) else ()):
+    for number, entry in enumerate(as_list(raw.get(kind.key)), start=1):
         try:
-            items.append(kind.model.model_validate(one, by_name=False))
+            items.append(kind.model.model_validate(entry, by_name=False))
         except ValidationError as error:
-            name: Any = cast("dict[str, Any]", one).get("name") if isinstance(one, dict) else None
-            skipped.append(f"{name or f'number {number + 1} of {kind.key}'!r:.100}: {first_mistake(error)}")
+            name = as_object(entry).get("name") or f"number {number} of {kind.key}"
+            skipped.append(f"{name!r:.100}: {first_mistake(error)}")
     if kind.model is Tool:  # the SDK's session checks results against the tools that were listed
         items = session._absorb_tool_listing(ListToolsResult(tools=items), complete=False).tools
-    following: Any = raw.get("nextCursor")
-    return items, following if isinstance(following, str) else None
+    return items, as_text(raw.get("nextCursor")) or None

@@ -10,15 +10,25 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from cellwright.connectors import ListedSurface
 from cellwright.mcp.learned_results import LearnedResults
 from cellwright.mcp.mcp_content import LINK, MEDIA, RESOURCE, titled, unwrapped
 from cellwright.mcp.server_inventory import ServerInventory
 from cellwright.mcp.tool_names import aliased, identifiers
-from cellwright.schemas import RecordPlan, Types, first_sentence, local_resolve, plain_text
+from cellwright.schemas import (
+    RecordPlan,
+    Types,
+    as_list,
+    as_object,
+    as_texts,
+    first_sentence,
+    local_resolve,
+    plain_text,
+)  # fmt: skip
 from cellwright.scope import KEYWORD_ONLY, POSITIONAL, Declaration, Parameter, Signature, UpstreamOperation
 
 _DEFINITIONS = {"#/$defs/", "#/definitions/"}
@@ -96,9 +106,7 @@ class ServerSurface(ListedSurface):
 
     def _tool(self, tool: Any, name: str) -> None:
         inside = self._base(tool.input_schema)
-        given = McpParameters(
-            tool.input_schema, lambda schema, hint: self._types.taken(schema, f"{name} {hint}", inside)
-        )
+        given = McpParameters(tool.input_schema, lambda node, hint: self._types.taken(node, f"{name} {hint}", inside))
         gives, reading, wrapped, learned = self._result(tool, name)
         hints = tool.annotations
         reads = bool(hints and hints.read_only_hint)
@@ -198,12 +206,9 @@ class ServerSurface(ListedSurface):
         self, name: str, given: McpParameters, gives: str, doc: str, notes: list[str] | None = None
     ) -> Declaration:
         parts = [plain_text(doc), "\n".join(given.docs), "\n".join(note for note in notes or () if note)]
-        return Declaration(
-            name=name,
-            signatures=(signature(given, gives),),
-            first="self",
-            doc="\n\n".join(part for part in parts if part),
-        )
+        signature = Signature(parameters=given.parameters, returns=gives)
+        text = "\n\n".join(part for part in parts if part)
+        return Declaration(name=name, signatures=(signature,), first="self", doc=text)
 
 
 BY_POSITION = 4
@@ -212,28 +217,23 @@ _DEEPEST = 8
 _SELF = frozenset(("self",))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Field:
-    name: str
-    key: str
-    type: str
-    required: bool
-    default: str = "None"
-
-
 class McpParameters:
     """The parameters of one function. `keys` has the server's key of each, `docs` a line for each description."""
 
     def __init__(self, schema: Any, spell: Callable[[Any, str], str]) -> None:
-        collected = _Fields()
-        _collect(schema, schema, collected, 0)
-        names = identifiers(collected.fields, taken=_SELF, other="value")
-        nodes = collected.fields.items()
-        fields = [_field(names[key], key, node, key in collected.required, spell) for key, node in nodes]
-        self.listed = sorted(fields, key=lambda field: not field.required)
-        self.keys = {field.name: field.key for field in self.listed}
-        self.required = frozenset(collected.required)
-        docs = {names[key]: _description(node) for key, node in nodes}
+        nodes: dict[str, Any] = {}
+        required: set[str] = set()
+        _collect(schema, schema, nodes, required, 0)
+        names = identifiers(nodes, taken=_SELF, other="value")
+        listed = sorted(nodes, key=lambda key: key not in required)
+        by_position = min(len(required), BY_POSITION) or 1
+        self.parameters = tuple(
+            _parameter(names[key], nodes[key], spell(nodes[key], key), key in required, place < by_position)
+            for place, key in enumerate(listed)
+        )
+        self.keys = {names[key]: key for key in listed}
+        self.required = frozenset(required)
+        docs = {names[key]: first_sentence(as_object(node).get("description")) for key, node in nodes.items()}
         self.docs = tuple(f"{name}: {text}" for name, text in docs.items() if text)
 
     @classmethod
@@ -256,62 +256,34 @@ class McpParameters:
         return cls.texts({name: name not in optional for name in read.variable_names}, {})
 
 
-def signature(given: McpParameters, gives: str) -> Signature:
-    """`(owner: str, *, title: str, body: str | None = None) -> Issue`"""
-    first = [one for one in given.listed if one.required][:BY_POSITION] or given.listed[:1]
-    rest = [one for one in given.listed if one not in first]
-    parameters = [*(_parameter(one, POSITIONAL) for one in first), *(_parameter(one, KEYWORD_ONLY) for one in rest)]
-    return Signature(parameters=tuple(parameters), returns=gives)
-
-
-def _parameter(one: _Field, place: int) -> Parameter:
-    if one.required:
-        return Parameter(name=one.name, type=one.type, kind=place)
-    kind = one.type
-    if one.default == "None" and kind != "Any" and not kind.endswith("None"):
-        kind = f"{kind} | None"
-    return Parameter(name=one.name, type=kind, default=one.default, kind=place)
-
-
-def _field(name: str, key: str, node: Any, required: bool, spell: Callable[[Any, str], str]) -> _Field:
-    default: Any = cast("Mapping[str, Any]", node).get("default") if isinstance(node, Mapping) else None
+def _parameter(name: str, node: Any, spelled: str, required: bool, by_position: bool) -> Parameter:
+    kind = POSITIONAL if by_position else KEYWORD_ONLY
+    if required:
+        return Parameter(name=name, type=spelled, kind=kind)
+    default = as_object(node).get("default")
     shown = repr(default) if type(default) in (str, int, float, bool) else "None"
     if len(shown) > _LONGEST_DEFAULT or shown in ("inf", "-inf", "nan"):
         shown = "None"
-    return _Field(name=name, key=key, type=spell(node, key), required=required, default=shown)
+    if shown == "None" and spelled != "Any" and not spelled.endswith("None"):
+        spelled = f"{spelled} | None"
+    return Parameter(name=name, type=spelled, default=shown, kind=kind)
 
 
-def _description(node: Any) -> str:
-    return first_sentence(cast("Mapping[str, Any]", node).get("description")) if isinstance(node, Mapping) else ""
-
-
-@dataclass(slots=True)
-class _Fields:
-    fields: dict[str, Any] = field(default_factory=dict[str, Any])
-    required: set[str] = field(default_factory=set[str])
-
-
-def _collect(schema: Any, document: Any, found: _Fields, depth: int, *, surely: bool = True) -> None:
+def _collect(
+    schema: Any, document: Any, nodes: dict[str, Any], required: set[str], depth: int, *, surely: bool = True
+) -> None:
     """Collect the fields of an object's schema, also those of its references and members."""
-    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+    if depth > _DEEPEST:
         return
-    node = cast("Mapping[str, Any]", schema)
-    fields: Any = node.get("properties")
-    if isinstance(fields, Mapping):
-        for key, one in cast("Mapping[str, Any]", fields).items():
-            found.fields.setdefault(str(key), one)
-    required: Any = node.get("required")
-    if surely and isinstance(required, list):
-        found.required |= {key for key in cast("list[Any]", required) if isinstance(key, str) and key in found.fields}
-    ref: Any = node.get("$ref")
-    if isinstance(ref, str):
-        from cellwright.schemas import local_resolve
-
-        try:
-            _collect(local_resolve(document)(ref, "")[1], document, found, depth + 1, surely=surely)
-        except LookupError:
-            pass
+    node = as_object(schema)
+    for key, inner in as_object(node.get("properties")).items():
+        nodes.setdefault(str(key), inner)
+    if surely:
+        required.update(key for key in as_texts(node.get("required")) if key in nodes)
+    if isinstance(node.get("$ref"), str):
+        with suppress(LookupError):
+            target = local_resolve(document)(node["$ref"], "")[1]
+            _collect(target, document, nodes, required, depth + 1, surely=surely)
     for word in ("allOf", "anyOf", "oneOf"):
-        members: Any = node.get(word)
-        for member in cast("list[Any]", members) if isinstance(members, list) else ():
-            _collect(member, document, found, depth + 1, surely=surely and word == "allOf")
+        for member in as_list(node.get(word)):
+            _collect(member, document, nodes, required, depth + 1, surely=surely and word == "allOf")

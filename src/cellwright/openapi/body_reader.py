@@ -108,17 +108,10 @@ class BodyReader:
             return self._whole(payload, schema, hint)
         arguments: list[Argument] = []
         for key, (inner, base) in writable.items():
-            needed = payload.required and key in keys.required
-            arguments.append(
-                Argument(
-                    name=argument_name(key),
-                    key=key,
-                    place="body",
-                    type=self.types.taken(inner, f"{hint} {key}", base),
-                    default="" if needed else "None",
-                    doc=self._doc(inner, base),
-                )
-            )
+            spelled, doc = self.types.taken(inner, f"{hint} {key}", base), self._doc(inner, base)
+            default = "" if payload.required and key in keys.required else "None"
+            name = argument_name(key)
+            arguments.append(Argument(name=name, key=key, place="body", type=spelled, default=default, doc=doc))
         body = BodyPlan(
             media=payload.media, required=payload.required, schema=schema, encoding=payload.encoding,
             fields={one.key: one.key for one in arguments},
@@ -132,18 +125,12 @@ class BodyReader:
             spelled = "dict[str, Any]" if kind in (_FORM, _MULTIPART) and spelled == "Any" else spelled
         else:
             spelled = "str" if _is_text(kind) else "bytes"
-        one = Argument(
-            name="body",
-            key="body",
-            place="body",
-            type=spelled,
-            default="" if payload.required else "None",
-            doc=payload.doc,
-        )
+        default = "" if payload.required else "None"
+        whole = Argument(name="body", key="body", place="body", type=spelled, default=default, doc=payload.doc)
         body = BodyPlan(
             media=payload.media, required=payload.required, whole="body", schema=schema, encoding=payload.encoding
         )
-        return [one], body
+        return [whole], body
 
     def _doc(self, schema: Any, base: str) -> str:
         doc = as_object(schema).get("description")

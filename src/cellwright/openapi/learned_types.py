@@ -11,10 +11,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from cellwright.atomic import write_atomic
-from cellwright.schemas import LearnedSchema, Reading, RecordPlan, Types, class_name, local_resolve
+from cellwright.schemas import LearnedSchema, Reading, RecordPlan, Types, class_name, local_resolve, parsed_object
 from cellwright.scope import Declaration, Shape, Surface, UpstreamOperation
 
 MOST = 2000  # operations of one API
@@ -57,15 +57,11 @@ class ResultSamples:
 
 def _loaded(file: Path | None) -> dict[str, LearnedSchema]:
     try:
-        if file is None or file.stat().st_size > LARGEST:
-            return {}
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        kept = parsed_object(file.read_bytes()) if file is not None and file.stat().st_size <= LARGEST else {}
+    except OSError:
         return {}
-    if not isinstance(found, dict):
-        return {}
-    made = {path: LearnedSchema.from_plain(plain) for path, plain in list(cast(dict[str, Any], found).items())[:MOST]}
-    return {path: known for path, known in made.items() if known.count}
+    learned = {path: LearnedSchema.from_plain(plain) for path, plain in list(kept.items())[:MOST]}
+    return {path: schema for path, schema in learned.items() if schema.count}
 
 
 class LearnedSurface:

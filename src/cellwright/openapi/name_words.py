@@ -1,6 +1,6 @@
 """Words of names: tags, operation ids and paths taken apart, and put together as Python names.
 
-It knows English plurals (`name_words.toml`), and no descriptions.
+It knows English plurals and verbs (`name_words.toml`), and no descriptions.
 """
 
 from __future__ import annotations
@@ -23,16 +23,22 @@ LONGEST = 80  # characters of one name
 
 
 @lru_cache(maxsize=1)
-def _file() -> Mapping[str, Any]:
+def word_file() -> Mapping[str, Any]:
+    """The content of `name_words.toml`."""
     import tomllib
     from importlib.resources import files
 
     return tomllib.loads(files("cellwright.openapi").joinpath("name_words.toml").read_text(encoding="utf-8"))
 
 
+def word_list(name: str) -> frozenset[str]:
+    """A list of words in `name_words.toml`."""
+    return frozenset(word_file()[name].split())
+
+
 @lru_cache(maxsize=1)
 def _one_word() -> re.Pattern[str]:
-    return re.compile("|".join(_file()["one_word"].split()))
+    return re.compile("|".join(word_file()["one_word"].split()))
 
 
 @lru_cache(maxsize=65536)
@@ -47,7 +53,7 @@ def words(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=65536)
 def singular(word: str) -> str:
     """`issues` → issue. A word that is not plural stays."""
-    irregular = _file()["singular"].get(word)
+    irregular = word_file()["singular"].get(word)
     if irregular is not None:
         return irregular
     return word[:-2] if word.endswith("zzes") else regular_singular(word)

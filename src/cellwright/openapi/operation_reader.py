@@ -70,18 +70,14 @@ def described_operations(documents: Documents, skipped: list[SkippedPart]) -> It
             if node is None:
                 continue
             if not isinstance(node, dict):
-                skipped.append(
-                    SkippedPart(where=f"{method.upper()} {url}", reason=f"it is {type(node).__name__}, no object")
-                )
+                why = f"it is {type(node).__name__}, no object"
+                skipped.append(SkippedPart(where=f"{method.upper()} {url}", reason=why))
                 continue
-            told = as_object(node)
-            entry = OperationLabel(
-                method=method,
-                url=url if url.startswith("/") else f"/{url}",
-                id=as_text(told.get("operationId")).strip(),
-                tags=tuple(tag for tag in as_texts(told.get("tags")) if tag.strip()),
-            )
-            yield DescribedOperation(entry=entry, node=told, item=held, base=base)
+            node = as_object(node)
+            id = as_text(node.get("operationId")).strip()
+            tags = tuple(tag for tag in as_texts(node.get("tags")) if tag.strip())
+            entry = OperationLabel(method=method, url=url if url.startswith("/") else f"/{url}", id=id, tags=tags)
+            yield DescribedOperation(entry=entry, node=node, item=held, base=base)
 
 
 def _item(documents: Documents, item: Any) -> tuple[dict[str, Any], str]:
@@ -103,11 +99,10 @@ class OperationReader:
         self.types = Types(documents.resolve)
         self.collector = SchemaCollector(documents)
         self._api = api
-        self._parameters = ParameterReader(
-            documents=documents, types=self.types, collector=self.collector, schemes=api.schemes
-        )
-        self._payloads = BodyReader(documents=documents, types=self.types, collector=self.collector)
-        self._results = ResponseReader(documents=documents, types=self.types)
+        readers: dict[str, Any] = {"documents": documents, "types": self.types}
+        self._parameters = ParameterReader(**readers, collector=self.collector, schemes=api.schemes)
+        self._payloads = BodyReader(**readers, collector=self.collector)
+        self._results = ResponseReader(**readers)
 
     def read(self, raw: DescribedOperation, path: str, skipped: list[SkippedPart]) -> OperationDraft | None:
         """One operation; None where it had to be skipped."""
@@ -133,33 +128,31 @@ class OperationReader:
         good = self._results.found(node, raw.base)
         verb = path.rpartition(".")[2]
         gives, responses, pages, item = self._given(entry.method, verb, hint, arguments, good)
+        own = servers_of(node, self.documents) or servers_of(raw.item, self.documents)
+        servers = own if self.documents.version != "2.0" else ()
         plan = OperationPlan(
             path=path,
             id=entry.id or raw.where,
             method=entry.method.upper(),
             url=entry.url,
-            servers=servers_of(node, self.documents) or servers_of(raw.item, self.documents)
-            if self.documents.version != "2.0"
-            else (),
+            servers=servers,
             parameters=tuple(one.parameter for one in outside),
             body=body,
             responses=responses,
             security=security,
             pages=pages,
         )
-        line = Declaration(
-            name=verb,
-            signatures=(signature(arguments, gives),),
-            first="self",
-            doc=_doc(raw, arguments, pages is not None),
-        )
-        changes = entry.method not in ("get", "head", "options", "trace") or _changes(entry, verb)
+        doc = _doc(raw, arguments, pages is not None)
+        line = Declaration(name=verb, signatures=(signature(arguments, gives),), first="self", doc=doc)
+        # a GET may change something too, by its name: `auth.revoke`, `GET_DeleteVolume`
+        changes = entry.method not in ("get", "head", "options", "trace") or verb.partition("_")[0] in CHANGING
+        fixed = [part for part in entry.url.replace("#", "/").split("/") if part and "{" not in part]
         offered = UpstreamOperation(
             path=path,
             line=line,
             reads=not changes,
             idempotent=entry.method in _IDEMPOTENT and not (changes and entry.method == "get"),
-            words=" ".join((*entry.tags, entry.id, *_fixed(entry.url))),
+            words=" ".join((*entry.tags, entry.id, *fixed)),
         )
         record, many = _record_of(good, responses, item)
         return OperationDraft(offered=offered, plan=plan, arguments=tuple(arguments), record=record, many=many)
@@ -196,15 +189,6 @@ def _named(
 
 def _renamed(one: ReadParameter, name: str) -> ReadParameter:
     return one if name == one.parameter.name else replace(one, parameter=replace(one.parameter, name=name))
-
-
-def _changes(entry: OperationLabel, verb: str) -> bool:
-    """Whether a GET changes something, by its name: `auth.revoke`, `GET_DeleteVolume`."""
-    return verb.partition("_")[0] in CHANGING
-
-
-def _fixed(url: str) -> list[str]:
-    return [part for part in url.replace("#", "/").split("/") if part and "{" not in part]
 
 
 def _record_of(good: list[DescribedResponse], responses: dict[str, ResponsePlan], item: Any) -> tuple[str, bool]:

@@ -15,6 +15,7 @@ from typing import Any, cast
 from cellwright.errors import UpstreamError, UsageError
 from cellwright.openapi.api_client import joined_url, origin
 from cellwright.openapi.operation_plan import OperationPlan
+from cellwright.schemas import as_object
 from cellwright.scope import Record
 
 MOST = 10_000
@@ -94,9 +95,7 @@ class PageIterator:
         self._held: deque[Any] = deque()
         self._seen: set[str] = set()
         self._last: Any = None
-        self._stop: UpstreamError | None = (
-            None  # why the next page cannot be fetched; raised when the items are used up
-        )
+        self._stop: UpstreamError | None = None  # why there is no next page; raised when the items are used up
         self._loop = loop
         self._lock = asyncio.Lock()
 
@@ -232,10 +231,6 @@ def next_link(header: str) -> str:
 
 def first_of(plan: OperationPlan, by: str) -> int:
     """The number of an API's first page: 1, unless the description says that it counts from 0."""
-    for parameter in plan.parameters:
-        schema: Any = parameter.schema
-        if parameter.name == by and isinstance(schema, dict):
-            schema = cast(dict[str, Any], schema)
-            known: Any = schema.get("default", schema.get("minimum"))
-            return known if isinstance(known, int) and known in (0, 1) else 1
-    return 1
+    schema = next((as_object(parameter.schema) for parameter in plan.parameters if parameter.name == by), {})
+    first = schema.get("default", schema.get("minimum"))
+    return first if isinstance(first, int) and first in (0, 1) else 1

@@ -11,46 +11,18 @@ from typing import Any
 
 from cellwright.openapi.arguments import Argument
 from cellwright.openapi.documents import Documents
-from cellwright.openapi.name_words import is_plural, words
+from cellwright.openapi.name_words import is_plural, word_file, words
 from cellwright.openapi.object_keys import ObjectKeys, items_of, keys_of
 from cellwright.openapi.operation_plan import PagesPlan
 from cellwright.openapi.response_reader import DescribedResponse
 from cellwright.schemas import as_object
 
-_LISTS = ("data", "items", "results", "value", "values", "entries", "records", "list", "objects", "resources", "rows",
-          "content", "elements", "hits", "collection", "nodes", "documents")  # fmt: skip
-_HOLDERS = ("response_metadata", "metadata", "meta", "pagination", "paging", "page_info", "pageinfo", "links", "_links",
-            "cursors", "page", "resultset", "@odata")  # fmt: skip
-# An argument that is a cursor, with the keys of a page that it may come from; without case and marks.
-_CURSORS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("cursor", ("nextcursor", "cursor", "next", "endcursor", "nextpagecursor")),
-    ("pagetoken", ("nextpagetoken", "pagetoken", "nexttoken")),
-    ("nextpagetoken", ("nextpagetoken",)),
-    ("nexttoken", ("nexttoken", "nextpagetoken")),
-    ("continue", ("continue",)),
-    ("continuationtoken", ("continuationtoken", "nextcontinuationtoken", "continuation")),
-    ("continuation", ("continuation", "nextcontinuation")),
-    ("startcursor", ("nextcursor",)),
-    ("marker", ("nextmarker", "marker")),
-    ("after", ("endcursor", "after", "nextcursor")),
-    ("pagecursor", ("nextcursor", "nextpagecursor", "next")),
-    ("nextcursor", ("nextcursor",)),
-    ("scrollid", ("scrollid",)),
-    ("startingtoken", ("nexttoken",)),
-    ("exclusivestartkey", ("lastevaluatedkey",)),
+_WORDS = word_file()["pages"]
+_LISTS, _HOLDERS, _NUMBERED, _OFFSETS, _SIZES, _LINKS = (
+    tuple(_WORDS[name].split()) for name in ("lists", "holders", "numbered", "offsets", "sizes", "links")
 )
-_NUMBERED = ("page", "pagenumber", "pagenum", "pageno", "pageindex", "currentpage")
-_OFFSETS = ("offset", "skip", "startat", "startindex", "start", "from")
-_SIZES = tuple("limit pagesize perpage count size top maxresults take max pagelimit numresults".split())
-_LINKS = (
-    "@odata.nextLink",
-    "odata.nextLink",
-    "nextLink",
-    "next_page_url",
-    "nextPageUrl",
-    "next_page_uri",
-    "nextPageUri",
-)
+# an argument that is a cursor, with the keys of a page that it may come from; without case and marks
+_CURSORS: dict[str, tuple[str, ...]] = {name: tuple(keys.split()) for name, keys in _WORDS["cursors"].items()}
 _BESIDE = ("previous", "prev", "self", "last", "first")  # beside a `next` that is an URL
 _ASKING = frozenset("list search query find describe get scan select lookup".split())
 
@@ -128,7 +100,7 @@ def _link(documents: Documents, keys: ObjectKeys, name: str, taken: dict[str, Ar
     for key in _LINKS:
         if key in keys.found:
             return PagesPlan(how="link", items=name, next=key)
-    if not any(argument in taken for argument, _ in _CURSORS) and _is_url(documents, keys, "next"):
+    if taken.keys().isdisjoint(_CURSORS) and _is_url(documents, keys, "next"):
         return PagesPlan(how="link", items=name, next="next")
     for holder in ("links", "_links"):
         if holder not in keys.found:
@@ -158,7 +130,7 @@ def _cursor(documents: Documents, taken: dict[str, Argument], keys: ObjectKeys, 
     more = next((key for key in keys.found if _plain(key) in ("hasmore", "hasnext", "more", "istruncated")), "")
     if "startingafter" in taken and more:
         return PagesPlan(how="cursor", items=name, by=taken["startingafter"].name, more=more, item_key="id")
-    for argument, sources in _CURSORS:
+    for argument, sources in _CURSORS.items():
         one = taken.get(argument)
         if one is None or one.type.startswith("int"):
             continue

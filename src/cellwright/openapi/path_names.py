@@ -8,21 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from cellwright.openapi.name_words import is_plural, joined, same, singular, words
+from cellwright.openapi.name_words import is_plural, joined, same, singular, word_list, words
 
 _VERSION = re.compile(r"v?\d+(?:[._]\d+)*(?:[._-]?(?:alpha|beta|rc|preview)\d*)?$|v\d\w{0,8}$|\d{4}-\d\d-\d\d$", re.I)
 _PREFIXES = frozenset("api rest apis services service web public".split())
 _ENDING = re.compile(r"\.(?:json|xml|php|aspx?|do|action)$")
-ACTIONS = frozenset(
-    "search lookup count export import download upload cancel capture confirm close open finalize void pay send resend "
-    "verify approve reject archive unarchive restore retry refund attach detach merge lock unlock star unstar follow "
-    "unfollow publish unpublish start stop restart pause resume run execute trigger sync refresh reset revoke rotate "
-    "validate preview duplicate clone copy move transfer convert enable disable activate deactivate subscribe "
-    "unsubscribe login logout signin signout register invite accept decline suspend unsuspend reactivate succeed fail "
-    "expire post return process query find batch bulk ping test me self latest current upcoming rollback revert undo "
-    "complete submit deny increment decrement fund advance deliver ship reverse release block unblock mute unmute mark "
-    "check health status info stats metrics version".split()
-)
+ACTIONS = word_list("actions")
 
 
 @lru_cache(maxsize=65536)
@@ -143,23 +134,8 @@ HTTP_METHODS = ("get", "put", "post", "delete", "patch", "head", "options", "tra
 _LINKS = frozenset("for of in to from by on at with as and a an the all via per".split())
 _LOOSE = frozenset("a an the all multiple several many one single".split())
 _GETTING = frozenset("get fetch read retrieve find query".split())
-VERBS = frozenset(
-    "accept activate add allocate apply approve archive assign associate attach authorize batch begin block cancel "
-    "change check clear clone close complete configure confirm connect convert copy count create deactivate decline "
-    "delete deny deprovision deregister describe detach disable disassociate disconnect download duplicate edit "
-    "enable end execute export fetch find finish follow generate get grant hide import initiate insert install invite "
-    "invoke join kick leave link list lock lookup mark merge migrate modify move mute notify open patch pause pin "
-    "post preview provision publish purge push put query read rebuild receive refresh register reject release reload "
-    "remove rename render renew reopen reorder replace replay request resend reset resolve restart restore resume "
-    "retrieve retry revert revoke rotate run save scan schedule search select send set share show sign skip snooze "
-    "sort start stop submit subscribe suspend swap switch sync tag terminate test toggle transfer trigger unarchive "
-    "unassign unblock undelete undo unfollow uninstall unlink unlock unmute unpin unpublish unsubscribe update "
-    "upgrade upload upsert use validate verify view void watch write".split()
-)
-CHANGING = VERBS - frozenset(
-    "batch begin check count describe download export fetch find get list lookup open preview query read render "
-    "request retrieve scan search share show sort test use validate verify view watch".split()
-)
+VERBS = word_list("verbs")
+CHANGING = VERBS - word_list("reading")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from cellwright.openapi.operation_plan import OperationPlan
-from cellwright.schemas import Resolve
+from cellwright.schemas import Resolve, as_object
 from cellwright.scope import UpstreamOperation
 
 _DEPTH = 40
@@ -39,15 +39,13 @@ def tool(offered: UpstreamOperation, plan: OperationPlan, resolve: Resolve) -> d
 def _object(schema: Any, resolve: Resolve) -> dict[str, Any]:
     """The object that a body's schema is, past its `$ref`s."""
     for _ in range(_DEPTH):
-        if not isinstance(schema, dict):
-            return {}
-        found = cast(dict[str, Any], schema)
-        if not isinstance(found.get("$ref"), str):
-            return found
+        node = as_object(schema)
+        if not isinstance(node.get("$ref"), str):
+            return node
         try:
-            schema = resolve(found["$ref"], "")[1]
+            schema = resolve(node["$ref"], "")[1]
         except LookupError:
-            return {}
+            break
     return {}
 
 

@@ -26,7 +26,9 @@ def parse_spec(content: bytes, where: str) -> Any:
     if not head:
         raise SpecError(f"{where} is empty; an OpenAPI description in JSON or YAML was expected")
     if head.startswith("<"):
-        raise SpecError(f"{where} is {_markup(head)}; an OpenAPI description in JSON or YAML was expected")
+        page = head.lower().startswith(("<!doctype html", "<html"))
+        kind = "an HTML page" if page else "WSDL" if "wsdl" in head.lower() else "XML"
+        raise SpecError(f"{where} is {kind}; an OpenAPI description in JSON or YAML was expected")
     if head[0] in "{[":
         try:
             return _sound(json.loads(text), text)
@@ -48,10 +50,7 @@ def _sound(found: Any, text: str) -> Any:
 
 
 def _text(content: bytes, where: str) -> str:
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        encoding = "utf-16"
-    else:
-        encoding = "utf-8-sig"
+    encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as wrong:
@@ -197,10 +196,3 @@ def _resembles(document: dict[str, Any]) -> str:
             return said
     keys = ", ".join(list(document)[:5]) or "nothing"
     return f'it has no "openapi" or "swagger" key (it has {keys})'
-
-
-def _markup(head: str) -> str:
-    lower = head.lower()
-    if lower.startswith(("<!doctype html", "<html")):
-        return "an HTML page"
-    return "WSDL" if "wsdl" in lower else "XML"

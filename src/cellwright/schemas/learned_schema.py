@@ -74,9 +74,7 @@ def _kind(sample: Any) -> str:
         return "object"
     if isinstance(sample, list | tuple):
         return "array"
-    return next(
-        (kind for of, kind in _KINDS.items() if type(sample) is of), "string"
-    )  # bytes and the like, which JSON has as text
+    return _KINDS.get(cast("type", type(sample)), "string")  # bytes and the like, which JSON has as text
 
 
 def _learn_object(node: dict[str, Any], sample: Mapping[str, Any], depth: int) -> None:

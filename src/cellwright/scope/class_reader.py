@@ -188,7 +188,7 @@ class ClassReader:
             yield from self._attributes(methods=False)
             yield _method("__init__", "None", _any("args", VAR_POSITIONAL))
             return
-        if "__init__" in own or "__new__" in own or dataclasses.is_dataclass(self._cls) or is_model(self._cls):
+        if "__init__" in own or "__new__" in own or _is_data(self._cls):
             yield self._init()
         for name, member in members(self._cls).items():
             if name in own and name not in self._hidden:
@@ -281,6 +281,10 @@ def _own(cls: type) -> dict[str, Any]:
 def _annotations(cls: type) -> dict[str, Any]:
     found: Any = _own(cls).get("__annotations__")
     return found if type_of(found) is dict else {}
+
+
+def _is_data(cls: Any) -> bool:
+    return dataclasses.is_dataclass(cls) or is_model(cls)
 
 
 def _left_out(base: type) -> bool:

@@ -92,9 +92,8 @@ class ScopeHost:
     def _names(self, lineage: Lineage | None, objects: Sequence[Made]) -> Beginning:
         """Pack the names; an object that the last guest began with keeps its number."""
         began: dict[str, list[Made]] = {}
-        for made in objects if lineage is not None else ():
-            # made by no call. A path does not tell: results of bound functions have the path of a name, too
-            if lineage.origin(made.number) is None:
+        for made in objects:  # that no call made. A path does not tell: results of bound functions have a name's, too
+            if lineage is not None and lineage.origin(made.number) is None:
                 began.setdefault(made.path, []).append(made)
         names = {name: (value, self._scope.path(name)) for name, value in self._scope.names()}
         for name, (value, path) in names.items():

@@ -70,17 +70,21 @@ def _raw(kind: type) -> Iterator[tuple[str, Any]]:
 
 def _member(name: str, raw: Any) -> Member | None:
     if isinstance(raw, staticmethod | classmethod):
-        function: Any = raw.__func__  # pyright: ignore[reportUnknownMemberType]
+        function = _function(raw)
         how: Kind = "static" if isinstance(raw, staticmethod) else "class"
         return Member(name=name, kind=how, value=function, is_async=is_async(function))
     if isinstance(raw, types.ClassMethodDescriptorType):
         return Member(name=name, kind="class", value=raw)
     if isinstance(raw, type | types.ModuleType):
         return None
-    wraps = callable(getattr(raw, "__wrapped__", None)) or not hasattr(type(raw), "__get__")
+    wraps = callable(getattr(raw, "__wrapped__", None)) or not hasattr(type_of(raw), "__get__")
     if isinstance(raw, FUNCTIONS) or (callable(raw) and wraps):
         return Member(name=name, kind="method", value=raw, is_async=is_async(raw))
     return Member(name=name, kind="property", value=raw)
+
+
+def _function(method: Any) -> Any:
+    return method.__func__
 
 
 def is_async(function: Any) -> bool:

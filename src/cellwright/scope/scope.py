@@ -44,9 +44,7 @@ class Scope:
         self.rules = Rules()
         self._names: dict[str, Binding] = {}
         self._declared: list[type] = []
-        self._above: tuple[Scope, ObjectHolder | None] | None = (
-            None  # a child's: the parent's, and who holds its objects
-        )
+        self._above: tuple[Scope, ObjectHolder | None] | None = None  # a child's: its parent's, who holds its objects
         self._kept: dict[int, tuple[Any, Place]] = {}  # live objects inside of values that were handed on
         for name, value in (names or {}).items():
             self.bind(name, value)

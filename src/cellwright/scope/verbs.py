@@ -25,7 +25,10 @@ _SAFE_ITERATORS = frozenset(type_of(iter(c)) for c in (*_SAFE, _NOTHING.keys(), 
 
 
 def _special(name: str) -> Callable[..., Any]:
-    return lambda value, *others: getattr(type_of(value), name)(value, *others)
+    def run(value: Any, *others: Any) -> Any:
+        return getattr(type_of(value), name)(value, *others)
+
+    return run
 
 
 def _repr(value: Any) -> str:
