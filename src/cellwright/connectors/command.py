@@ -85,9 +85,8 @@ class Command:
         """Read the program's help, in the jail. With `commands=False` its commands are given as arguments of `run`."""
         argv = tuple(shlex.split(program) if isinstance(program, str) else program)
         if not argv or shutil.which(argv[0]) is None:
-            raise UsageError(
-                f"no program {argv[0] if argv else program!r} on this machine; give one that is on the PATH"
-            )
+            named = argv[0] if argv else program
+            raise UsageError(f"no program {named!r} on this machine; give one that is on the PATH")
         jail = CommandJail(limits)
         try:
             helps = await _helps(jail, argv, commands)
@@ -165,12 +164,8 @@ def _offered(argv: tuple[str, ...], path: str, told: CommandHelp) -> UpstreamOpe
     program = " ".join((*argv, told.command) if told.command else argv)
     docs = [f"{option.name}: {option.doc}" for option in told.options if option.doc]
     doc = "\n\n".join(filter(None, (told.about or f"Run {program}.", told.usage, "\n".join(docs))))
-    line = Declaration(
-        name=path,
-        signatures=(Signature(parameters=parameters, returns="Done"),),
-        first="self",
-        doc=doc,
-    )
+    signature = Signature(parameters=parameters, returns="Done")
+    line = Declaration(name=path, signatures=(signature,), first="self", doc=doc)
     return UpstreamOperation(path=path, line=line, words=program)
 
 
@@ -247,9 +242,8 @@ class CommandJail:
                 await interpreter.close()
                 host.close()
             code, stdout, stderr, cut = outcome.unwrap()
-            return ProgramResult(
-                exit_code=code, stdout=stdout, stderr=stderr, files=await _written(there, files or {}), cut=cut
-            )
+            written = await _written(there, files or {})
+            return ProgramResult(exit_code=code, stdout=stdout, stderr=stderr, files=written, cut=cut)
         finally:
             await asyncio.to_thread(workspace.remove)
 
@@ -269,11 +263,5 @@ class CommandJail:
 
 async def _written(files: Files, given: Mapping[str, bytes]) -> dict[str, bytes]:
     """The files that are new or changed. Too many files, or one that is too large, are an error: none is left out."""
-    found: dict[str, bytes] = {}
-    for entry in await files.list(most=FILES):
-        if entry.is_dir:
-            continue
-        content = await files.read(entry.path)
-        if given.get(entry.path) != content:
-            found[entry.path] = content
-    return found
+    written = {entry.path: await files.read(entry.path) for entry in await files.list(most=FILES) if not entry.is_dir}
+    return {path: content for path, content in written.items() if given.get(path) != content}

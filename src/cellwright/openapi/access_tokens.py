@@ -10,7 +10,7 @@ import base64
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 from urllib.parse import quote, urljoin
 
 from cellwright.connectors import Credential, Redactor
@@ -18,7 +18,7 @@ from cellwright.errors import UpstreamGone, UpstreamRefused
 from cellwright.openapi.api_client import HttpReply, HttpRequest, NoReply, is_loopback
 from cellwright.openapi.operation_plan import SecurityScheme
 from cellwright.openapi.parameter_styles import escaped
-from cellwright.schemas import parsed_object
+from cellwright.schemas import as_object, as_text, parsed_object
 from cellwright.short_texts import one_line
 
 MARGIN_S = 60.0
@@ -61,17 +61,13 @@ class AccessTokens:
 
     async def token(self, scopes: list[str], *, instead_of: str = "") -> str:
         """A token for the scopes. `instead_of` is a token that the API refused: it is not given again."""
-        wanted = await self._scope(scopes)
+        wanted = await self._field("scope") or " ".join(dict.fromkeys(scopes))
         async with self._lock:
             kept = self._kept.get(wanted)
             if kept is not None and kept.until > time.monotonic() and kept.value != instead_of:
                 return kept.value
             made = self._kept[wanted] = await self._fetched(wanted)
             return made.value
-
-    async def _scope(self, scopes: list[str]) -> str:
-        told = await self._field("scope")
-        return told or " ".join(dict.fromkeys(scopes))
 
     async def _fetched(self, scope: str) -> _Token:
         refresh = self._refresh or await self._field("refresh_token")
@@ -132,12 +128,9 @@ class AccessTokens:
 
     def _described(self) -> str:
         for grant in _GRANTS:
-            flow: Any = self._scheme.flows.get(grant)
-            if not isinstance(flow, dict):
-                continue
-            known = cast(dict[str, Any], flow)
-            refreshes = known.get("refreshUrl") if self._fields.get("refresh_token") else ""
-            if isinstance(url := refreshes or known.get("tokenUrl"), str) and url:
+            flow = as_object(self._scheme.flows.get(grant))
+            refreshes = flow.get("refreshUrl") if self._fields.get("refresh_token") else ""
+            if url := as_text(refreshes or flow.get("tokenUrl")):
                 return urljoin(self._base, url)
         return ""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -111,11 +111,14 @@ def _path(title: str, template: str, holes: dict[str, str]) -> str:
 
 
 def _require_known(title: str, plan: OperationPlan, given: dict[str, Any]) -> None:
-    known = list(_names(plan))
+    known = [p.name for p in plan.parameters]
+    if plan.body is not None:
+        known += [*plan.body.fields, *filter(None, [plan.body.whole])]
     for name in given:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            _refuse(title, f"it takes no {name!r}; {_meant(near, known)}")
+            meant = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known[:20]) or 'nothing'}"
+            _refuse(title, f"it takes no {name!r}; {meant}")
     missing = [p.name for p in plan.parameters if p.name not in given and (p.required or p.place == "path")]
     if plan.body is not None and plan.body.required and not plan.body.fields and plan.body.whole not in given:
         missing.append(plan.body.whole)
@@ -128,18 +131,6 @@ def _clears(plan: OperationPlan, name: str, resolve: Resolve) -> bool:
     body = plan.body
     key = body.fields.get(name) if body is not None and is_json(body.media) else None
     return body is not None and key is not None and takes_null(body.schema, key, resolve)
-
-
-def _meant(near: list[str], known: list[str]) -> str:
-    return f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known[:20]) or 'nothing'}"
-
-
-def _names(plan: OperationPlan) -> Iterator[str]:
-    yield from (p.name for p in plan.parameters)
-    if plan.body is not None:
-        yield from plan.body.fields
-        if plan.body.whole:
-            yield plan.body.whole
 
 
 def _value(title: str, parameter: ParameterPlan, value: Any, resolve: Resolve) -> Any:

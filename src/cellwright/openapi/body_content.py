@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from cellwright.openapi.operation_plan import BodyPlan, ParameterPlan
 from cellwright.openapi.parameter_styles import UnwritableArgument, query_pairs, scalar
-from cellwright.schemas import is_json, jsonable
+from cellwright.schemas import as_object, is_json, jsonable
 
 FORM = "application/x-www-form-urlencoded"
 _NAMED = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})  # as browsers write names in a part's header
@@ -66,21 +66,15 @@ def _form(body: BodyPlan, value: dict[str, Any]) -> bytes:
 
 
 def _form_pairs(body: BodyPlan, key: str, value: Any) -> list[tuple[str, str]]:
-    known = _encoding(body, key)
+    known = as_object(body.encoding.get(key))
     plain = jsonable(value)
     if isinstance(plain, dict) and not known.get("style"):  # by the specification, an object in a form is JSON
         plain = scalar(plain)
     style = str(known.get("style") or "form")
     explode = known.get("explode", style in ("form", "deepObject"))
     as_json = known.get("contentType", "") if is_json(known.get("contentType") or "text/plain") else ""
-    return query_pairs(
-        ParameterPlan(name=key, key=key, place="query", style=style, explode=bool(explode), content=as_json), plain
-    )
-
-
-def _encoding(body: BodyPlan, key: str) -> dict[str, Any]:
-    found: Any = body.encoding.get(key)
-    return cast(dict[str, Any], found) if isinstance(found, dict) else {}
+    plan = ParameterPlan(name=key, key=key, place="query", style=style, explode=bool(explode), content=as_json)
+    return query_pairs(plan, plain)
 
 
 Part = tuple[str, str, bytes, str]  # key, file name, bytes, media type
@@ -88,7 +82,7 @@ Part = tuple[str, str, bytes, str]  # key, file name, bytes, media type
 
 def _parts(body: BodyPlan, value: dict[str, Any]) -> Iterator[Part]:
     for key, inner in value.items():
-        wanted = str(_encoding(body, key).get("contentType") or "").partition(",")[0]
+        wanted = str(as_object(body.encoding.get(key)).get("contentType") or "").partition(",")[0]
         for one in cast(list[Any], inner) if isinstance(inner, list) else [inner]:
             yield _one(key, one, wanted if "*" not in wanted else "")
 

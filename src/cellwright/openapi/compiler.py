@@ -29,7 +29,7 @@ from cellwright.openapi.name_words import joined, words
 from cellwright.openapi.operation_names import operation_paths
 from cellwright.openapi.operation_plan import SkippedPart
 from cellwright.openapi.operation_reader import OperationDraft, OperationReader, described_operations
-from cellwright.openapi.record_methods import Lines, methods_of
+from cellwright.openapi.record_methods import methods_of
 from cellwright.openapi.spec_content import (
     SpecContent,
     file_mark,
@@ -40,7 +40,6 @@ from cellwright.openapi.spec_content import (
 )
 from cellwright.openapi.spec_parser import parse_spec
 from cellwright.schemas import as_list, as_object, as_text, first_sentence, parsed_object
-from cellwright.scope import Shape
 
 
 def is_ours(folder: Path) -> bool:
@@ -89,9 +88,7 @@ class CompiledCache:
         try:
             file = CompiledApi.write(self._folder / f"{key}.sqlite", key, parts)
         except OSError:
-            return CompiledApi.write(
-                None, key, parts
-            )  # without a directory that can be written there is no cache, and all else works
+            return CompiledApi.write(None, key, parts)  # where nothing can be written there is no cache, and all works
         self._put(self._folder / self._parts_name(digest, location), {"documents": further})
         self._note(location, fetched, digest)
         return file
@@ -103,9 +100,10 @@ class CompiledCache:
         if not isinstance(further, dict):
             return None
         digests: dict[str, str] = {}
-        for base, one in as_object(further).items():
-            held = as_object(one)
-            if not self._same(_beside(location, base), as_object(held.get("mark"))):
+        for base, document in as_object(further).items():
+            held = as_object(document)
+            place = base if is_url(base) else str(Path(location).parent / base)
+            if not self._same(place, as_object(held.get("mark"))):
                 return None
             digests[base] = as_text(held.get("digest"))
         key = _key(digest, digests)
@@ -150,10 +148,6 @@ def _key(digest: str, further: dict[str, str]) -> str:
     return hashlib.sha256(digest.encode() + told).hexdigest()
 
 
-def _beside(location: str, base: str) -> str:
-    return base if is_url(base) else str(Path(location).parent / base)
-
-
 def _short(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
@@ -193,7 +187,8 @@ def compile_openapi(
     if first is None:
         first = parse_spec(fetched.content, where)
     place = without_secrets(fetched.where) if location else ""
-    documents = Documents(first, where=place, folder=_folder(location), remote=remote, login=_login(fetched.where))
+    folder = Path(location).parent if location and not is_url(location) else None
+    documents = Documents(first, where=place, folder=folder, remote=remote, login=_login(fetched.where))
     parts = compiled_parts(documents, name=name, tell=tell)
     if kept is None:
         return CompiledApi.write(None, digest, parts)
@@ -215,10 +210,6 @@ def _location(source: Source) -> str:
     told = source.lstrip("\ufeff \t\r\n")
     is_text = "\n" in told or told.startswith(("{", "["))
     return "" if is_text else str(Path(source.removeprefix("file://")).expanduser().absolute())
-
-
-def _folder(location: str) -> Path | None:
-    return Path(location).parent if location and not is_url(location) else None
 
 
 def _login(where: str) -> str:
@@ -256,25 +247,19 @@ def compiled_parts(documents: Documents, *, name: str, tell: Progress = _silent)
             drafts.append(drafted)
     shapes, records = reader.types.shapes(), reader.types.records()
     methods, lines = methods_of(drafts, records, shapes)
+    shapes |= {name: replace(shapes[name], lines=(*shapes[name].lines, *more)) for name, more in lines.items()}
     skipped.extend(SkippedPart(where=ref, reason=reason) for ref, reason in reader.types.missing.items())
     tell(f"{name}: {len(drafts):,} operations")
     return ApiParts(
         api=api,
         operations=[(draft.offered, draft.plan) for draft in drafts],
         abouts=_abouts(documents),
-        shapes=_with_methods(shapes, lines),
+        shapes=shapes,
         records=records,
         methods=methods,
         schemas=reader.collector.schemas,
         skipped=skipped,
     )
-
-
-def _with_methods(shapes: Mapping[str, Shape], lines: Lines) -> dict[str, Shape]:
-    return {
-        name: replace(shape, lines=(*shape.lines, *lines[name])) if name in lines else shape
-        for name, shape in shapes.items()
-    }
 
 
 def _abouts(documents: Documents) -> dict[str, str]:

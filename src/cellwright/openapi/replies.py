@@ -50,9 +50,7 @@ def result_of(title: str, plan: OperationPlan, reply: HttpReply, redactor: Redac
     told = response_of(plan, reply.status)
     promised = told.media if told is not None else ""
     came = reply.headers.get("content-type", "")
-    if came and is_json(came) and "*" not in came:
-        return _json(title, reply, redactor)
-    if promised and is_json(promised) and "*" not in promised:
+    if any(media and is_json(media) and "*" not in media for media in (came, promised)):
         return _json(title, reply, redactor)
     return redactor.result(_text(reply)) if _is_text(came or promised) else reply.body
 

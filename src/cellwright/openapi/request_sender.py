@@ -110,12 +110,8 @@ class RequestSender:
         )
         refused: ReplyRefused
         try:
-            return await self._retries.run(
-                lambda: self._client.send(http_request),
-                title,
-                repeatable=request.repeatable,
-                reads=plan.method in READS,
-            )
+            attempt, reads = lambda: self._client.send(http_request), plan.method in READS
+            return await self._retries.run(attempt, title, repeatable=request.repeatable, reads=reads)
         except ReplyRefused as error:
             refused = error
         raise UpstreamError(f"{title}: {refused}", status=refused.status)
@@ -237,12 +233,11 @@ class RequestRetries:
         if not text:
             return None
         try:
-            return float(text) if text.isascii() and text.isdigit() else self._until(text)
+            if text.isascii() and text.isdigit():
+                return float(text)
+            return max(0.0, parsedate_to_datetime(text).timestamp() - self._now())
         except (ValueError, TypeError, OverflowError):
             return None
-
-    def _until(self, date: str) -> float:
-        return max(0.0, parsedate_to_datetime(date).timestamp() - self._now())
 
 
 def _told(title: str, failure: NoReply | None, count: int, reads: bool) -> str:

@@ -37,13 +37,9 @@ class ApiSecurity:
         self._given: dict[str, dict[str, Credential | str]] = {}
         self._tokens: dict[str, AccessTokens] = {}
         self._sent: dict[str, str] = {}  # the token of the last request, by scheme: a 401 refers to it
-        for name, value in self._named(given).items():
-            self._add(name, value)
-
-    def _named(self, given: GivenCredentials) -> Mapping[str, str | Secret]:
-        if given is None:
-            return {}
-        return given if isinstance(given, Mapping) else {self._first(): given}
+        if given is not None:
+            for name, value in (given if isinstance(given, Mapping) else {self._first(): given}).items():
+                self._add(name, value)
 
     def _first(self) -> str:
         """The scheme that one credential without a name is for."""
@@ -56,7 +52,7 @@ class ApiSecurity:
     def _add(self, name: str, value: str | Secret) -> None:
         if name == ANY.name and not self._schemes:
             self._schemes[name] = ANY
-        scheme, part = (name, "") if name in self._schemes else _split(name)
+        scheme, _, part = (name, "", "") if name in self._schemes else name.rpartition(".")
         known = self._schemes.get(scheme)
         if known is None:
             names = ", ".join(self._schemes) or f"no schemes; give one value, or {ANY.name!r}"
@@ -64,10 +60,9 @@ class ApiSecurity:
         parts = _PARTS.get(known.kind, frozenset[str]())
         if part and part not in parts:
             raise UsageError(f"{self._title}: {scheme!r} is {known.kind} and has no part {part!r}; {_how(known)}")
-        plain = part in PLAIN and isinstance(value, str) and not value.startswith(("env:", "file:", "command:"))
-        path = part == "key" and isinstance(value, str) and not value.startswith(("env:", "file:", "command:"))
+        itself = isinstance(value, str) and not value.startswith(("env:", "file:", "command:"))
         fields = self._given.setdefault(scheme, {})
-        fields[part] = str(value) if plain or path else Credential(value)
+        fields[part] = str(value) if itself and (part in PLAIN or part == "key") else Credential(value)
 
     def bind(self, send: Send, base: str) -> None:
         """Set how tokens are fetched. Relative token URLs are resolved against `base`."""
@@ -118,9 +113,8 @@ class ApiSecurity:
                 sent[scheme.place].append(_api_key(scheme, value))
             else:
                 sent["header"].append(("authorization", self._authorization(scheme, value)))
-        return RequestCredentials(
-            headers=tuple(sent["header"]), query=tuple(sent["query"]), cookies=tuple(sent["cookie"])
-        )
+        headers, query, cookies = map(tuple, sent.values())
+        return RequestCredentials(headers=headers, query=query, cookies=cookies)
 
     def renewable(self, needs: Needs) -> bool:
         """Whether new keys can be obtained after a refusal."""
@@ -178,11 +172,6 @@ def _api_key(scheme: SecurityScheme, value: str) -> tuple[str, str]:
             named = f"{scheme.name} {scheme.key}".lower()
             bare = scheme.key.lower() == "authorization" and " " not in value
             return scheme.key, f"Bearer {value}" if bare and "bearer" in named else value
-
-
-def _split(name: str) -> tuple[str, str]:
-    scheme, _, part = name.rpartition(".")
-    return (scheme, part) if scheme else (name, "")
 
 
 def _file(field: Credential | str | None) -> Path | None:
