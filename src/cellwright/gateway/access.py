@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 import math
 import re
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from cellwright.errors import UsageError
+from cellwright.schemas import parsed_object
 from cellwright.settings import variable
 
 if TYPE_CHECKING:
@@ -176,8 +175,7 @@ async def _json(client: Any, place: str) -> dict[str, Any]:
             body += part
             if len(body) > ANSWER:
                 raise ValueError("an answer that is too long")
-    found: Any = json.loads(body) if reply.status_code == 200 else {}
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    return parsed_object(body) if reply.status_code == 200 else {}
 
 
 class AnyVerifier:
@@ -194,12 +192,6 @@ class AnyVerifier:
         return None
 
 
-@dataclass(slots=True)
-class _Bucket:
-    left: float
-    at: float
-
-
 class RateLimit:
     """At most `number` requests in `seconds` for each client; they may come all at once."""
 
@@ -207,21 +199,17 @@ class RateLimit:
         self._number = number
         self._seconds = seconds
         self._clock = clock
-        self._buckets: dict[Hashable, _Bucket] = {}
+        self._buckets: dict[Hashable, tuple[float, float]] = {}  # the requests that are left, and when that was
 
     def wait_s(self, client: Hashable) -> float:
         """0 if a request may be made now, which is counted; else the seconds until it may."""
         now = self._clock()
-        bucket = self._buckets.pop(client, None) or _Bucket(self._number, now)
-        bucket.left = min(self._number, bucket.left + (now - bucket.at) * self._number / self._seconds)
-        bucket.at = now
-        self._buckets[client] = bucket  # the dict has the last used at its end
+        left, at = self._buckets.pop(client, (self._number, now))
+        left = min(self._number, left + (now - at) * self._number / self._seconds)
+        self._buckets[client] = (left - 1 if left >= 1 else left, now)  # the dict has the last used at its end
         if len(self._buckets) > CLIENTS:
             del self._buckets[next(iter(self._buckets))]
-        if bucket.left >= 1:
-            bucket.left -= 1
-            return 0.0
-        return (1 - bucket.left) * self._seconds / self._number
+        return 0.0 if left >= 1 else (1 - left) * self._seconds / self._number
 
 
 def read_rate(text: str) -> tuple[int, float]:

@@ -97,7 +97,8 @@ class ClientSessions:
         finally:
             live.waiting -= 1
             live.used = time.monotonic()
-            self._look_later()
+            if self._timer is None and not self._closed:
+                self._timer = asyncio.get_running_loop().call_later(self._idle_s, self._look)
 
     def running(self) -> list[ClientCell]:
         """The cells that are running now."""
@@ -156,10 +157,6 @@ class ClientSessions:
         closing = asyncio.ensure_future(live.close())
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
-
-    def _look_later(self) -> None:
-        if self._timer is None and not self._closed:
-            self._timer = asyncio.get_running_loop().call_later(self._idle_s, self._look)
 
     def _look(self) -> None:
         """Close the sessions that were idle for too long, and look again when the next one may be."""

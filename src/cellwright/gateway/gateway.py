@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -66,12 +66,8 @@ class Gateway:
         self.sources: Mapping[str, int] = {}
         self._keys: Mapping[str, str] | None = None
         self._granted: frozenset[str] = frozenset()
-        self.sessions = ClientSessions(
-            self._runtime,
-            most=self.options.sessions,
-            idle_s=self.options.idle_s,
-            limit=self.options.max_tokens * CHARS,
-        )
+        room, most, idle_s = self.options.max_tokens * CHARS, self.options.sessions, self.options.idle_s
+        self.sessions = ClientSessions(self._runtime, most=most, idle_s=idle_s, limit=room)
 
     async def __aenter__(self) -> Gateway:
         if self.options.read_only:
@@ -178,14 +174,5 @@ class Gateway:
             return True if wanted.name in self._granted else await live.approve(wanted)
 
         own: dict[str, Any] = {"search": functions["search"], "show": show_function(functions["show"], live.outputs)}
-        return Runtime(
-            self.scope.extended(own),
-            packages=self.options.packages,
-            limits=self.options.limits,
-            check=self.check,
-            approve=approve,
-        )
-
-    async def warm(self, key: Hashable) -> None:
-        """Open a client's interpreter before its first cell."""
-        await self.sessions.warm(key)
+        scope, packages, limits = self.scope.extended(own), self.options.packages, self.options.limits
+        return Runtime(scope, packages=packages, limits=limits, check=self.check, approve=approve)

@@ -142,14 +142,12 @@ class GatewayServer:
             question.sent = True
         timer = asyncio.get_running_loop().call_later(ANSWER_S, self._give_up, state)
         self._pending[state] = _PendingCell(key=key, cell=cell, questions=questions, timer=timer)
-        asked: Any = {
-            name: types.ElicitRequest(
-                params=types.ElicitRequestFormParams(
-                    message=encodable(question.text), requested_schema=dict(question.schema)
-                )
+        asked: Any = {}
+        for name, question in questions.items():
+            form = types.ElicitRequestFormParams(
+                message=encodable(question.text), requested_schema=dict(question.schema)
             )
-            for name, question in questions.items()
-        }
+            asked[name] = types.ElicitRequest(params=form)
         return types.InputRequiredResult(input_requests=asked, request_state=state)
 
     def _answered(self, key: Hashable, state: str, answers: Mapping[str, Any]) -> ClientCell | None:
@@ -220,9 +218,8 @@ async def _elicit(ctx: Context, question: ClientQuestion) -> None:
     from mcp.shared.exceptions import MCPError
 
     try:
-        question.settle(
-            _said(await ctx.session.elicit_form(encodable(question.text), dict(question.schema), ctx.request_id))
-        )
+        answer = await ctx.session.elicit_form(encodable(question.text), dict(question.schema), ctx.request_id)
+        question.settle(_said(answer))
     except (MCPError, ValueError) as error:  # a malformed answer
         question.settle(f"the client could not ask: {one_line(str(error))[:200]}")
 

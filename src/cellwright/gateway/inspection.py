@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -85,9 +85,7 @@ def _source(one: OpenedSource, operations: int, count: Callable[[str], int]) -> 
 
 
 def _text(tool: Any) -> str:
-    dump: Any = getattr(tool, "model_dump", None)
-    plain: Any = dump(by_alias=True, exclude_none=True, mode="json") if dump is not None else tool
-    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"), default=str)  # as it is sent
+    return json.dumps(tool, ensure_ascii=False, separators=(",", ":"), default=str)  # as it is sent
 
 
 async def _example(gateway: Gateway) -> tuple[str, str]:
@@ -100,20 +98,13 @@ async def _example(gateway: Gateway) -> tuple[str, str]:
 
 def as_plain(report: GatewayReport) -> dict[str, Any]:
     """For `--json`."""
+    sources = [asdict(source) for source in report.sources]
+    for source in sources:
+        source["skipped"] = {"count": source.pop("skipped_count"), "first": list(source["skipped"])}
     return {
         "tools": {"tokens": report.tokens, "counted_by": report.counted_by},
         "plain_mcp_tokens": report.plain_tokens,
-        "sources": [
-            {
-                "name": one.name,
-                "kind": one.kind,
-                "operations": one.operations,
-                "plain_tools": one.plain_tools,
-                "plain_tokens": one.plain_tokens,
-                "skipped": {"count": one.skipped_count, "first": list(one.skipped)},
-            }
-            for one in report.sources
-        ],
+        "sources": sources,
         "failed": [{"source": title, "reason": reason} for title, reason in report.failed],
         "search": {"query": report.query, "found": report.found},
     }

@@ -106,7 +106,7 @@ async def _warm(opening: asyncio.Task[Gateway], say: Say) -> None:
         return
     say(f"serving {', '.join(opening.result().sources)} over stdio")
     try:
-        await opening.result().warm("stdio")
+        await opening.result().sessions.warm("stdio")
     except CellwrightError as error:  # the first cell meets it again, and reports it to the client
         say(one_line(str(error)))
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 
 from cellwright.errors import UsageError
 from cellwright.gateway.policy import GatewayPolicy, policy_from, read_table
+from cellwright.schemas import as_object
 
 SourceKind = Literal["openapi", "mcp", "python", "command"]
 KINDS: tuple[SourceKind, ...] = ("openapi", "mcp", "python", "command")
@@ -122,8 +123,7 @@ class GatewayConfig:
 def read_config(path: Path | str) -> GatewayConfig:
     """A TOML or JSON file: `sources` by name, `mcpServers` as other clients have them, `policy`."""
     file = Path(path)
-    plain = read_table(file, f"--config {file}")
-    whole = cast("dict[str, Any]", plain) if isinstance(plain, dict) else {}
+    whole = as_object(read_table(file, f"--config {file}"))
     unknown = [key for key in whole if key not in ("sources", "mcpServers", "servers", "policy")]
     if unknown or not whole:
         raise UsageError(f"--config {file}: it has sources, mcpServers and policy, and {unknown or 'nothing'} is there")
@@ -138,7 +138,7 @@ def read_config(path: Path | str) -> GatewayConfig:
 
 def _entry(name: str, found: Any, file: Path) -> GatewaySource:
     title = f"--config {file}, sources.{name}"
-    one = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    one = as_object(found)
     kinds: list[SourceKind] = [kind for kind in KINDS if kind in one]
     if len(kinds) != 1:
         raise UsageError(f"{title} needs one of {', '.join(KINDS)}")

@@ -6,6 +6,7 @@ Every request is checked, in this order: its host and origin, its token, its rat
 from __future__ import annotations
 
 import ipaddress
+import json
 import math
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Hashable
@@ -239,8 +240,6 @@ class _Leaving:
 
 
 async def _refuse(send: Send, status: int, text: str, headers: list[tuple[bytes, bytes]] | None = None) -> None:
-    import json
-
     body = json.dumps({"error": text}).encode()
     plain = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *(headers or [])]
     await send({"type": "http.response.start", "status": status, "headers": plain})

@@ -231,6 +231,8 @@ def next_link(header: str) -> str:
 
 def first_of(plan: OperationPlan, by: str) -> int:
     """The number of an API's first page: 1, unless the description says that it counts from 0."""
-    schema = next((as_object(parameter.schema) for parameter in plan.parameters if parameter.name == by), {})
+    schema = next(
+        (as_object(parameter.schema) for parameter in plan.parameters if parameter.name == by), as_object(None)
+    )
     first = schema.get("default", schema.get("minimum"))
     return first if isinstance(first, int) and first in (0, 1) else 1

@@ -74,7 +74,8 @@ def _kind(sample: Any) -> str:
         return "object"
     if isinstance(sample, list | tuple):
         return "array"
-    return _KINDS.get(cast("type", type(sample)), "string")  # bytes and the like, which JSON has as text
+    kind: Any = type(sample)
+    return _KINDS.get(kind, "string")  # bytes and the like, which JSON has as text
 
 
 def _learn_object(node: dict[str, Any], sample: Mapping[str, Any], depth: int) -> None:
