@@ -7,7 +7,6 @@ import contextlib
 import uuid
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from cellwright.agent.context_window import ContextWindow
@@ -129,9 +128,7 @@ class Session(Recipient):
             self._unfinished = UnfinishedTurn(self.runtime, turns)
             self._context = self._unfinished.context(self._context.window)
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.inbox.close()
         await self._open.aclose()
 

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import typer
@@ -78,7 +77,7 @@ class LoopThread:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 

@@ -13,8 +13,6 @@ from cellwright.cli.options import option
 from cellwright.settings import Settings, install_command
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from rich.progress import Progress as Bar
 
 
@@ -155,7 +153,7 @@ class _PullProgress:
             self._bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 

@@ -76,7 +76,7 @@ async def _tried(source: GatewaySource, find: Find, say: Say, elicit: Elicit | N
 async def _opened(source: GatewaySource, find: Find, say: Say, elicit: Elicit | None) -> OpenedSource:
     keys, connector = source.credentials, cast("Any", None)
     named: dict[str, Any] = {"name": source.name or None}
-    sent = named | {"headers": dict(source.headers) or None}
+    sent: dict[str, Any] = named | {"headers": dict(source.headers) or None}
     match source.kind:
         case "openapi":
             from cellwright.openapi import OpenAPI

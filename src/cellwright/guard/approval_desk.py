@@ -194,11 +194,9 @@ def full_arguments(store: str | Path | Store, question: Question) -> str:
     def read(place: Store) -> str:
         rows = place.rows(question.session, question.cell)
         found = next((row for row in rows if row.path == question.path and row.door == "host"), None)
-        return (
-            question.arguments
-            if found is None
-            else arguments_text(found.arguments, lambda n: f"object {n}", longest=None)
-        )
+        if found is None:
+            return question.arguments
+        return arguments_text(found.arguments, lambda number: f"object {number}", longest=None)
 
     return _in(store, read)
 

@@ -48,9 +48,8 @@ class Approved(Wrapper):
         """None for a yes."""
         title = call.about.title
         if self._approve is None:
-            return Denied(
-                f"{title} waits for a person's yes, and there is nobody to ask: Runtime(approve=…) says who is"
-            )
+            why = "there is nobody to ask: Runtime(approve=…) says who is"
+            return Denied(f"{title} waits for a person's yes, and {why}")
         arguments = await self._arguments(call)
         wanted = ApprovalWanted(session="", cell=call.cell, call=call.id, name=_name(call, title), arguments=arguments)
         with waiting(wanted):
@@ -92,7 +91,8 @@ class StoredApproval(Approved):
 
     async def _asked(self, call: Call) -> Denied | None:
         earlier = self._questions.earlier(call)
-        if self._questions.began(call) and _said_yes(earlier):  # a row alone may be a stranger's: it came by an import
+        said = earlier.decision if earlier is not None else None
+        if said is not None and said.yes and self._questions.began(call):  # a row alone may be imported, a stranger's
             return None
         try:
             return await self._decided(call, earlier)
@@ -113,7 +113,8 @@ class StoredApproval(Approved):
             question = await self._answered(call, question)
         await self._pause.gate()
         if question.decision is None:
-            return Denied(f"{title} was denied: {_too_late(question)}")
+            when = datetime.fromtimestamp(question.expires or 0.0, UTC)
+            return Denied(f"{title} was denied: nobody answered by {when:%Y-%m-%d %H:%M:%S} UTC")
         questions.heed(question.id, operation, question.decision)
         return _denial(title, question.decision)
 
@@ -161,12 +162,3 @@ def _denial(title: str, decision: Decision) -> Denied | None:
     if decision.yes:
         return None
     return Denied(f"{title} was denied: {decision.reason}" if decision.reason else f"{title} was denied")
-
-
-def _said_yes(question: Question | None) -> bool:
-    return question is not None and question.decision is not None and question.decision.yes
-
-
-def _too_late(question: Question) -> str:
-    when = datetime.fromtimestamp(question.expires or 0.0, UTC)
-    return f"nobody answered by {when:%Y-%m-%d %H:%M:%S} UTC"

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 from cellwright.errors import PlatformError
 from cellwright.mcp.servers import (
     FailedServer,
-    McpServer,
-    ServerGroup,
     open_all,
     server_of,
     servers_from,
@@ -24,9 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MCP",
     "FailedServer",
-    "McpServer",
     "OAuth",
-    "ServerGroup",
     "open_all",
     "server_of",
     "servers_from",

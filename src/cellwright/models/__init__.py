@@ -8,15 +8,15 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from cellwright.models.model_names import DEFAULTS, ModelChoice, default_model, open_model
+from cellwright.models.model_names import DEFAULTS, default_model, open_model
 
 if TYPE_CHECKING:
     from cellwright.models.budget import Budget, Budgeted, Spending
     from cellwright.models.embedded_model import EmbeddedModel
     from cellwright.models.model_retries import Fallback, Retrying
-    from cellwright.models.model_weights import QWEN, ModelWeights, WeightsState, size_text
+    from cellwright.models.model_weights import QWEN, size_text
     from cellwright.models.provider import ProviderModel
-    from cellwright.models.pull import Progress, pull_weights, remove_weights
+    from cellwright.models.pull import pull_weights, remove_weights
     from cellwright.models.reply_cache import Cached, FileCache, MemoryCache
 
 __all__ = [
@@ -29,13 +29,9 @@ __all__ = [
     "Fallback",
     "FileCache",
     "MemoryCache",
-    "ModelChoice",
-    "ModelWeights",
-    "Progress",
     "ProviderModel",
     "Retrying",
     "Spending",
-    "WeightsState",
     "default_model",
     "open_model",
     "pull_weights",
@@ -50,9 +46,9 @@ LATER = {
         "budget": "Budget Budgeted Spending",
         "embedded_model": "EmbeddedModel",
         "model_retries": "Fallback Retrying",
-        "model_weights": "QWEN ModelWeights WeightsState size_text",
+        "model_weights": "QWEN size_text",
         "provider": "ProviderModel",
-        "pull": "Progress pull_weights remove_weights",
+        "pull": "pull_weights remove_weights",
         "reply_cache": "Cached FileCache MemoryCache",
     }.items()
     for name in names.split()

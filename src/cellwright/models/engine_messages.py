@@ -20,7 +20,6 @@ from cellwright.messages import (
     Tool,
     ToolCall,
     ToolMessage,
-    ToolResult,
     Usage,
     UserMessage,
 )
@@ -70,7 +69,11 @@ def _with_tools(message: Message) -> list[dict[str, Any]]:
         case AssistantMessage(text=text, calls=calls) if calls:
             return [{"role": "assistant", "content": text, "tool_calls": [_told(call) for call in calls]}]
         case ToolMessage(results=results):
-            told = [{"role": "tool", "tool_call_id": r.id, "name": r.name, "content": _result(r)} for r in results]
+            texts = [f"failed: {r.text}" if r.failed else r.text for r in results]
+            told = [
+                {"role": "tool", "tool_call_id": r.id, "name": r.name, "content": text}
+                for r, text in zip(results, texts, strict=True)
+            ]
             return [*told, {"role": "user", "content": _AFTER_RESULTS}]
         case UserMessage() | AssistantMessage():
             return _in_words(message)
@@ -81,10 +84,6 @@ def _with_tools(message: Message) -> list[dict[str, Any]]:
 def _told(call: ToolCall) -> dict[str, Any]:
     arguments = call.arguments if _object(call.arguments) is not None else json.dumps({"malformed": call.arguments})
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
-
-
-def _result(result: ToolResult) -> str:
-    return f"failed: {result.text}" if result.failed else result.text
 
 
 def _in_words(message: Message) -> list[dict[str, Any]]:

@@ -10,7 +10,6 @@ import keyword
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from cellwright.connectors import Redactor, make_root
@@ -115,9 +114,7 @@ class OpenAPI:
     async def __aenter__(self) -> OpenAPI:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
+from cellwright_guest.wire import type_of
+
 SAMPLES = 50  # further ones change nothing
 DEPTH = 8
 KEYS = 120  # of one object; one that has more is a mapping
@@ -74,8 +76,7 @@ def _kind(sample: Any) -> str:
         return "object"
     if isinstance(sample, list | tuple):
         return "array"
-    kind: Any = type(sample)
-    return _KINDS.get(kind, "string")  # bytes and the like, which JSON has as text
+    return _KINDS.get(type_of(sample), "string")  # bytes and the like, which JSON has as text
 
 
 def _learn_object(node: dict[str, Any], sample: Mapping[str, Any], depth: int) -> None:

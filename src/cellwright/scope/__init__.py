@@ -3,7 +3,7 @@
 from cellwright.scope.annotations import ANY, Speller, Where, is_standard, names_of
 from cellwright.scope.api_records import RecordMethod, find_records_with, record_class
 from cellwright.scope.classes import kind_of
-from cellwright.scope.declarations import Declaration, Shape, ShapeKind
+from cellwright.scope.declarations import Declaration, Shape
 from cellwright.scope.executor import arguments
 from cellwright.scope.guest_functions import GuestFunction, given_type
 from cellwright.scope.host import ScopeHost
@@ -62,7 +62,6 @@ __all__ = [
     "Scope",
     "ScopeHost",
     "Shape",
-    "ShapeKind",
     "Signature",
     "Speller",
     "StubModule",

@@ -1,8 +1,7 @@
 """Sessions as a tree: listed, shown, searched, forked, rewound, named, exported, imported and removed."""
 
 from cellwright.sessions.branches import RemovedSessions
-from cellwright.sessions.searcher import SEARCH_HINT, Searcher, SearchPolicy, SessionHit, check_policy
-from cellwright.sessions.session_files import SessionFiles
+from cellwright.sessions.searcher import SEARCH_HINT, Searcher, SearchPolicy, check_policy
 from cellwright.sessions.session_history import SessionHistory, ShownCell, ShownNote, ShownTurn
 from cellwright.sessions.session_import import ImportedSession
 from cellwright.sessions.session_tree import Branch, LeftBranch, TreePoint
@@ -16,9 +15,7 @@ __all__ = [
     "RemovedSessions",
     "SearchPolicy",
     "Searcher",
-    "SessionFiles",
     "SessionHistory",
-    "SessionHit",
     "Sessions",
     "ShownCell",
     "ShownNote",

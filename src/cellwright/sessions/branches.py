@@ -10,7 +10,7 @@ import time
 import unicodedata
 import uuid
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from cellwright.errors import SessionBusy, UsageError
@@ -82,18 +82,14 @@ def rewind(store: Store, session: str, *, to: int | None = None, entry: int | No
             return Rewound(to=rewinding.to)
         store.write(claim, rewinding.begun())
         workspace, trees, then = existing_workspace(store, session), Trees(store, session), rewinding.tree
-        if workspace is None or not then:
-            store.write(claim, *rewinding.changes(who=who))
-            withdraw_of_lost_cells(store, session)
-            return rewinding.told(())
-        try:
-            now = trees.take(workspace)
-            trees.restore(then, workspace)
-        finally:
-            workspace.close()
+        now = ""
+        if workspace is not None and then:
+            with closing(workspace):
+                now = trees.take(workspace)
+                trees.restore(then, workspace)
         store.write(claim, *rewinding.changes(who=who))
         withdraw_of_lost_cells(store, session)
-        return rewinding.told(trees.difference(now, then))
+        return rewinding.told(trees.difference(now, then) if now else ())
 
 
 def rename(store: Store, session: str, name: str, who: str = "") -> str:
@@ -138,7 +134,7 @@ def reaches(store: StoreReader, session: str, *, whole: bool = False) -> Sequenc
         facts = store.facts(session)
         if facts.parent:
             cell = facts.parent_cell if cell is None else min(cell, facts.parent_cell)
-            upto = facts.parent_entry or _entry_of(store, facts)
+            upto = facts.parent_entry or History(store, facts.parent).entry_of(facts.parent_cell)
             upto = upto if whole else _before_later(store, facts.parent, cell, upto)
         session = facts.parent
     return parts
@@ -155,11 +151,6 @@ def _before_later(store: StoreReader, session: str, cell: int, upto: int) -> int
                 break
             ended = entry.number if entry.change.status != "running" else ended
     return ended
-
-
-def _entry_of(store: StoreReader, fork: Facts) -> int:
-    """For a fork without `parent_entry`: the entry at which its parent's cell had ended."""
-    return History(store, fork.parent).entry_of(fork.parent_cell)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -137,10 +137,7 @@ def _messages(message: Message) -> list[dict[str, Any]]:
 
 
 def _tools(tools: Sequence[Tool]) -> list[dict[str, Any]]:
-    return [
-        {
-            "type": "function",
-            "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
-        }
-        for tool in tools
-    ]
+    functions = (
+        {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)} for tool in tools
+    )
+    return [{"type": "function", "function": function} for function in functions]

@@ -6,7 +6,7 @@ Methods that change files need a session that nobody has open. Everything here b
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path, PurePath
 
 from cellwright.errors import UsageError
@@ -44,7 +44,7 @@ class SessionFiles:
         story = History(self._store, self._session)
         workspace = existing_workspace(self._store, self._session) if at is None else None
         if workspace is not None:
-            with self._closing(workspace):
+            with closing(workspace):
                 return [entry for entry in self._files(workspace).listed(most=MOST_FILES) if not entry.is_dir]
         tree = story.tree if at is None else Versions(self._store, story, self._trees).at(at)
         entries = self._trees.entries(tree).values()
@@ -53,7 +53,8 @@ class SessionFiles:
     def diff(self, since: int | None = None, *, texts: bool = True) -> tuple[FileDiff, ...]:
         """What has changed since the end of cell `since`, or since before the last cell."""
         with self._opened() as workspace:
-            return self._versions(workspace).diff(since, texts=texts)
+            versions = Versions(self._store, History(self._store, self._session), self._trees, workspace)
+            return versions.diff(since, texts=texts)
 
     def undo(self) -> Sequence[FileChange]:
         """Put the files back as they were before the last cell."""
@@ -74,7 +75,7 @@ class SessionFiles:
             if workspace is None:
                 workspace_from_tree(self._store, self._session, tree, self._limits).close()
                 return self._trees.difference(EMPTY, tree)
-            with self._closing(workspace):
+            with closing(workspace):
                 changes = versions.restore(tree)
                 self._store.write(claim, *self._amended(workspace))
         return changes
@@ -89,16 +90,11 @@ class SessionFiles:
         with self._opened() as workspace:
             self._files(workspace).take_now(path, local)
 
-    def _versions(self, workspace: Workspace | None) -> Versions:
-        return Versions(self._store, History(self._store, self._session), self._trees, workspace)
-
     def _settled(self, workspace: Workspace | None) -> Versions:
         story = History(self._store, self._session)
         if story.cut_off is not None:
-            number = story.cut_off.number
-            raise UsageError(
-                f"cell {number} of session {self._session!r} is not over; carry it on, or rewind it, first"
-            )
+            cell = f"cell {story.cut_off.number} of session {self._session!r}"
+            raise UsageError(f"{cell} is not over; carry it on, or rewind it, first")
         return Versions(self._store, story, self._trees, workspace)
 
     def _amended(self, workspace: Workspace) -> list[CellRow]:
@@ -115,15 +111,8 @@ class SessionFiles:
                 f"session {self._session!r} has no files on this machine; `cellwright files restore {self._session}` "
                 "puts back what its store has"
             )
-        with self._closing(workspace):
+        with closing(workspace):
             yield workspace
-
-    @contextmanager
-    def _closing(self, workspace: Workspace) -> Generator[None]:
-        try:
-            yield
-        finally:
-            workspace.close()
 
     def _files(self, workspace: Workspace) -> Files:
         return Files(workspace, quota=DiskUsage(bytes=self._limits.workspace_mb << 20, files=MOST_FILES))

@@ -152,33 +152,19 @@ def _whole(entries: Sequence[JournalEntry]) -> list[TreePoint]:
     """Turns and cells as they are now, each with its first entry and the entry that ended it."""
     found: dict[tuple[str, int], TreePoint] = {}
     for entry in entries:
-        number, change = entry.number, entry.change
+        at, change = entry.number, entry.change
+        kind: Literal["turn", "cell"] = "turn" if isinstance(change, TurnRow) else "cell"
         if isinstance(change, TurnRow):
-            point = TreePoint(
-                kind="turn",
-                number=change.number,
-                text=change.task,
-                status=change.status,
-                first=number,
-                entry=number,
-                undone=is_undone(change),
-            )
+            text, status, undone = change.task, change.status, is_undone(change)
         elif isinstance(change, CellRow):
-            point = TreePoint(
-                kind="cell",
-                number=change.number,
-                text=change.code,
-                status="done" if ended_by_done(change) else change.status,
-                first=number,
-                entry=number,
-                undone=change.undone,
-            )
+            text, status, undone = change.code, "done" if ended_by_done(change) else change.status, change.undone
         else:
             continue
+        point = TreePoint(kind=kind, number=change.number, text=text, status=status, first=at, entry=at, undone=undone)
         known = found.get((point.kind, point.number))
         if known is not None:  # an entry that undoes it, or takes it up again, is not the one that ended it
             under_way = known.status in ("running", "waiting") and not point.undone
             status = known.status if point.undone and point.kind == "turn" else point.status
-            point = replace(point, first=known.first, entry=number if under_way else known.entry, status=status)
+            point = replace(point, first=known.first, entry=at if under_way else known.entry, status=status)
         found[point.kind, point.number] = point
     return list(found.values())
