@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cellwright.agent.expressions import DEPTH, ExpressionWriter, NoExpression, check_writable, written
+from cellwright.agent.expressions import DEPTH, ExpressionWriter, NoExpression, check_writable
 
 
 class Mood(enum.Enum):
@@ -66,6 +66,16 @@ NAMES: dict[type, str] = {Mood: "Mood", Right: "Right", Odd: "Odd", Point: "shap
 
 class Shapes:
     Point = Point
+
+
+class Written(NamedTuple):
+    code: str
+    modules: set[str]
+
+
+def written(value: Any, names: dict[type, str] | None = None) -> Written:
+    writer = ExpressionWriter(names or {})
+    return Written(writer.write(value), writer.modules)
 
 
 def run(value: Any) -> Any:

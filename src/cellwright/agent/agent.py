@@ -124,12 +124,7 @@ class Agent:
         own = self.instructions if self.spawning is None else f"{INSTRUCTIONS}\n{self.instructions}"
         own = own if self.sessions is None else f"{SEARCH_HINT}\n{own}"
         return ToolsetOptions(
-            scope=self.scope,
-            mode=self.mode,
-            instructions=own,
-            packages=packages,
-            outline=outline,
-            classes=classes,
+            scope=self.scope, mode=self.mode, instructions=own, packages=packages, outline=outline, classes=classes
         )
 
     async def model(self) -> Model:

@@ -108,8 +108,7 @@ def cell_for(calls: Sequence[tuple[DirectTool, ToolCall]]) -> DirectCell:
     for place, (tool, call) in enumerate(calls):
         writer = ExpressionWriter(tool.classes)
         try:
-            arguments = tool.parameters.read(call.arguments)
-            expressions.append(writer.call(tool.path, arguments.args, arguments.kwargs))
+            expressions.append(writer.call(tool.path, *tool.parameters.read(call.arguments)))
         except ValueError as error:
             refused[place] = f"{tool.name} was not called: {error}"
         modules |= writer.modules

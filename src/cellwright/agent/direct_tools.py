@@ -40,14 +40,6 @@ class NotOffered(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Arguments:
-    """What a call is made with."""
-
-    args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class ToolParameters:
     """Of one function. `schema` is what the model reads; `read` takes what it wrote."""
 
@@ -56,8 +48,8 @@ class ToolParameters:
     adapter: Any  # pydantic's, for the object of all arguments
     extras: Any = None  # pydantic's, for the values of `**kwargs`
 
-    def read(self, text: str) -> Arguments:
-        """The arguments in a model's JSON. ValueError, with a short text for the model, if they are wrong."""
+    def read(self, text: str) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments in a model's JSON, by position and by name. ValueError with a text for the model if wrong."""
         import pydantic
 
         text = "{}" if text.strip() in ("", "null") else text
@@ -76,7 +68,7 @@ class ToolParameters:
                     raise ValueError(f"{name}: give the parameters before it too")
                 args.append(given[name])
         named = {name: given[name] for name in known if name in given and name not in self.positional}
-        return Arguments(args=tuple(args), kwargs={**named, **more})
+        return args, {**named, **more}
 
 
 def parameters_of(found: ReachableFunction, names: Mapping[type, str]) -> ToolParameters:
@@ -113,10 +105,8 @@ def _parameters_of(found: ReachableFunction, names: Mapping[type, str]) -> ToolP
         else:
             hints[p.name] = hint if p.default is p.empty else typing.NotRequired[hint]
     adapter, schema = _asked(found.path, hints, open_ended=extra is not None)
-    empty = inspect.Parameter.empty
-    schema = _with_defaults(
-        schema, {p.name: p.default for p in signature.parameters.values() if p.default is not empty}
-    )
+    defaults = {p.name: p.default for p in signature.parameters.values() if p.default is not p.empty}
+    schema = _with_defaults(schema, defaults)
     return ToolParameters(
         schema=schema,
         positional=tuple(p.name for p in signature.parameters.values() if p.kind is p.POSITIONAL_ONLY),
@@ -256,11 +246,9 @@ def direct_tools(scope: Scope, *, everything: bool = False) -> DirectTools:
             continue
         name = _name(found.path, taken)
         taken.add(name)
-        tools.append(
-            DirectTool(
-                name=name, path=found.path, description=_description(found), parameters=parameters, classes=classes
-            )
-        )
+        text = _description(found)
+        tool = DirectTool(name=name, path=found.path, description=text, parameters=parameters, classes=classes)
+        tools.append(tool)
     return DirectTools(tools=tuple(tools), left_out=left_out)
 
 

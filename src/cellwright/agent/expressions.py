@@ -1,7 +1,7 @@
 """Values as Python expressions for guest code. Data stays data, whatever a model puts into it.
 
 Knows values and the names of classes; not where they came from, nor who reads the code. An expression names the
-standard library as `_datetime.datetime`: the code around it imports `Expression.modules` under such names.
+standard library as `_datetime.datetime`: the code around it imports `ExpressionWriter.modules` under such names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import types
 import typing
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, cast
 
@@ -41,22 +40,11 @@ class NoExpression(ValueError):
     """A value, or a type, that has no expression in guest code. The message says which and why."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Expression:
-    """An expression, and the standard modules that it needs: `datetime` as `_datetime`."""
-
-    code: str
-    modules: frozenset[str] = frozenset()
-
-
-def written(value: Any, names: Mapping[type, str] | None = None) -> Expression:
-    """`value` as an expression. `names` are the classes that guest code can name, and how it writes them."""
-    writer = ExpressionWriter(names or {})
-    return Expression(code=writer.write(value), modules=frozenset(writer.modules))
-
-
 class ExpressionWriter:
-    """Writes several values, and collects the modules that they need."""
+    """Writes several values, and collects the standard modules that they need: `datetime` as `_datetime`.
+
+    `names` are the classes that guest code can name, and how it writes them.
+    """
 
     def __init__(self, names: Mapping[type, str]) -> None:
         self._names = names
@@ -210,9 +198,8 @@ def _checked(cls: Any, names: Mapping[type, str]) -> list[Any]:
     if is_dataclass(cls) or hasattr(cls, "model_fields") or named_tuple or issubclass(kind, enum.Enum):
         if cls not in names:
             raise NoExpression(unnamed(kind))
-        if is_dataclass(cls) and not set(inspect.signature(cls).parameters) <= {
-            f.name for f in dataclasses.fields(cls)
-        }:
+        kept = {f.name for f in dataclasses.fields(cls)} if is_dataclass(cls) else set[str]()
+        if is_dataclass(cls) and not set(inspect.signature(cls).parameters) <= kept:
             raise NoExpression(f"{kind.__name__} takes values that it does not keep; call it from code")
         return [] if issubclass(kind, enum.Enum) else list(_hints(cls))
     if cls not in _LEAVES and not cls.__module__.startswith(("typing", "collections")):

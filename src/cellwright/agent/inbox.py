@@ -200,22 +200,19 @@ class Recipient:
 
     def tell(self, text: str, *, who: str = "") -> Message:
         """Add to the task. If no turn is under way, the next turn begins with this message."""
-        return self._posted("add", text, who)
+        return self.inbox.post("add", text, who)
 
     def ask(self, question: str, *, who: str = "") -> Message:
         """Ask a question. The event `Answered` has the model's answer; the task goes on."""
-        return self._posted("ask", question, who)
+        return self.inbox.post("ask", question, who)
 
     def redirect(self, task: str, *, who: str = "") -> Message:
         """Replace the task of the turn."""
-        return self._posted("redirect", task, who)
+        return self.inbox.post("redirect", task, who)
 
     def cancel(self, *, now: bool = False, who: str = "") -> Message:
         """End the turn at its next step, by `TurnCancelled`; or now, with the cell that runs."""
-        return self._posted("stop" if now else "cancel", "", who)
-
-    def _posted(self, kind: MessageKind, text: str, who: str) -> Message:
-        return self.inbox.post(kind, text, who)
+        return self.inbox.post("stop" if now else "cancel", "", who)
 
 
 def cancelled(message: Message) -> TurnCancelled:

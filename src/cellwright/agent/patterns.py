@@ -8,11 +8,10 @@ to stop together share a `Spending`, `Agent(within=…)`.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import reprlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar, cast, overload
 
 from cellwright.agent.agent import Agent
@@ -111,7 +110,7 @@ async def pipeline(value: Any, /, *stages: Work[Any, Any]) -> Any: ...
 async def pipeline(value: Any, /, *stages: Work[Any, Any]) -> Any:
     """Each stage's answer is what the next one works on; the last one's is the answer."""
     for number, stage in enumerate(stages, 1):
-        with _Noted(f"in stage {number} of {len(stages)}{_named(stage)}"):
+        with _noted(f"in stage {number} of {len(stages)}{_named(stage)}"):
             value = await _done(stage, value)
     return value
 
@@ -131,7 +130,7 @@ async def fan_out(items: Iterable[Any], work: Work[Any, Any], *, at_once: int = 
 
     async def one(number: int, item: Any) -> tuple[Any]:
         async with places:
-            with _Noted(f"at item {number} of {len(known)}: ", item):
+            with _noted(f"at item {number} of {len(known)}: ", item):
                 return (await _done(work, item),)  # in a tuple: work may give an exception as its value
 
     # gather, because it ends only when all of them have, also when it is cancelled
@@ -201,7 +200,7 @@ async def choose(task: str, choices: Mapping[str, str], router: Work[str, str]) 
 async def route(task: str, routes: Mapping[str, tuple[str, Work[str, Any]]], router: Work[str, str]) -> Any:
     """The task goes to the one that the router chooses: `{name: (description, agent)}`. Gives that one's answer."""
     chosen = await choose(task, {name: description for name, (description, _) in routes.items()}, router)
-    with _Noted(f"on the route {chosen!r}"):
+    with _noted(f"on the route {chosen!r}"):
         return await _done(routes[chosen][1], task)
 
 
@@ -218,7 +217,7 @@ async def orchestrate(
 
     An agent plans a list of tasks. An agent that sums up is given dicts with "job", "answer" and "error".
     """
-    with _Noted("in the plan"):
+    with _noted("in the plan"):
         jobs = await _done(plan, task, task, returns=list[str])
     tried: list[Tried[A, B]] = await fan_out(jobs, cast("Callable[[A], Awaitable[B]]", work), at_once=at_once)
     told: Any = tried
@@ -226,7 +225,7 @@ async def orchestrate(
         told = [
             {"job": t.item, "answer": t.value, "error": None if t.ok else named_error(t.error)[:WORDS]} for t in tried
         ]
-    with _Noted("in summing up"):
+    with _noted("in summing up"):
         return await _done(sum_up, told, SUM_UP.format(task=task), names={"given": told})
 
 
@@ -245,7 +244,7 @@ async def improve(task: str, make: Work[str, Any], judge: Work[Any, Verdict], *,
         raise UsageError(f"improve(rounds={rounds!r}): give a number above zero")
     number, wish, names = 1, task, dict[str, Any]()
     while True:
-        with _Noted(f"in round {number} of {rounds}"):
+        with _noted(f"in round {number} of {rounds}"):
             value = await _done(make, wish, wish, names=names)
             verdict = await _done(judge, value, JUDGE.format(task=task), names={"given": value}, returns=Verdict)
         if verdict.good or number == rounds:
@@ -280,15 +279,11 @@ def _named(work: Work[Any, Any]) -> str:
     return "" if name in ("", "<lambda>") else f": {name}"
 
 
-class _Noted(contextlib.AbstractContextManager[None]):
+@contextmanager
+def _noted(note: str, *items: Any) -> Generator[None]:
     """An error that passes is of the same kind as before, and carries where it happened as a note."""
-
-    def __init__(self, note: str, *items: Any) -> None:
-        self._note = note
-        self._items = items
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is not None:
-            error.add_note(self._note + "".join(map(_SHORT.repr, self._items)))
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(note + "".join(map(_SHORT.repr, items)))
+        raise

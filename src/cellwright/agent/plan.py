@@ -20,7 +20,7 @@ _WISH = (
 )
 _GO = "Now carry the plan out."
 _ANEW = "Write the plan anew with what there is, in the same form."
-_AFTER = "\nIf the plan has to change for this, write it anew (`Plan:` and its lines) before the code."
+AFTER_FAILURE = "\nIf the plan has to change for this, write it anew (`Plan:` and its lines) before the code."
 _LINE = re.compile(r"^\s*(?:\d+[.)]|[-*])\s+(.+?)\s*$")
 
 
@@ -73,9 +73,6 @@ class TurnPlan:
             self.lines = lines
             trace.tell(Planned(lines=lines, revision=self._revision))
             self._revision += 1
-
-    def after_failure(self) -> str:
-        return _AFTER
 
     def _unknown(self) -> list[str]:
         served = (line.rpartition("--")[2].strip(" `()") for line in self.lines if "--" in line)

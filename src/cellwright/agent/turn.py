@@ -13,7 +13,7 @@ from cellwright.agent.direct_cell import Run
 from cellwright.agent.finish import Finish
 from cellwright.agent.inbox import SessionInbox
 from cellwright.agent.observation import CellOutputs, Observation, failed, observe, side_by_side
-from cellwright.agent.plan import TurnPlan
+from cellwright.agent.plan import AFTER_FAILURE, TurnPlan
 from cellwright.agent.repeated_failures import Advice, RepeatedFailures
 from cellwright.agent.requester import Requester
 from cellwright.agent.steps import CodeStep, Step, UnreadableCall, steps_of
@@ -140,7 +140,7 @@ class Turn:
         texts = side_by_side(texts, observed, self._outputs.limit)
         all_ok = all(o.ok for o in observed)
         if self._plan is not None and not all_ok:
-            texts[-1] += self._plan.after_failure()
+            texts[-1] += AFTER_FAILURE
         if self._advice.warmer:
             self._context.forget(self._failed)
             self._failed = []
