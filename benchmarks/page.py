@@ -155,6 +155,8 @@ def _remarks(peers: Sequence[Peer]) -> Iterator[str]:
 
 
 def _losses(report: Report) -> Iterator[str]:
+    if not (report.peers or report.lasting or report.agents):
+        return
     yield "### Where we lose"
     yield ""
     rounds = ((report.peers, COLUMNS), (report.lasting, LASTING_COLUMNS), (report.agents, AGENT_COLUMNS))

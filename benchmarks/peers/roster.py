@@ -106,7 +106,6 @@ AGENTS = (
         module="agent_unchecked",
         isolation="kernel jail, own process",
         language="CPython",
-        notes=("no type check",),
     ),
     Entry(
         name="pydantic-ai + harness CodeMode",
