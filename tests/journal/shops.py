@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from textwrap import dedent
 from typing import Any
@@ -65,6 +66,7 @@ class Shop:
         self.keys: list[str] = []
         self.gate = asyncio.Event()
         self.at_gate = asyncio.Event()
+        self.posted, self.arrived = threading.Event(), threading.Event()
         self.before_undo: Callable[[], None] = lambda: None
 
     @operation(undo=_take_back)
@@ -80,6 +82,12 @@ class Shop:
     async def order_at_the_gate(self, what: str) -> int:
         self.at_gate.set()
         await self.gate.wait()
+        return self._ordered(what)
+
+    @operation(undo=_take_back)
+    def order_by_post(self, what: str) -> int:
+        self.posted.set()
+        assert self.arrived.wait(20)
         return self._ordered(what)
 
     @operation(undo=_cancel)

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import math
 import os
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -287,6 +289,34 @@ async def test_an_open_transaction_is_no_part_of_a_checkpoint(journal: Store) ->
     async with resume(journal, scope={}) as rt:
         assert how(rt).cells == (1, 2)
         assert await value(rt, "t.__exit__(None, None, None); n") == 1
+
+
+async def test_one_that_the_close_did_not_wait_for_is_over_when_the_session_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    began, go, warnings = threading.Event(), threading.Event(), list[dict[str, Any]]()
+
+    class Slow(MemoryStore):
+        def checkpoints(self, session: str) -> Sequence[Checkpoint]:
+            if threading.current_thread() is not threading.main_thread():
+                began.set()
+                assert go.wait(20)
+                raise RuntimeError("of a disk that is gone")
+            return super().checkpoints(session)
+
+    monkeypatch.setattr(checkpoint_schedule, "CELLS", 1)
+    monkeypatch.setattr(checkpoint_schedule, "LONGEST_S", 0.1)
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: warnings.append(context))
+    try:
+        async with begin(Slow()) as rt:
+            await value(rt, "n = 1")
+            assert await asyncio.to_thread(began.wait, 20)
+            loop.call_later(0.3, go.set)
+        gc.collect()
+        await asyncio.sleep(0)
+    finally:
+        loop.set_exception_handler(None)
+    assert warnings == []
+    assert not [task for task in asyncio.all_tasks() if "_save" in repr(task)]
 
 
 # what is not used

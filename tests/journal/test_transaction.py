@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cells import eventually
@@ -11,6 +12,7 @@ from tests.journal.shops import PATIENT, Shop, failure, run, session, value
 
 from cellwright import Limits, Runtime, Scope
 from cellwright.errors import CallLimit, ProtocolError, TimeLimit
+from cellwright.journal import reversible
 from cellwright.runtime import replay
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -519,7 +521,8 @@ async def test_a_cell_that_is_ended_in_a_block_leaves_nothing_of_it() -> None:
     assert "undone: shop.order('b')" in said[0]
 
 
-async def test_a_cell_that_is_cancelled_in_a_block_leaves_nothing_of_it() -> None:
+async def test_a_cell_that_is_cancelled_in_a_block_leaves_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reversible, "LATE_S", 0.1)
     shop = Shop()
     async with session(shop) as rt:
         running = asyncio.create_task(
@@ -531,6 +534,36 @@ async def test_a_cell_that_is_cancelled_in_a_block_leaves_nothing_of_it() -> Non
             await running
         assert await value(rt, "1") == 1
     assert shop.log == ["order a", "take back a"]
+
+
+async def test_a_call_that_comes_to_its_end_after_its_guest_did_is_undone_with_its_block() -> None:
+    shop = Shop()
+    async with session(shop) as rt:
+        running = asyncio.create_task(
+            run(rt, "with transaction():\n    shop.order('a')\n    shop.order_by_post('b')\nshop.order('never')")
+        )
+
+        async def posted() -> bool:
+            return shop.posted.is_set()
+
+        await eventually(posted)
+        running.cancel()
+        await eventually_ended(rt)
+        shop.arrived.set()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert await value(rt, "1") == 1
+    assert shop.log == ["order a", "order b", "take back b", "take back a"]
+
+
+async def eventually_ended(rt: Runtime) -> None:
+    """Until the guest is gone, for whom no public name stands."""
+    opened: Any = rt._open  # pyright: ignore[reportPrivateUsage]
+
+    async def ended() -> bool:
+        return not opened.session.guest.alive
+
+    await eventually(ended)
 
 
 async def test_a_guest_that_dies_while_it_is_undone_is_undone_to_its_end() -> None:

@@ -7,8 +7,12 @@ import contextlib
 import os
 import resource
 import shutil
+import signal
 import stat
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +21,7 @@ from tests.sandboxes.races import busy, exchange
 
 from cellwright.errors import PlatformError, UsageError
 from cellwright.sandboxes.directory_tree import DiskUsage
-from cellwright.sandboxes.workspace import Workspace, watch
+from cellwright.sandboxes.workspace import LEFT_S, Workspace, remove_leftovers, watch
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to another uid")
@@ -373,6 +377,31 @@ def test_a_workspace_is_made_in_the_temporary_directory_by_default() -> None:
     workspace = Workspace.create()
     assert workspace.path.parent == Path(tempfile.gettempdir()).resolve()
     workspace.remove()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from cellwright.sandboxes.workspace import Workspace
+workspace = Workspace.create(Path(sys.argv[1]))
+(workspace.path / "copy").write_text("of a file")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    own, mine = Workspace.create(tmp_path), tmp_path / "cellwright-ws-notes"
+    mine.mkdir()
+    remove_leftovers.__wrapped__(tmp_path)
+    assert left.exists()  # so young that its process may not hold it yet
+    for path in tmp_path.iterdir():
+        os.utime(path, (time.time() - 2 * LEFT_S,) * 2)
+    remove_leftovers.__wrapped__(tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted([own.path, mine])
+    own.remove()
 
 
 def test_a_base_that_is_not_there_is_named(tmp_path: Path) -> None:

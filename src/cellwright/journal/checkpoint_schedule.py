@@ -47,6 +47,7 @@ class CheckpointSchedule:
         self._spent_s += row.duration_s
         if self._due():
             self._task = asyncio.get_running_loop().create_task(self._save())
+            self._task.add_done_callback(_heard)
 
     def _due(self) -> bool:
         patience = 1 << min(self._in_vain, PATIENCE)
@@ -68,6 +69,11 @@ class CheckpointSchedule:
                 await self.wait()
                 if self._cells:
                     await self._save()
+
+    async def stop(self) -> None:
+        """The guest has ended: until nothing is made of it any more."""
+        if self._task is not None:
+            await asyncio.wait((self._task,))
 
     async def _save(self) -> None:
         session, replay = self._session, self._replay
@@ -97,3 +103,9 @@ class CheckpointSchedule:
         if self._reversible.has_open:
             missing.append("a transaction that is open")
         return missing
+
+
+def _heard(task: asyncio.Task[None]) -> None:
+    """What went wrong with a checkpoint is for the next user of the guest; where there is none, it does no harm."""
+    if not task.cancelled():
+        task.exception()

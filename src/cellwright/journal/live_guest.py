@@ -241,6 +241,8 @@ class LiveGuest:
         if not self._ended:
             self._ended = True
             await self.interpreter.close()
+            await self.schedule.stop()
+            await self.reversible.finish()
 
     async def close(self) -> None:
         """End the guest, after a last checkpoint, when what it asked to be undone is undone."""

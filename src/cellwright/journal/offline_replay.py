@@ -20,7 +20,7 @@ from cellwright.journal.session_journal import changed_pins
 from cellwright.journal.snapshots import Snapshots
 from cellwright.journal.trees import Trees
 from cellwright.journal.writer import DryWriter
-from cellwright.sandboxes import GUEST_UID, Interpreter, Limits, Opening, Sandbox, Workspace
+from cellwright.sandboxes import GUEST_UID, Interpreter, Limits, Opening, Sandbox, Workspace, remove_leftovers
 from cellwright.short_texts import counted, printable
 from cellwright.store import CellRow, Row, Store
 from cellwright_guest.wire import NOTHING, Packed
@@ -122,6 +122,7 @@ async def _repeat(
 ) -> Repeated:
     history = History(journal, session)
     cells, rows = history.state, history.rows_of(history.state)
+    asyncio.get_running_loop().run_in_executor(None, remove_leftovers)
     workspace = await asyncio.to_thread(Workspace.create, None, GUEST_UID)
     trees = Trees(journal, session, limits)
 

@@ -29,7 +29,7 @@ from cellwright.journal.pause import PauseWatch
 from cellwright.journal.replay_deaths import GUESTS, GuestDied
 from cellwright.journal.session_journal import SessionJournal
 from cellwright.journal.snapshots import Snapshots
-from cellwright.sandboxes import GUEST_UID, Limits, Opening, Sandbox, Workspace
+from cellwright.sandboxes import GUEST_UID, Limits, Opening, Sandbox, Workspace, remove_leftovers
 from cellwright.scope import parse
 from cellwright.short_texts import counted
 from cellwright.store import CellRow
@@ -217,6 +217,7 @@ class Restoration:
     async def _scratch(self, history: History, pending: Sequence[CellRow]) -> Workspace:
         """A copy of the workspace as it was before these cells. The guest works there until it has caught up."""
         tree = pending[0].tree if pending else await self._snapshots.take()
+        asyncio.get_running_loop().run_in_executor(None, remove_leftovers)
         scratch = await asyncio.to_thread(Workspace.create, None, GUEST_UID)
         self._snapshots.workspace = scratch
         try:

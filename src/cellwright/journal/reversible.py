@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cellwright.doors import About, Answer, Call, Host, Operation, Wrapper
+from cellwright.doors import BY_GUEST, About, Answer, Call, Host, Operation, Wrapper
 from cellwright.errors import Fenced, JournalFailed, NotReversible, PlatformError
 from cellwright.journal.blocks import (
     BEGIN,
@@ -24,6 +24,7 @@ from cellwright.journal.blocks import (
     lies_in,
     prefixes_of,
 )
+from cellwright.journal.call_rows import finished
 from cellwright.journal.effects import Undoer, Undone, is_effect, mark_of
 from cellwright.journal.replay import Replay
 from cellwright.journal.snapshots import Snapshots
@@ -34,6 +35,7 @@ from cellwright_guest.wire import NOTHING, Packed, WireError, is_large
 
 _ABOUTS = {verb: About(title=f"transaction.{verb}", operation=Operation(reads=True)) for verb in VERBS}
 PATIENCE_S = 10.0  # for undoing what a guest asked to be undone before it ended
+LATE_S = 5.0  # for calls in a transaction whose guest is gone: their undo needs their result
 _FEW = 8  # prefixes that are compared one by one
 MOST_HELD = 10_000  # objects; then those of the oldest calls are let go of, and these cannot be undone any more
 _SEVERAL = 1000  # entries of a list that the guest is told
@@ -52,6 +54,7 @@ class Reversible(Wrapper):
         self._blocks = blocks
         self._held = _HeldObjects(inner.drop)
         self._busy: set[str] = set()  # paths of effects under way
+        self._late: dict[asyncio.Task[Answer], Call] = {}  # those whose guest is gone
         self._ended = asyncio.Event()
         self._undoing: set[asyncio.Task[Undone]] = set()
         self._working: asyncio.Task[Any] | None = None  # the task of these that undoes something now
@@ -88,15 +91,51 @@ class Reversible(Wrapper):
         for block in self._blocks.around(call.path) if len(self._blocks) else ():
             block.used = True
         self._note_doubt(call)
+        undoable = call.about.operation.undo is not None and len(self._blocks) and self._blocks.around(call.path)
         self._busy.add(call.path)
         try:
-            answer = await self.inner.call(call)
+            answer = await (self._whole(call) if undoable else self.inner.call(call))
         finally:
-            self._busy.discard(call.path)
-            self._ended.set()
+            if call not in self._late.values():
+                self._leave(call)
+        self._hold(call, answer)
+        return answer
+
+    def _hold(self, call: Call, answer: Answer) -> None:
         if call.about.operation.undo is not None and not answer.failed:
             self._held.keep({call.target, *_named(answer.value), *_named(call.arguments)})
-        return answer
+
+    def _leave(self, call: Call) -> None:
+        self._busy.discard(call.path)
+        self._ended.set()
+
+    async def _whole(self, call: Call) -> Answer:
+        """A call whose effect a transaction may have to undo comes to its end, also where its guest does not."""
+        task = asyncio.get_running_loop().create_task(self.inner.call(call))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            if error.args == (BY_GUEST,):
+                task.cancel(BY_GUEST)
+                return await task
+            self._late[task] = call
+            raise
+
+    async def finish(self) -> None:
+        """Its guest is gone: until the calls of its transactions that were under way are over, and written down."""
+        late, self._late = self._late, {}
+        if not late:
+            return
+        done, pending = await asyncio.wait(late, timeout=LATE_S)
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+        for task in done:
+            if not task.cancelled() and task.exception() is None:
+                self._hold(late[task], task.result())
+                self._replay.writer.soon(finished(late[task], task.result()))
+        for call in late.values():
+            self._leave(call)
 
     def _refusal(self, call: Call) -> NotReversible | None:
         about = call.about
@@ -217,6 +256,7 @@ class Reversible(Wrapper):
 
     async def settle(self, cell: int) -> Undone | None:
         """Undo the transactions that were open when this cell was ended; None where there were none."""
+        await self.finish()
         await self._begun()  # all that is open is undone at once
         async with self.undoer.alone:
             rows = [row for row in await self.undoer.read(cell) if row.cell == cell]

@@ -22,7 +22,7 @@ from cellwright.sandboxes.probe import LayerFinding, LayerReport
 from cellwright.sandboxes.probe import probe as probe_layers
 from cellwright.sandboxes.process import ProcessSandbox
 from cellwright.sandboxes.unkept_session import UnkeptSession
-from cellwright.sandboxes.workspace import Workspace
+from cellwright.sandboxes.workspace import Workspace, remove_leftovers
 from cellwright.sandboxes.workspace_index import (
     WorkspaceDiff,
     WorkspaceEntry,
@@ -71,6 +71,7 @@ __all__ = [
     "environment",
     "guest_at_work",
     "probe_layers",
+    "remove_leftovers",
     "restore_workspace",
     "waiting",
 ]

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
+import functools
 import os
+import re
 import stat
 import tempfile
 import threading
@@ -22,6 +25,10 @@ from cellwright.errors import PlatformError, UsageError
 from cellwright.sandboxes import directory_tree
 from cellwright.sandboxes.directory_tree import DiskUsage
 
+PREFIX = "cellwright-ws-"
+_MADE = re.compile(rf"{PREFIX}[a-z0-9_]{{8}}")  # by `mkdtemp`
+REMOVE_S = 10.0
+LEFT_S = 60.0  # older ones that nobody holds were left
 SHORTEST_S = 0.05
 LONGEST_S = 1.0
 RESTS = 20  # times as long as the count took
@@ -44,13 +51,15 @@ class Workspace:
     def create(cls, base: Path | None = None, owner_uid: int | None = None) -> Workspace:
         """A new directory of mode 0700 in `base` (the temporary directory when None), owned by the guest's uid."""
         try:
-            path = Path(tempfile.mkdtemp(prefix="cellwright-", dir=base)).resolve()
+            path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base)).resolve()
         except OSError as error:
             where = base or tempfile.gettempdir()
             raise PlatformError(
                 f"no workspace can be made in {where} ({error.strerror}); give another directory"
             ) from None
         workspace = cls(path, owner_uid, fresh=True)
+        with contextlib.suppress(OSError):  # a file system without locks: then nobody can lock it to remove it
+            fcntl.flock(workspace._fd, fcntl.LOCK_SH)  # as long as this process lives: see `remove_leftovers`
         workspace.hand_over(workspace._fd)
         return workspace
 
@@ -152,6 +161,20 @@ class Workspace:
         finally:
             os.close(root)
         self.close()
+
+
+@functools.cache
+def remove_leftovers(base: Path | None = None) -> None:
+    """Delete the directories that `Workspace.create` made for processes which were killed. Once in a process."""
+    for path in Path(base or tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError, PlatformError):  # another process is faster, or has it, or it is not ours
+            if _MADE.fullmatch(path.name) and time.time() - path.lstat().st_mtime > LEFT_S and not path.is_symlink():
+                left = Workspace(path, None, fresh=True)
+                try:
+                    fcntl.flock(left._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    left.remove(REMOVE_S)
+                finally:
+                    left.close()
 
 
 class MeasuredWorkspace(Protocol):
