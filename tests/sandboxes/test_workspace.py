@@ -398,7 +398,7 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) 
     remove_leftovers.__wrapped__(tmp_path)
     assert left.exists()  # so young that its process may not hold it yet
     for path in tmp_path.iterdir():
-        os.utime(path, (time.time() - 2 * LEFT_S,) * 2)
+        os.utime(path, (0, time.time() - 2 * LEFT_S))
     remove_leftovers.__wrapped__(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted([own.path, mine])
     own.remove()
