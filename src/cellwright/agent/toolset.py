@@ -88,12 +88,11 @@ class Toolset:
         for call in calls:
             if call.name in self._direct:
                 continue
-            why = _end(call, finish) if call.name == "done" and not self.code else self._unknown(call)
+            why = f"there is no function {call.name!r}; there is: {', '.join(tool.name for tool in self.tools)}"
+            if call.name == "done" and not self.code:
+                why = _end(call, finish)
             observed += [failed(why, call=call.id)] if why else []
         return observed
-
-    def _unknown(self, call: ToolCall) -> str:
-        return f"there is no function {call.name!r}; there is: {', '.join(tool.name for tool in self.tools)}"
 
 
 def make_toolset(

@@ -100,17 +100,12 @@ class EmbeddedModel:
     def _opened(self) -> Engine:
         if self._engine is None:
             if not self.path.is_file():
-                raise ModelMissing(_absent(self.path))
+                pull = f"the embedded model is not here yet: run `cellwright models pull` ({size_text(QWEN.size)})"
+                raise ModelMissing(pull if self.path.name == QWEN.name else f"there is no model file {self.path}")
             self._engine = acquire(EngineSettings(path=self.path.resolve(), threads=self._threads, window=self._window))
             self._let_go = weakref.finalize(self, release, self._engine)
             self._let_go.atexit = False  # the engine has its own end there, which waits
         return self._engine
-
-
-def _absent(path: Path) -> str:
-    if path.name == QWEN.name:
-        return f"the embedded model is not here yet: run `cellwright models pull` ({size_text(QWEN.size)})"
-    return f"there is no model file {path}"
 
 
 def _tokens(unit: str) -> int:

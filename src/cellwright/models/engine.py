@@ -234,10 +234,9 @@ def release(engine: Engine) -> None:
 @cache
 def _end_at_exit() -> None:
     """A thread that runs in the engine while the interpreter ends would crash the process."""
-    atexit.register(_end)
 
-
-def _end() -> None:
-    for engine in tuple(_running):
-        engine.stop()
-        engine.thread.join()
+    @atexit.register
+    def end() -> None:
+        for engine in tuple(_running):
+            engine.stop()
+            engine.thread.join()

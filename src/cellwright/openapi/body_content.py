@@ -30,7 +30,9 @@ def body_content(body: BodyPlan, value: Any) -> BodyContent:
     if not media or is_json(media):
         return BodyContent(body=_json(value), media="application/json" if "*" in media or not media else body.media)
     if media == FORM and isinstance(value, dict):
-        return BodyContent(body=_form(body, cast(dict[str, Any], value)), media=FORM)
+        fields = cast(dict[str, Any], value).items()
+        pairs = [f"{key}={text}" for name, inner in fields for key, text in _form_pairs(body, name, inner)]
+        return BodyContent(body="&".join(pairs).encode(), media=FORM)
     if media.startswith("multipart/") and isinstance(value, dict):
         boundary = secrets.token_hex(16)
         parts = b"".join(_part(boundary, *part) for part in _parts(body, cast(dict[str, Any], value)))
@@ -58,11 +60,6 @@ def _json(value: Any) -> bytes:
     except ValueError:
         raise UnwritableArgument("has a number that JSON does not have (NaN, or infinity)") from None
     return text.encode("utf-8", "replace")
-
-
-def _form(body: BodyPlan, value: dict[str, Any]) -> bytes:
-    pairs = [pair for key, inner in value.items() for pair in _form_pairs(body, key, inner)]
-    return "&".join(f"{key}={text}" for key, text in pairs).encode()
 
 
 def _form_pairs(body: BodyPlan, key: str, value: Any) -> list[tuple[str, str]]:

@@ -1,4 +1,5 @@
-"""The body of a request: which of its media types is sent, and its keys as arguments of their own.
+"""Bodies: of a request, which of its media types is sent, and its keys as arguments of their own; of a response, the
+type of each successful status, and how it is read.
 
 The `in: body` and `in: formData` of OpenAPI 2.0 are read as a body of 3.x.
 """
@@ -13,7 +14,7 @@ from cellwright.openapi.arguments import Argument
 from cellwright.openapi.documents import Documents
 from cellwright.openapi.name_words import argument_name
 from cellwright.openapi.object_keys import ObjectKeys, keys_of, united
-from cellwright.openapi.operation_plan import BodyPlan
+from cellwright.openapi.operation_plan import BodyPlan, ResponsePlan
 from cellwright.openapi.parameter_reader import DescribedParameter
 from cellwright.openapi.schema_collector import SchemaCollector
 from cellwright.schemas import Types, as_object, as_text, as_texts, first_sentence, is_json
@@ -61,10 +62,12 @@ class BodyReader:
         if not media:
             return None
         told = as_object(content[media])
-        if not held.get("required") and _is_nothing(as_object(told.get("schema"))):
+        schema = as_object(told.get("schema"))
+        if not held.get("required") and _is_nothing(schema):
             return None
+        binary = schema.get("format") == "binary" or schema.get("type") == "file"
         return DescribedBody(
-            media=_JSON if "*" in media and not _is_binary(as_object(told.get("schema"))) else media,
+            media=_JSON if "*" in media and not binary else media,
             schema=told.get("schema", {}),
             base=base,
             required=held.get("required") is True,
@@ -101,7 +104,9 @@ class BodyReader:
     def read(self, payload: DescribedBody, hint: str) -> tuple[list[Argument], BodyPlan]:
         """The arguments of a body, and how they make it."""
         schema = self.collector.kept(payload.schema, payload.base)
-        keys = keys_of(self.documents, payload.schema, payload.base) if _has_keys(payload.media) else ObjectKeys()
+        kind = payload.media.partition(";")[0].strip().lower()
+        has_keys = is_json(kind) or kind in (_FORM, _MULTIPART)
+        keys = keys_of(self.documents, payload.schema, payload.base) if has_keys else ObjectKeys()
         keys = united(self.documents, keys) if keys.open else keys
         writable = {key: one for key, one in keys.found.items() if as_object(one[0]).get("readOnly") is not True}
         if not writable or keys.open or len(writable) > MOST_KEYS or keys.kind not in ("object", ""):
@@ -159,17 +164,8 @@ def _rank(media: str) -> int:
     return 5 if kind.startswith("multipart/") else 6 if _is_text(kind) else 7
 
 
-def _has_keys(media: str) -> bool:
-    kind = media.partition(";")[0].strip().lower()
-    return is_json(kind) or kind in (_FORM, _MULTIPART)
-
-
 def _is_text(kind: str) -> bool:
     return kind.startswith("text/") or kind.endswith(("xml", "yaml", "json", "graphql", "javascript", "x-ndjson"))
-
-
-def _is_binary(schema: dict[str, Any]) -> bool:
-    return schema.get("format") == "binary" or schema.get("type") == "file"
 
 
 def _is_nothing(schema: dict[str, Any]) -> bool:
@@ -182,3 +178,111 @@ def _plain(node: dict[str, Any]) -> dict[str, Any]:
     if as_text(kept.get("type")) == "file":
         kept |= {"type": "string", "format": "binary"}
     return kept
+
+
+_EMPTY = ("204", "205", "304")
+_MEMBERS = 3  # types of different statuses that are told
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DescribedResponse:
+    """A successful status as it is described. `schema` is None where there is none."""
+
+    status: str
+    media: str
+    schema: Any
+    base: str
+    link: bool = False  # it has a Link header
+
+
+@dataclass(kw_only=True, slots=True)
+class ResponseReader:
+    """Reads the responses of one description."""
+
+    documents: Documents
+    types: Types
+
+    def found(self, operation: dict[str, Any], base: str) -> list[DescribedResponse]:
+        """The successful statuses, the most likely first."""
+        responses = {str(status).upper(): node for status, node in as_object(operation.get("responses")).items()}
+        wanted = sorted(status for status in responses if status[:1] == "2")
+        if not wanted and "DEFAULT" in responses:
+            wanted = ["DEFAULT"]
+        return [self._one(status, responses[status], base, operation) for status in wanted]
+
+    def _one(self, status: str, node: Any, base: str, operation: dict[str, Any]) -> DescribedResponse:
+        name = "default" if status == "DEFAULT" else status
+        try:
+            followed, base = self.documents.followed(node, base)
+        except LookupError:
+            return DescribedResponse(status=name, media="*/*", schema=None, base=base)
+        held = as_object(followed)
+        link = any(key.lower() == "link" for key in as_object(held.get("headers")))
+        if self.documents.version == "2.0":
+            media, schema = self._content_2(held, operation)
+        else:
+            content = as_object(held.get("content"))
+            media = preferred_media(content)
+            schema = as_object(content.get(media)).get("schema") if media else None
+        if not media and status not in _EMPTY:
+            media = "*/*"  # not described; a body may come nevertheless
+        return DescribedResponse(status=name, media=media, schema=schema, base=base, link=link)
+
+    def _content_2(self, held: dict[str, Any], operation: dict[str, Any]) -> tuple[str, Any]:
+        schema = held.get("schema")
+        if schema is None:
+            return "", None
+        gives = as_texts(operation.get("produces")) or as_texts(self.documents.first.get("produces"))
+        media = preferred_media(gives) or "application/json"
+        if as_text(as_object(schema).get("type")) == "file" and is_json(media):
+            media = "application/octet-stream"
+        return media, schema
+
+    def read(self, found: list[DescribedResponse], hint: str, method: str) -> tuple[str, dict[str, ResponsePlan]]:
+        """The type of the result, and the readings by status."""
+        if method == "head":
+            return "None", {one.status: ResponsePlan() for one in found}
+        spelled: list[str] = []
+        responses: dict[str, ResponsePlan] = {}
+        for one in found:
+            told, reading = self._spelled(one, hint)
+            responses[one.status] = ResponsePlan(media=one.media, reading=reading)
+            if told not in spelled:
+                spelled.append(told)
+        return union(spelled), responses
+
+    def _spelled(self, one: DescribedResponse, hint: str) -> tuple[str, Any]:
+        if not one.media:
+            return "None", None
+        if one.schema is not None and is_json(one.media):
+            return self.types.given(one.schema, f"{hint} result", one.base)
+        if is_json(one.media):
+            return "Any", None
+        kind = one.media.partition(";")[0].lower()
+        is_text = kind.startswith("text/") or kind.endswith(("xml", "yaml", "javascript", "ndjson"))
+        return ("str" if is_text else "bytes"), None
+
+
+def union(spelled: list[str]) -> str:
+    """The types of several statuses as one."""
+    told = [one for one in spelled if one != "None"]
+    if not told:
+        return "None" if spelled else "Any"
+    if "Any" in told or len(told) > _MEMBERS:
+        return told[0] if told[0] != "Any" and "Any" not in told else "Any"
+    members = list(dict.fromkeys(part for one in told for part in _members(one)))
+    if "None" in spelled and "None" not in members:
+        members.append("None")
+    return " | ".join(members)
+
+
+def _members(spelled: str) -> list[str]:
+    """The members of a union's text, those inside of brackets left together."""
+    found: list[str] = []
+    depth, start = 0, 0
+    for at, sign in enumerate(spelled):
+        depth += (sign in "[(") - (sign in "])")
+        if sign == "|" and depth == 0:
+            found.append(spelled[start:at].strip())
+            start = at + 1
+    return [*found, spelled[start:].strip()]

@@ -10,7 +10,7 @@ import keyword
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cellwright.connectors import Redactor, make_root
 from cellwright.errors import UpstreamMissing
@@ -21,12 +21,11 @@ from cellwright.openapi.compiler import compile_openapi
 from cellwright.openapi.learned_types import UNKNOWN, LearnedSurface, ResultSamples
 from cellwright.openapi.operation_plan import Api, OperationPlan, SkippedPart
 from cellwright.openapi.paged_items import ApiPage, PageStep, begin_paging
-from cellwright.openapi.plain_tools import plain_tools
 from cellwright.openapi.replies import response_of, result_of
 from cellwright.openapi.request_sender import RequestSender, checked_base, idempotency_key
 from cellwright.openapi.security import ApiSecurity, GivenCredentials
-from cellwright.schemas import RecordPlan, is_large, read
-from cellwright.scope import Record, RecordMethod, find_records_with, record_class
+from cellwright.schemas import RecordPlan, Resolve, as_object, is_large, read
+from cellwright.scope import Record, RecordMethod, UpstreamOperation, find_records_with, record_class
 from cellwright.settings import Settings
 
 if TYPE_CHECKING:
@@ -137,8 +136,10 @@ class OpenAPI:
 
     def plain_tools(self) -> Iterator[dict[str, Any]]:
         """The operations as plain MCP tools, for comparison: name, description, inputSchema."""
-        pairs = ((offered, self._compiled.plan(offered.path)) for offered in self.surface.listed())
-        return plain_tools(pairs, self._compiled.resolve)
+        for offered in self.surface.listed():
+            plan = self._compiled.plan(offered.path)
+            if plan is not None:
+                yield _plain_tool(offered, plan, self._compiled.resolve)
 
     # calls
 
@@ -166,7 +167,9 @@ class OpenAPI:
             page = await asyncio.to_thread(self._read, title, plan, reply, via)
         else:
             page = self._read(title, plan, reply, via)
-        if plan.pages is None and self._learns(plan.path) and self._samples.add(plan.path, page.plain):
+        offered = self._compiled.find(plan.path) if plan.pages is None else None
+        unknown = offered is not None and offered.line.gives in UNKNOWN
+        if unknown and self._samples.add(plan.path, page.plain):
             await asyncio.to_thread(self._samples.save)
         return page
 
@@ -176,10 +179,6 @@ class OpenAPI:
         reading = (told.reading if told is not None else None) or self.surface.reading(plan.path)
         value = read(plain, reading, self._record, via) if reading else plain
         return ApiPage(plain=plain, read=value, link=reply.headers.get("link", ""), url=reply.url)
-
-    def _learns(self, path: str) -> bool:
-        offered = self._compiled.find(path)
-        return offered is not None and offered.line.gives in UNKNOWN
 
     def _plan(self, path: str) -> OperationPlan:
         plan = self._plans.get(path)
@@ -235,3 +234,63 @@ def tidy_name(title: str) -> str:
     if not made:
         return "api"
     return made if made.isidentifier() and not keyword.iskeyword(made) else f"api_{made}"
+
+
+_DEPTH = 40
+
+
+def _plain_tool(offered: UpstreamOperation, plan: OperationPlan, resolve: Resolve) -> dict[str, Any]:
+    """An operation as an MCP server would list it: its name, its words, and a JSON schema of all that it takes."""
+    properties: dict[str, Any] = {p.name: p.schema if p.schema is not None else {} for p in plan.parameters}
+    required = [p.name for p in plan.parameters if p.required]
+    if plan.body is not None:
+        schema = _object(plan.body.schema, resolve)
+        known: dict[str, Any] = schema.get("properties") or {}
+        needed: list[str] = schema.get("required") or []
+        for name, key in plan.body.fields.items():
+            properties[name] = known.get(key, {})
+            required += [name] if key in needed else []
+        if plan.body.whole:
+            properties[plan.body.whole] = plan.body.schema if plan.body.schema is not None else {}
+            required += [plan.body.whole] if plan.body.required else []
+    made: dict[str, Any] = {"type": "object", "properties": properties}
+    if required:
+        made["required"] = required
+    kept: dict[str, Any] = {}
+    made = _local(made, resolve, kept)
+    if kept:
+        made["$defs"] = kept
+    return {"name": offered.path.replace(".", "_"), "description": offered.line.doc, "inputSchema": made}
+
+
+def _object(schema: Any, resolve: Resolve) -> dict[str, Any]:
+    """The object that a body's schema is, past its `$ref`s."""
+    for _ in range(_DEPTH):
+        node = as_object(schema)
+        if not isinstance(node.get("$ref"), str):
+            return node
+        try:
+            schema = resolve(node["$ref"], "")[1]
+        except LookupError:
+            break
+    return {}
+
+
+def _local(value: Any, resolve: Resolve, kept: dict[str, Any]) -> Any:
+    """The schema with its `$ref`s into `$defs`, which `kept` becomes."""
+    if isinstance(value, list):
+        return [_local(inner, resolve, kept) for inner in cast(list[Any], value)]
+    if not isinstance(value, dict):
+        return value
+    found = cast(dict[str, Any], value)
+    ref = found.get("$ref")
+    if not isinstance(ref, str):
+        return {key: _local(inner, resolve, kept) for key, inner in found.items()}
+    name = ref.rpartition("/")[2] or ref
+    if name not in kept:
+        kept[name] = {}  # before it is looked into: it may lead back here
+        try:
+            kept[name] = _local(resolve(ref, "")[1], resolve, kept)
+        except (LookupError, RecursionError):
+            pass
+    return {**{key: inner for key, inner in found.items() if key != "$ref"}, "$ref": f"#/$defs/{name}"}

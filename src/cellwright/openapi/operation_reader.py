@@ -11,14 +11,13 @@ from typing import Any
 
 from cellwright.openapi.api_metadata import reason_of, security_of, servers_of
 from cellwright.openapi.arguments import Argument, distinct, signature
-from cellwright.openapi.body_reader import BodyReader
+from cellwright.openapi.body_reader import BodyReader, DescribedResponse, ResponseReader
 from cellwright.openapi.documents import Documents
 from cellwright.openapi.name_words import words
 from cellwright.openapi.operation_plan import Api, BodyPlan, OperationPlan, PagesPlan, ResponsePlan, SkippedPart
 from cellwright.openapi.pagination import detect_pages
 from cellwright.openapi.parameter_reader import ParameterReader, ReadParameter
 from cellwright.openapi.path_names import CHANGING, HTTP_METHODS, OperationLabel
-from cellwright.openapi.response_reader import DescribedResponse, ResponseReader
 from cellwright.openapi.schema_collector import SchemaCollector
 from cellwright.schemas import Types, as_object, as_text, as_texts, plain_text
 from cellwright.scope import Declaration, UpstreamOperation

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from cellwright.openapi.arguments import Argument
+from cellwright.openapi.body_reader import DescribedResponse
 from cellwright.openapi.documents import Documents
 from cellwright.openapi.name_words import is_plural, word_file, words
 from cellwright.openapi.object_keys import ObjectKeys, items_of, keys_of
 from cellwright.openapi.operation_plan import PagesPlan
-from cellwright.openapi.response_reader import DescribedResponse
 from cellwright.schemas import as_object
 
 _WORDS = word_file()["pages"]

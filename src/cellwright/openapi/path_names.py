@@ -78,7 +78,7 @@ class PathNames:
         """The first fixed part."""
         parts = segments_of(url)
         first = joined(words(parts[0])) if parts and not is_parameter(parts[0]) else ""
-        return (first,) if first and (len(parts) > 1 or not self._acts(parts)) else ()
+        return (first,) if first and (len(parts) > 1 or parts in self._parents) else ()
 
     def place(self, method: str, url: str) -> tuple[tuple[str, ...], str]:
         """Namespaces and a method."""
@@ -125,9 +125,6 @@ class PathNames:
         if method == "get":
             return told[0] in ACTIONS
         return method in ("post", "put") and (told[0] in ACTIONS or singular(told[-1]) == told[-1])
-
-    def _acts(self, parts: tuple[str, ...]) -> bool:
-        return len(parts) == 1 and parts not in self._parents
 
 
 HTTP_METHODS = ("get", "put", "post", "delete", "patch", "head", "options", "trace")

@@ -63,16 +63,13 @@ def methods_of(
         if plan is None or record not in shapes:
             continue
         for url in sorted(places[record], key=lambda url: (-items[url].size, len(url), url)):
-            made = _Methods(plan=plan, url=url, records=records, types=_types(shapes[record]))
+            types = {line.name: line.gives for line in shapes[record].lines}
+            made = _Methods(plan=plan, url=url, records=records, types=types)
             made.take(items[url])
             if made.table:
                 table[record], lines[record] = made.table, made.lines
                 break
     return table, lines
-
-
-def _types(shape: Shape) -> dict[str, str]:
-    return {line.name: line.gives for line in shape.lines}
 
 
 def _items(drafts: Iterable[OperationDraft]) -> dict[str, _Item]:

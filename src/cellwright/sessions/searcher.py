@@ -63,8 +63,12 @@ class Searcher:
             raise WrongArguments(f"sessions.search: the query is 1 to {QUERY} characters of text")
         if type(limit) is not int or not 1 <= limit <= HITS:
             raise WrongArguments(f"sessions.search: limit is a number from 1 to {HITS}")
-        found = await asyncio.to_thread(self._found, query, limit)
-        return [SessionHit(session=f.session, entry=f.entry, kind=f.kind, text=_plain(f), cell=f.cell) for f in found]
+        hits = await asyncio.to_thread(self._found, query, limit)
+        texts = [hit.snippet.replace("\x02", "").replace("\x03", "") for hit in hits]  # the marks of the words
+        return [
+            SessionHit(session=hit.session, entry=hit.entry, kind=hit.kind, text=text, cell=hit.cell)
+            for hit, text in zip(hits, texts, strict=True)
+        ]
 
     @operation(reads=True, thread="task")
     async def show(self, session: str, entry: int) -> str:
@@ -106,10 +110,6 @@ class Searcher:
         if store is None:
             raise UsageError("the sessions are not open")
         return store
-
-
-def _plain(found: EntryHit) -> str:
-    return found.snippet.replace("\x02", "").replace("\x03", "")
 
 
 def _whole(store: StoreReader, reach: Reach, change: EntryChange) -> EntryChange:

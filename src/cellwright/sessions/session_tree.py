@@ -74,15 +74,11 @@ def _grown(
     others = [one for one in family if one.id not in above and summary.id in (one.parent, one.child_of)]
     for other in others if len(above) < LEVELS else ():
         how: Literal["fork", "child"] = "fork" if other.parent == summary.id else "child"
-        at = _leaves(other, entries) if how == "child" else _forked(other, entries)
+        before = (entry.number for entry in entries if entry.at <= other.created)  # written before a child began
+        at = max(before, default=0) if how == "child" else _forked(other, entries)
         made = Branch(summary=other, how=how, at=at)
         hanging.append(_grown(store, other, family, made, above | {other.id}))
     return replace(branch, points=tuple(_points(entries, hanging)), hidden=len(others) - len(hanging))
-
-
-def _leaves(child: Summary, entries: Sequence[JournalEntry]) -> int:
-    """The last entry that was written before the child began."""
-    return max((entry.number for entry in entries if entry.at <= child.created), default=0)
 
 
 def _forked(fork: Summary, entries: Sequence[JournalEntry]) -> int:
@@ -108,10 +104,6 @@ def _points(entries: Sequence[JournalEntry], hanging: Sequence[Branch]) -> list[
     return _nested([*((number, made[number]) for number in live if number in made), *loose])
 
 
-def _order(one: tuple[int, Grown]) -> tuple[int, bool]:
-    return one[0], not isinstance(one[1], TreePoint)
-
-
 def _is_turn(point: Grown) -> bool:
     return isinstance(point, TreePoint) and point.kind == "turn"
 
@@ -119,7 +111,7 @@ def _is_turn(point: Grown) -> bool:
 def _nested(points: Sequence[tuple[int, Grown]]) -> list[Grown]:
     """What comes after the beginning of a turn is put below it."""
     found: list[Grown] = []
-    for _, one in sorted(points, key=_order):
+    for _, one in sorted(points, key=lambda placed: (placed[0], not isinstance(placed[1], TreePoint))):
         last = found[-1] if found else None
         if not _is_turn(one) and isinstance(last, TreePoint) and _is_turn(last):
             found[-1] = replace(last, points=(*last.points, one))

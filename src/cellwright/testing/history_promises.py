@@ -157,14 +157,3 @@ def a_family_is_found_from_any_of_it(journal: Store) -> None:
     told = journal.summary(fork)
     expect((told.parent, told.parent_cell, told.parent_entry, told.child_of), (root, 2, 5, ""))
     expect(journal.summary(child).child_of, fork)
-
-
-HISTORY_PROMISES: tuple[Callable[[Store], None], ...] = (
-    entries_are_only_added,
-    the_past_can_be_read,
-    a_rewound_session_has_two_branches,
-    a_summary_tells_how_it_stands,
-    a_title_is_short,
-    the_latest_come_first,
-    a_family_is_found_from_any_of_it,
-)

@@ -100,14 +100,6 @@ def forgetting_says_what_it_removed(journal: Store) -> None:
     expect((len(journal.inbox(id)), journal.granted(id, "op"), journal.summary(id).entries), (0, None, 0))
 
 
-LEASE_PROMISES: tuple[Callable[[Store], None], ...] = (
-    a_lease_keeps_others_out,
-    a_lease_ends,
-    renewing_says_what_still_holds,
-    forgetting_says_what_it_removed,
-)
-
-
 Reopen = Callable[[], Store]
 
 
@@ -180,10 +172,3 @@ def _write_on(reopen: Reopen, session: str, wanted: int, line: Connection) -> No
 
 def _written(n: int) -> Row:
     return row(n, "elsewhere", status="done", value=VALUES[n % len(VALUES)])
-
-
-DURABILITY_PROMISES: tuple[Callable[[Store, Reopen], None], ...] = (
-    it_outlives_closing,
-    a_write_is_durable,
-    a_claim_fences_from_elsewhere,
-)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -191,15 +190,3 @@ def messages_wait_until_they_are_taken_up(journal: Store) -> None:
     third = journal.post(claim.session, Message(kind="stop"))
     expect((list(journal.inbox(claim.session)), third.number > second.number), ([third], True))
     expect_refused(NoSession, lambda: journal.post("no such session", Message(kind="add")))
-
-
-QUESTION_PROMISES: tuple[Callable[[Store], None], ...] = (
-    a_question_is_asked_once,
-    a_question_is_written_with_its_row,
-    the_first_decision_counts,
-    what_is_too_late_is_not_decided,
-    questions_are_the_oldest_first,
-    a_session_that_asks_waits,
-    always_is_remembered,
-    messages_wait_until_they_are_taken_up,
-)

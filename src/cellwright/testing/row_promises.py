@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable
 from dataclasses import replace
 
 from cellwright.doors import Made
@@ -283,23 +282,3 @@ def threads_may_write(journal: Store) -> None:
     if broken:
         raise broken[0]
     expect([len(journal.rows(claim.session)) for claim in claims], [37] * len(claims))
-
-
-ROW_PROMISES: tuple[Callable[[Store], None], ...] = (
-    sessions_are_made,
-    a_name_is_taken_once,
-    unknown_sessions_are_refused,
-    rows_come_back,
-    cells_come_back,
-    a_change_replaces,
-    the_last_can_be_asked_for,
-    a_write_is_whole,
-    a_claim_fences,
-    a_dead_claim_stays_dead,
-    sessions_are_apart,
-    blobs_are_kept,
-    forgetting_takes_what_is_its_own,
-    what_is_written_is_a_copy,
-    threads_may_write,
-    a_checkpoint_goes_with_its_blob,
-)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from cellwright.store import CellRow, Claim, EntryHit, Note, Reach, Store, TurnRow
@@ -148,15 +148,3 @@ def long_texts_are_taken_in(journal: Store) -> None:
     journal.write(claim, CellRow(number=1, code=word, stdout="x" * 60_000), CellRow(number=2, code=f"{word}{other}Y"))
     expect(_entries(journal.search(word)), [1])
     expect(journal.catch_up(), 0)
-
-
-SEARCH_PROMISES: tuple[Callable[[Store], None], ...] = (
-    everything_that_is_text_is_found,
-    words_are_found_as_people_write_them,
-    all_words_or_else_any,
-    the_best_come_first,
-    a_search_can_be_bounded,
-    the_last_text_counts,
-    catching_up_takes_what_is_new,
-    long_texts_are_taken_in,
-)

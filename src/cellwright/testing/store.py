@@ -1,23 +1,33 @@
 """`check_store`: tries every promise of the `Store` contract on a store. It knows no implementation.
 
-A promise is a function in one of the modules `*_promises`; its docstring is the sentence in the error for a store that
-breaks it.
+A promise is a public function in one of the modules `*_promises`; its docstring is the sentence in the error for a
+store that breaks it.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from contextlib import closing
+from types import ModuleType
+from typing import Any
 
 from cellwright.store import Store
-from cellwright.testing.history_promises import HISTORY_PROMISES
-from cellwright.testing.lease_promises import DURABILITY_PROMISES, LEASE_PROMISES, Reopen
-from cellwright.testing.question_promises import QUESTION_PROMISES
-from cellwright.testing.row_promises import ROW_PROMISES
+from cellwright.testing import history_promises, lease_promises, question_promises, row_promises, search_promises
+from cellwright.testing.lease_promises import Reopen
 from cellwright.testing.samples import BREAKS
-from cellwright.testing.search_promises import SEARCH_PROMISES
 
-PROMISES = (*ROW_PROMISES, *HISTORY_PROMISES, *LEASE_PROMISES, *QUESTION_PROMISES, *SEARCH_PROMISES)
+
+def _promises(module: ModuleType, parameters: int = 1) -> list[Callable[..., Any]]:
+    """The public functions that a module defines, with so many parameters, in the order of its text."""
+    functions = [f for name, f in vars(module).items() if inspect.isfunction(f) and not name.startswith("_")]
+    own = (f for f in functions if f.__module__ == module.__name__)
+    return [f for f in own if len(inspect.signature(f).parameters) == parameters]
+
+
+_MODULES = (row_promises, history_promises, lease_promises, question_promises, search_promises)
+PROMISES = [promise for module in _MODULES for promise in _promises(module)]
+DURABILITY_PROMISES = _promises(lease_promises, 2)  # also given how the store is opened again
 
 
 def check_store(make: Callable[[], Store], *, reopen: Reopen | None = None) -> None:
