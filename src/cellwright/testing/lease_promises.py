@@ -118,6 +118,16 @@ def it_outlives_closing(journal: Store, reopen: Reopen) -> None:
         expect(list(again.cells(one.id)), [CellRow(number=1, code="x")])
 
 
+def a_write_is_durable(journal: Store, reopen: Reopen) -> None:
+    """what `write` returned from is there after the process that wrote it was killed."""
+    claim = journal.create(facts())
+    journal.close()
+    written = _elsewhere(reopen, claim, wanted=20)
+    with closing(reopen()) as again:
+        found = list(again.rows(claim.session))
+    expect(found[: len(written)], written)
+
+
 def a_claim_fences_from_elsewhere(journal: Store, reopen: Reopen) -> None:
     """a claim that another process takes fences this one."""
     with closing(journal):
@@ -127,16 +137,6 @@ def a_claim_fences_from_elsewhere(journal: Store, reopen: Reopen) -> None:
         expect_refused(Fenced, lambda: journal.write(claim, row(1, "late")))
         expect_refused(Fenced, lambda: journal.write(claim, row(1, "late"), row(1, "later")))
         expect(list(journal.rows(claim.session)), [row(1, "a"), *taken])
-
-
-def a_write_is_durable(journal: Store, reopen: Reopen) -> None:
-    """what `write` returned from is there after the process that wrote it was killed."""
-    claim = journal.create(facts())
-    journal.close()
-    written = _elsewhere(reopen, claim, wanted=20)
-    with closing(reopen()) as again:
-        found = list(again.rows(claim.session))
-    expect(found[: len(written)], written)
 
 
 def _elsewhere(reopen: Reopen, claim: Claim, wanted: int) -> list[Row]:

@@ -115,27 +115,6 @@ def a_change_replaces(journal: Store) -> None:
     expect(list(journal.rows(id)), [row(2, "z"), *wanted[1:], row(0, "d")])
 
 
-def a_checkpoint_goes_with_its_blob(journal: Store) -> None:
-    """a checkpoint is kept with its content, and is dropped with it; to drop one that is not there does nothing."""
-    id = (claim := journal.create(facts())).session
-    kept = [journal.keep(id, content) for content in (b"one", b"two")]  # to learn their digests
-    points = [
-        Checkpoint(cell=n, digest=digest, signature="s", content=content)
-        for n, digest, content in zip((1, 2), kept, (b"one", b"two"), strict=True)
-    ]
-    journal.write(claim, *points)
-    expect(list(journal.checkpoints(id)), points)
-    expect([journal.blob(digest) for digest in kept], [b"one", b"two"])
-    journal.write(claim, DroppedCheckpoint(cell=1), DroppedCheckpoint(cell=7))
-    journal.write(claim, DroppedCheckpoint(cell=1))
-    expect(list(journal.checkpoints(id)), points[1:])
-    expect(journal.blob(kept[1]), b"two")
-    expect_refused(KeyError, lambda: journal.blob(kept[0]))
-    journal.claim(id)
-    expect_refused(Fenced, lambda: journal.write(claim, DroppedCheckpoint(cell=2)))
-    expect(list(journal.checkpoints(id)), points[1:])
-
-
 def the_last_can_be_asked_for(journal: Store) -> None:
     """`cells` come by number from `first` on, `rows` from `first_cell` on, `checkpoints` by cell."""
     id = (claim := journal.create(facts())).session
@@ -282,3 +261,24 @@ def threads_may_write(journal: Store) -> None:
     if broken:
         raise broken[0]
     expect([len(journal.rows(claim.session)) for claim in claims], [37] * len(claims))
+
+
+def a_checkpoint_goes_with_its_blob(journal: Store) -> None:
+    """a checkpoint is kept with its content, and is dropped with it; to drop one that is not there does nothing."""
+    id = (claim := journal.create(facts())).session
+    kept = [journal.keep(id, content) for content in (b"one", b"two")]  # to learn their digests
+    points = [
+        Checkpoint(cell=n, digest=digest, signature="s", content=content)
+        for n, digest, content in zip((1, 2), kept, (b"one", b"two"), strict=True)
+    ]
+    journal.write(claim, *points)
+    expect(list(journal.checkpoints(id)), points)
+    expect([journal.blob(digest) for digest in kept], [b"one", b"two"])
+    journal.write(claim, DroppedCheckpoint(cell=1), DroppedCheckpoint(cell=7))
+    journal.write(claim, DroppedCheckpoint(cell=1))
+    expect(list(journal.checkpoints(id)), points[1:])
+    expect(journal.blob(kept[1]), b"two")
+    expect_refused(KeyError, lambda: journal.blob(kept[0]))
+    journal.claim(id)
+    expect_refused(Fenced, lambda: journal.write(claim, DroppedCheckpoint(cell=2)))
+    expect(list(journal.checkpoints(id)), points[1:])
