@@ -64,8 +64,8 @@ class LongSession:
     @property
     def kept(self) -> tuple[int, int]:
         """Names and modules of the session."""
-        names: Any = self.checker
-        return len(names._session), names._session.modules
+        checker: Any = self.checker
+        return len(checker._session.names()), checker._session.modules
 
 
 @pytest.fixture

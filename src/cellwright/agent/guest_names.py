@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,10 @@ def check_names(scope: Scope, *more: str) -> None:
 def own_names(
     scope: Scope, catalog: Catalog, outputs: CellOutputs, finish: Callable[[], Finish], returns: Any
 ) -> dict[str, Any]:
-    """The names that a session binds besides the scope: `search`, `show`, `done`, and classes of the answer."""
+    """The names that a session binds besides the scope: `search`, `show`, `done`, classes of the answer, and enums.
+
+    An enum that a function of the scope takes is shown in its stub, so code writes its members by name.
+    """
     functions = catalog_functions(catalog)
 
     @operation(reads=True, thread="task")
@@ -37,7 +41,9 @@ def own_names(
     names: dict[str, Any] = {"search": functions["search"], "show": show, "done": done_function(finish, returns)}
     bound = {value for _, value in scope.names() if isinstance(value, type)}
     taken = {name for name, _ in scope.names()} | names.keys()
-    for cls in () if scope.is_child else classes_in(returns):  # a child names those that its parent could build
-        if cls not in bound and cls.__name__ not in taken:
+    enums = (cls for _, cls in scope.classes() if issubclass(cls, enum.Enum) and not cls.__name__.startswith("_"))
+    # a child names those that its parent could build
+    for cls in () if scope.is_child else (*classes_in(returns), *enums):
+        if cls not in bound and cls.__name__ not in taken | names.keys() and cls.__name__.isidentifier():
             names[cls.__name__] = cls
     return names

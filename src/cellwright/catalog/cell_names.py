@@ -55,8 +55,8 @@ class SessionNames:
         self._free: list[int] = []
         self._modules = 0
 
-    def __len__(self) -> int:
-        return len(self._lines) + len(self._homes)
+    def names(self) -> list[str]:
+        return [*self._lines, *self._homes]
 
     @property
     def modules(self) -> int:

@@ -15,7 +15,7 @@ from cellwright.scope import parse
 
 # what the lines of declarations and questions use; a star import does not bring names with an underscore
 TOOLS = (
-    "import builtins as _cw_builtins; "
+    "import builtins as _cw_builtins, types as _cw_types; "
     "from typing import Any as _cw_any, Literal as _cw_literal, cast as _cw_cast, reveal_type as _cw_reveal"
 )
 MOST = 200  # names of one cell

@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from cellwright.scope import PlacedFunction, StubModule
 
 _ALIASES = re.compile(r"\b_as_|\b_(?:builtins|typing|abc|[a-z_]+)\.(?=\w)")
-_CONTAINERS = re.compile(r"\b_(list|dict|set)\[")
+_CONTAINERS = re.compile(r"\b_((?:list|dict|set)\[|(?:str|bytes)\b)")
 _METHOD = re.compile(r"Method `(\w+)` of type `[^`]+` cannot")
 _CALLED = re.compile(r"(?:bound method|function|constructor|parameter \S+ of|of) `([\w.]+)`")
 _MISSING = re.compile(r"(?:Object of type|Class|Attribute `\w+` is not defined on) `(?:type\[)?(\w+)")
@@ -35,7 +35,7 @@ _NAME = re.compile(r"Name `(\w+)` used when not defined")
 
 def readable(text: str) -> str:
     """Stub text, or a message about it, as a person would write it."""
-    return _CONTAINERS.sub(r"\1[", _ALIASES.sub("", _METHOD.sub(r"`\1` cannot", text)))
+    return _CONTAINERS.sub(r"\1", _ALIASES.sub("", _METHOD.sub(r"`\1` cannot", text)))
 
 
 class Signatures:
@@ -79,8 +79,11 @@ class Signatures:
         owner, _, member = name.partition(".")
         return self._named.get(name) or self._further(owner).get(member, "")
 
-    def meant(self, message: str) -> str:
-        """Of the function that a message names, or of what comes nearest to a name that is not there."""
+    def meant(self, message: str, own: Iterable[str] = ()) -> str:
+        """Of the function that a message names, or of what comes nearest to a name that is not there.
+
+        `own` are names that code made.
+        """
         called = _CALLED.search(message)
         if called and self.named(called[1]):
             return self.named(called[1])
@@ -90,7 +93,9 @@ class Signatures:
             return next((members[name] for name in _near(attribute[1], members)), _all_of(owner[1], members))
         name = _NAME.search(message)
         if name:
-            near = next(_near(name[1], self._exported), "")
+            near = next(_near(name[1], {**dict.fromkeys(own, ""), **self._exported}), "")
+            if near and near not in self._exported:
+                return near
             return _there(near, self._exported[near]) if near else _elsewhere(name[1], self._exported)
         return ""
 

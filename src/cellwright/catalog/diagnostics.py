@@ -24,6 +24,7 @@ DEFAULT = frozenset(
 _QUOTED = re.compile(r"`([^`]+)`")
 _FOUND = re.compile(r"Expected `([^`]+)`, found `([^`]+)`")
 _LITERAL = re.compile(r"Literal\[([^\]]*)\]")
+_ITEMS = re.compile(r"(?:list|set|dict|tuple|frozenset)\[(.*)\]")
 _KEY = re.compile(r"key of type `([^`]+)` on object of type `([^`]+)`")
 _BY_KEY = frozenset(("dict", "defaultdict", "Counter", "OrderedDict", "Mapping"))
 _CONTAINERS = frozenset(("list", "dict", "set", "frozenset", "tuple", "defaultdict", "Counter", "deque"))
@@ -164,7 +165,10 @@ def _wrong_argument(found: Diagnostic) -> bool:
 
 
 def _may_be_listed(expected: str, given: str) -> bool:
-    """Whether a text or a number that the code computes may be one of the expected literals."""
+    """Whether a text or a number that the code computes, or items of a container, may be the expected literals."""
+    inner = _ITEMS.fullmatch(given)
+    if inner is not None:
+        return any(_may_be_listed(expected, kind) for part in split(inner[1], ", ") for kind in split(part))
     literals = _LITERAL.findall(expected)
     if given == "str":
         return any("'" in literal or '"' in literal for literal in literals)

@@ -154,6 +154,11 @@ def _shown(node: ast.expr) -> Iterator[_Place]:
             yield _Place(node=node, shown=True)
 
 
+def is_pending(node: ast.expr, told: str) -> bool:
+    """Whether the server's text says that an expression still has to be awaited."""
+    return bool(told) and _is_pending(_Place(node=node), told)
+
+
 def _is_pending(place: _Place, told: str) -> bool:
     """Whether the server's text says that the value still has to be awaited."""
     text = " ".join(told.split())

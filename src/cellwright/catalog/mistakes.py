@@ -69,7 +69,8 @@ def diagnostic(item: dict[str, Any]) -> Diagnostic:
     )
 
 
-def mistake(found: Diagnostic, code: str, signatures: Signatures, called: str) -> Mistake:
+def mistake(found: Diagnostic, code: str, signatures: Signatures, called: str, own: Iterable[str] = ()) -> Mistake:
+    """The mistake of a diagnostic. `called` is the function that it is about; `own` are names that code made."""
     lines = code.splitlines() or [""]
     source = lines[min(found.line, len(lines)) - 1]
     raw = source.encode(errors="replace")
@@ -86,7 +87,7 @@ def mistake(found: Diagnostic, code: str, signatures: Signatures, called: str) -
         column=column,
         rule=found.rule,
         message=message,
-        signature=signatures.at(found.of_host) or signatures.named(called) or signatures.meant(found.message),
+        signature=signatures.at(found.of_host) or signatures.named(called) or signatures.meant(found.message, own),
         source=source,
         width=max(1, end - column),
     )

@@ -107,6 +107,9 @@ class _ReaderSpeller(Speller):
         self.dicts: dict[str, Shape] = {}
         self._known: dict[type, str] = {}
 
+    def listed(self, cls: type[Any]) -> str:
+        return ""  # the members of the enum stand in its class
+
     def _class(self, cls: type[Any], where: Where) -> str:
         if not typing.is_typeddict(cls):
             return super()._class(cls, where)

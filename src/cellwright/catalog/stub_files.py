@@ -33,14 +33,30 @@ class Record:
     def __iter__(self) -> _abc.Iterator[str]: ...
     def __len__(self) -> int: ...
 """
+# what is sent as text, or as a file, though it is neither `str` nor `bytes`
+_SENT = """
+import datetime as _datetime
+import decimal as _decimal
+import pathlib as _pathlib
+import uuid as _uuid
+_str = _typing_extensions.TypeAliasType("_str", _typing.Union[
+    _builtins.str, _datetime.date, _datetime.time, _datetime.timedelta, _uuid.UUID, _decimal.Decimal, _pathlib.PurePath
+])
+_content = _typing.Union[_builtins.bytes, _builtins.bytearray, _builtins.memoryview]
+_bytes = _typing_extensions.TypeAliasType("_bytes", _typing.Union[
+    _content,
+    _builtins.tuple[_builtins.str, _typing.Union[_builtins.str, _content]],
+    _builtins.tuple[_builtins.str, _typing.Union[_builtins.str, _content], _builtins.str],
+])
+"""
 # where an object is expected, code may give a dict, or a record that came from the upstream
 _BASE = _IMPORTS + PRELUDE.replace(
     "_ty_extensions.Intersection[\n        _builtins.dict[_typing.Any, _typing.Any], "
     "_abc.Mapping[_cellwright_key, _cellwright_item]\n    ]",
     "_typing.Union[\n        _ty_extensions.Intersection[\n            _builtins.dict[_typing.Any, _typing.Any], "
     "_abc.Mapping[_cellwright_key, _cellwright_item]\n        ],\n        Record,\n    ]",
-) + _RECORD  # fmt: skip
-_HEADER = f"{_IMPORTS}from ._base import Record as _Record, _list, _dict\n"
+) + _RECORD + _SENT  # fmt: skip
+_HEADER = f"{_IMPORTS}from ._base import Record as _Record, _bytes, _dict, _list, _str\n"
 _TEXT = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\b[^\W\d]\w*")
 _HOMES = {
     **dict.fromkeys("str int float bool bytes list dict tuple set object".split(), "_builtins."),
@@ -228,7 +244,8 @@ class _TypeSpelling:
             word = match[0]
             if word[0] in "'\"" or word in ("None", "True", "False", "self"):
                 return word
-            if given and word in ("list", "dict"):
+            is_key = match.string.endswith("dict[", 0, match.start())  # a key has one type
+            if given and (word in ("list", "dict", "bytes") or (word == "str" and not is_key)):
                 return f"_{word}"
             if word in _HOMES:
                 return f"{_HOMES[word]}{word}"

@@ -11,6 +11,7 @@ import itertools
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +28,7 @@ from cellwright.catalog.cell_names import (
 )
 from cellwright.catalog.cell_types import MOST, answers, lines_of, questions
 from cellwright.catalog.checker_signatures import Signatures
+from cellwright.catalog.coroutine_functions import annotated, coroutine_functions, in_code
 from cellwright.catalog.diagnostics import CheckedCell, Diagnostic, certain
 from cellwright.catalog.hovers import Hovers, called, is_none, unawaited
 from cellwright.catalog.mistakes import Mistake, diagnostic, mistake, syntax
@@ -40,6 +42,16 @@ LONGEST = 200_000  # characters of a cell
 STARTS = 3  # of the process for one cell: another checker's cell may have ended it
 _UNREADABLE = (RecursionError, MemoryError, ValueError, UnicodeError)
 _PACKAGES = itertools.count(1)
+_NOTHING: tuple[str, str, dict[str, str]] = ("", "", {})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _View:
+    """What the server says of a cell: mistakes, each with the function it is about; the types of names at its end."""
+
+    wrong: list[tuple[Diagnostic, str]]
+    types: dict[str, str]
+    functions: list[ast.FunctionDef]
 
 
 class TypeChecker:
@@ -79,7 +91,7 @@ class TypeChecker:
         self._session = SessionNames()  # after the first `_seen` cells of `_before`
         self._before: Sequence[str] = ()
         self._seen = 0
-        self._judged: tuple[str, dict[str, str]] = ("", {})  # the cell that was checked last, with its names' types
+        self._judged = _NOTHING  # the cell that was checked last, as it is kept, and its names' types
         self._turn = asyncio.Lock()
 
     async def check(self, code: str, *, before: Sequence[str] = ()) -> tuple[Mistake, ...]:
@@ -158,6 +170,17 @@ class TypeChecker:
 
     async def _check(self, server: TyServer, code: str, tree: ast.Module) -> tuple[Mistake, ...]:
         await self._ready(server)
+        view = await self._view(server, code, tree)
+        text, places = annotated(code, view.functions)
+        if places:
+            view = await self._view(server, text, parse(text))
+        self._judged = code, text, view.types
+        wrong = sorted(((in_code(d, places), name) for d, name in view.wrong), key=lambda w: (w[0].line, w[0].column))
+        own = (*self._session.names(), *names_left(tree)) if wrong else ()
+        return tuple(mistake(d, code, self._signatures, name, own) for d, name in wrong)
+
+    async def _view(self, server: TyServer, code: str, tree: ast.Module) -> _View:
+        """What the server says of a cell that would run now."""
         known, names = self._session, names_left(tree)[:MOST]
         cell = CheckedCell(
             tree=tree,
@@ -175,19 +198,19 @@ class TypeChecker:
             "textDocument/didOpen",
             {"textDocument": {"uri": file, "languageId": "python", "version": 1, "text": text}},
         )
-        last = lines_of(code)
+        last, plain = lines_of(code), list[ast.FunctionDef]()
         try:
             found = await self._diagnostics(server, file)
             hovers = Hovers(server, file)
             wrong = [d for d in found if 0 < d.line <= last and await self._is_reported(d, cell, hovers)]
             if self._asynchronous or known.is_async or "async" in code:
                 wrong += [d for d in await unawaited(cell, hovers) if d.line not in {other.line for other in wrong}]
+                plain = await coroutine_functions(tree, hovers)
             functions = {d: await called(d, cell, hovers) for d in wrong if d.rule == "unused-awaitable"}
         finally:
             server.tell("textDocument/didClose", {"textDocument": {"uri": file}})
-        self._judged = code, answers(found, names, last + 1)
-        wrong.sort(key=lambda d: (d.line, d.column))
-        return tuple(mistake(d, code, self._signatures, functions.get(d, "")) for d in wrong)
+        types = answers(found, names, last + 1)
+        return _View(wrong=[(d, functions.get(d, "")) for d in wrong], types=types, functions=plain)
 
     async def _diagnostics(self, server: TyServer, file: str) -> list[Diagnostic]:
         answer: dict[str, Any] | None = await server.ask("textDocument/diagnostic", {"textDocument": {"uri": file}})
@@ -277,11 +300,11 @@ class TypeChecker:
         seen = self._seen
         goes_on = len(before) >= seen and (before is self._before or list(before[:seen]) == list(self._before[:seen]))
         if not goes_on:
-            self._session, self._judged, seen = SessionNames(), ("", {}), 0
-        for code in before[seen:]:
-            types = self._judged[1] if _dedented(code) == self._judged[0] else {}
-            self._judged = ("", {})
-            self._keep(_dedented(code), types)
+            self._session, self._judged, seen = SessionNames(), _NOTHING, 0
+        for code in map(_dedented, before[seen:]):
+            judged, text, types = self._judged
+            self._judged = _NOTHING
+            self._keep(*((text, types) if code == judged else (code, {})))
         self._before, self._seen = before, len(before)
 
     def _keep(self, code: str, types: Mapping[str, str]) -> None:

@@ -36,6 +36,8 @@ UNREADABLE = (
 )  # fmt: skip
 _NOTHING: dict[str, Any] = {}
 FRAMES = frozenset(("numpy", "pandas", "polars", "pyarrow"))  # a guest that has the library gets real frames
+_PYDANTIC = ("pydantic", "pydantic_core")
+LISTED = 40  # members of an enum whose values are spelled out
 _WRAPPERS = (typing.Annotated, typing.ClassVar, typing.Final, typing.Required, typing.NotRequired)
 PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)  # an object of a derived class crosses as its plain base
 _INVARIANT = {list: "_list", dict: "_dict", set: "_set"}
@@ -178,19 +180,35 @@ class Speller:
             return f"{self.builtin('dict', where)}[{self.builtin('str', where)}, {ANY}]"
         if getattr(builtins, cls.__name__, None) is cls:
             return self.builtin(cls.__name__, where)
-        if cls.__module__.partition(".")[0] in FRAMES:
+        top = cls.__module__.partition(".")[0]
+        if top in FRAMES:
             return ANY
+        if top in _PYDANTIC:
+            return self._validated(cls, where)
         named = self._refer(cls, where)
         if named is not None:
-            if named not in where.shadowed:
-                return named
-            self.aliased.add(named)
-            return f"{ALIAS}{named}"
+            if named in where.shadowed:
+                self.aliased.add(named)
+                named = f"{ALIAS}{named}"
+            values = self.listed(cls) if where.given else ""
+            return f"{named} | {values}" if values else named
         home = self.home(cls)
         if home is not None:
             return home
         base = next((k for k in PLAIN if issubclass(cls, k)), None) if kind_of(cls) == "handle" else None
         return self.builtin(base.__name__, where) if base is not None else ANY
+
+    def _validated(self, cls: type[Any], where: Where) -> str:
+        """A type of pydantic's own: code hands over the text that it is made from. An e-mail address stays a text."""
+        text = cls.__module__ == "pydantic.networks" or cls.__name__ in ("SecretStr", "Json")
+        return self.builtin("str", where) if cls.__name__ == "EmailStr" or (where.given and text) else ANY
+
+    def listed(self, cls: type[Any]) -> str:
+        """The values of an enum that are equal to its members, where code may give these instead; "" for others."""
+        if not issubclass(cls, enum.Enum) or not issubclass(cls, (str, int)) or not 0 < len(cls) <= LISTED:
+            return ""
+        values = [str.__str__(member) if isinstance(member, str) else int(member) for member in cls]
+        return f"_typing.Literal[{', '.join(map(repr, values))}]"
 
     def builtin(self, name: str, where: Where) -> str:
         return f"_builtins.{name}" if name in where.shadowed else name

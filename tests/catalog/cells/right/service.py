@@ -215,3 +215,21 @@ cancelled = asyncio.create_task(asyncio.sleep(10))
 cancelled.cancel()
 with suppress(asyncio.CancelledError):
     await cancelled
+# %%
+import asyncio
+
+def load(number):
+    return api.user(number)
+
+def count_all(): return api.count()
+
+users = await asyncio.gather(*(load(number) for number in (1, 2)))
+print([user.login for user in users], await count_all() + 1)
+task = asyncio.create_task(load(1))
+print((await task).login)
+# %% +
+user = await load(2)
+both = [await work for work in (load(1), load(2))]
+print(user.login, [one.login for one in both])
+waiting = load(1)
+print((await waiting).login.upper())

@@ -104,3 +104,22 @@ stats.mean([count, 2])
 crm.refresh()
 # %% 1 errs: refresh is not awaited
 print("now", crm.refresh(full=True))
+# %% 5 fails: the helper returns a coroutine
+def load(number):
+    return api.user(number)
+
+
+load(1).login
+# %% 2 fails: the helper on one line returns a coroutine
+def load(é="åé"): return api.user(len(é))
+load().login
+# %%
+def load(number):
+    found = api.user(number)
+    return found
+# %% + 2 fails: the helper of an earlier cell returns a coroutine
+for number in (1, 2):
+    print(load(number).login)
+# %% 2 errs: what the helper returns is printed
+def count_all(): return api.count()
+print("count", count_all())
