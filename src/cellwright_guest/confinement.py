@@ -21,6 +21,7 @@ from cellwright_guest import kernel, mounts, namespaces
 
 STEPS = ("mount", "uid", "user", "rlimits", "caps", "no_new_privs", "landlock", "seccomp")
 
+_CLOSED = "closed"
 _MB = 1 << 20
 _ADDRESSES = 16 << 30  # beyond those of the warm interpreter: each 2 MB that is only read costs a page of page tables
 _NO_SETUID_FIXUP_NOROOT_LOCKED = 0b1110_1111  # every secure bit but KEEP_CAPS itself, which is locked off
@@ -78,30 +79,39 @@ class Confinement:
             ("seccomp", self._filters["programs" if limits["processes"] else "threads"].install),
         ]
 
-    def rehearse(self, limits: dict[str, int]) -> None:
-        """Runs the steps in a child that then ends; what failed there is left out from then on."""
+    def rehearse(self, limits: dict[str, int], modules: dict[str, str]) -> None:
+        """Runs the steps in a child that then ends; what failed there is left out from then on.
+
+        `modules` are the directories that guests import from, each with its name outside. Raises OSError where a guest
+        may not read one of them.
+        """
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
             try:
-                self._try_out(writer, limits)
+                self._try_out(writer, limits, modules)
             finally:
                 os._exit(1)
         os.close(writer)
         with open(reader, "rb") as answer:
-            lines = answer.read().decode().splitlines()
+            told = dict(line.split("\t", 1) for line in answer.read().decode().splitlines())
         _, status = os.waitpid(child, 0)
         if status:
             raise OSError(errno.ECHILD, f"the rehearsal of the jail ended with status {status}")
-        self._layers.settle(STEPS, dict(line.split("\t", 1) for line in lines))
+        if closed := told.pop(_CLOSED, ""):
+            raise OSError(f"guests, which have another uid, may not read {closed}; run `chmod -R o+rX {closed}`")
+        self._layers.settle(STEPS, told)
 
-    def _try_out(self, writer: int, limits: dict[str, int]) -> None:
+    def _try_out(self, writer: int, limits: dict[str, int], modules: dict[str, str]) -> None:
         self._hold_on()
         self._layers.attempt("mount", lambda: mounts.begin(self._tmp))
         self._layers.attempt("landlock", self._open_ruleset)
         for name, step in self.steps("/dev", limits):
             self._layers.attempt(name, step)
-        os.write(writer, "\n".join(f"{name}\t{why}" for name, why in self._layers.missing.items()).encode())
+        told = self._layers.missing.copy()
+        if "mount" in self._layers.got:  # elsewhere a parent that is closed to others is no mistake of the operator's
+            told |= [(_CLOSED, outside) for place, outside in modules.items() if not _may_read(place)]
+        os.write(writer, "\n".join(f"{name}\t{why}" for name, why in told.items()).encode())
         os._exit(0)
 
     def ahead(self) -> None:
@@ -238,6 +248,16 @@ def _landlock_attributes(abi: int) -> ctypes.Array[ctypes.c_char] | None:
     raw = struct.pack("QQQ", files, 0b11 if abi >= 4 else 0, 0b11 if abi >= 6 else 0)
     size = 24 if abi >= 6 else 16 if abi >= 4 else 8
     return ctypes.create_string_buffer(raw[:size], size)
+
+
+def _may_read(directory: str) -> bool:
+    try:
+        os.listdir(directory)
+    except PermissionError:
+        return False
+    except OSError:  # not there, or a file
+        return True
+    return True
 
 
 def _drop_capabilities() -> None:

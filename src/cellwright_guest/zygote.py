@@ -172,11 +172,12 @@ def _prepare(plan: dict[str, Any], control: socket.socket) -> ZygoteServer:
     os.environ.clear()
     os.environ.update(plan["environ"])
     confinement = Confinement(plan, layers, origin, host + "/proc")
-    confinement.rehearse(plan["limits"])
+    rooted, bare = plan["site"]["rooted"], plan["site"]["bare"]
+    confinement.rehearse(plan["limits"], dict(zip((*sys.path, *rooted), (*sys.path, *bare), strict=True)))
     kernel.default_thread_stack(_THREAD_STACK)
     with open(f"{host}/proc/self/oom_score_adj", "w") as score:
         score.write("1000")  # when memory runs out, guests go before the host
-    sys.path.extend(plan["site"]["rooted" if "mount" in layers.got else "bare"])
+    sys.path.extend(rooted if "mount" in layers.got else bare)
     interpreter.watch_inputs()
     warnings = _preload(plan["stdlib"]) + _preload(plan["preload"])
     interpreter.prepare()

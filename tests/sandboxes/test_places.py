@@ -45,6 +45,7 @@ def python(below_tmp: Path) -> Path:
     program, library = below_tmp / "bin" / name, below_tmp / "lib" / name
     for path in (program, library):
         path.parent.mkdir()
+        path.parent.chmod(0o755)
     shutil.copy(host_python(), program)
     library.symlink_to(Path(os.__file__).parent)
     return program
@@ -125,6 +126,16 @@ async def test_a_jail_that_cannot_be_started_is_told_as_the_cause_and_no_layer_a
             assert (finding.ok, finding.tried) == (False, False)
             assert "no library here" in finding.fix
     assert not any("Expecting value" in str(asdict(finding)) for finding in report.findings)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a guest has another uid only where the host is root")
+async def test_packages_that_the_guest_may_not_read_are_named(tmp_path: Path) -> None:
+    closed = tmp_path / "packages"
+    closed.mkdir(mode=0o700)
+    sandbox = ProcessSandbox(Environment(python=host_python(), site=(closed,)))
+    with pytest.raises(PlatformError, match=rf"may not read .*chmod -R o\+rX {closed}"):
+        await session("1", sandbox=sandbox)
+    await sandbox.close()
 
 
 UNDER = """
