@@ -36,7 +36,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # Thousands of processes import the package here: with its bytecode kept, that is half the time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo cells test check lint types tests format bench eval-local docs fuzz slow crash crash-long soak interop interop-quick clean
+.PHONY: help demo cells test check lint types tests format bench eval-local docs fuzz slow crash crash-long soak interop interop-quick elsewhere clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -103,6 +103,9 @@ interop: $(DEV) ## with software we did not write: installs it, then drives it; 
 interop-quick: $(DEV) ## the half of it that CI runs
 	@echo "· interop"
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "interop and quick" tests/interop $(ARGS)
+
+elsewhere: $(DEV) ## a sample below /tmp and, where you are root, as an ordinary user; two minutes
+	@JOBS=$(JOBS) .ci/elsewhere
 
 clean: ## remove .venv and what the tools leave behind
 	@rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis
