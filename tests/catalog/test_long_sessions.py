@@ -156,3 +156,22 @@ async def test_cells_that_end_in_an_error_or_are_not_checked_leave_their_names(s
         await session.checker.check("x = 1\n" * 40_000, before=session.ran)
     assert await session.refused("other.nope")
     assert await session.refused("shop.price('a')")
+
+
+async def test_sessions_and_scopes_that_follow_each_other_use_the_same_files(session: LongSession) -> None:
+    """The server never forgets a path."""
+    for number in range(5):
+        scope = Scope({f"name{number}": number, "shop": Shop()})
+        checker = TypeChecker(scope)
+        first = f"def twice(n): return n * 2\nx = twice(name{number}), shop"
+        assert await checker.check(first) == ()
+        assert await checker.check("twice(x)", before=[first]) == ()
+        assert await checker.check(f"name{number - 1}")
+        scope.bind(f"later{number}", Shop())
+        assert await checker.check(f"later{number}.items(3)") == ()
+        scope.declare(f"later{number}.*", hide=["items"])
+        assert await checker.check(f"later{number}.items(3)")
+        await checker.close()
+        await checker.close()
+    assert {name.rpartition("/")[2] for name in session.files} == {"scope.pyi", "c_0.py", "c_1.py"}
+    assert len(session.files) == 3

@@ -63,6 +63,8 @@ class TyServer:
         self._replies: dict[int, Future[Any]] = {}
         self._requests = 0
         self._lock = threading.Lock()
+        self._packages = 0
+        self._free: list[str] = []
         self._held = False
         self._waiting: deque[Future[None]] = deque()
         self._out: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
@@ -194,11 +196,24 @@ class TyServer:
             changes = [{"uri": each.as_uri(), "type": 1} for each in written]
             self.tell("workspace/didChangeWatchedFiles", {"changes": changes})
 
-    def remove(self, name: str) -> None:
-        """Remove a directory of files."""
-        path = self.root / name
+    def package(self) -> str:
+        """A directory for one user's files. Names are used again: the server never forgets a path."""
+        with self._lock:
+            if not self._free:
+                self._packages += 1
+                self._free.append(f"_tw{self._packages}")
+            return self._free.pop()
+
+    def remove(self, package: str) -> None:
+        """Remove a user's files; the next user may have the package."""
+        if not package:  # it never had files
+            return
+        path = self.root / package
+        gone = [*path.rglob("*"), path]
         shutil.rmtree(path, ignore_errors=True)
-        self.tell("workspace/didChangeWatchedFiles", {"changes": [{"uri": path.as_uri(), "type": 3}]})
+        self.tell("workspace/didChangeWatchedFiles", {"changes": [{"uri": each.as_uri(), "type": 3} for each in gone]})
+        with self._lock:
+            self._free.append(package)
 
     def close(self) -> None:
         """End the process at once: it keeps nothing that matters."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import itertools
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -41,7 +40,6 @@ from cellwright.scope import AddedName, Scope, StubModule, parse, surface_of
 LONGEST = 200_000  # characters of a cell
 STARTS = 3  # of the process for one cell: another checker's cell may have ended it
 _UNREADABLE = (RecursionError, MemoryError, ValueError, UnicodeError)
-_PACKAGES = itertools.count(1)
 _NOTHING: tuple[str, str, dict[str, str]] = ("", "", {})
 
 
@@ -147,17 +145,17 @@ class TypeChecker:
         """Let go of the shared process."""
         async with self._turn:
             server, self._server = self._server, None
-            self._version = None
+            package, self._package, self._version = self._package, "", None
             if server is not None:
                 with suppress(CheckerError):
                     async with server.turn():
-                        await asyncio.to_thread(server.remove, self._package)
+                        await asyncio.to_thread(server.remove, package)
                 await asyncio.to_thread(give_back, server)
 
     async def _lose(self) -> None:
         """End a process that is dead or does not answer: no checker can use it."""
         server, self._server = self._server, None
-        self._version = None
+        self._package, self._version = "", None
         if server is not None:
             await asyncio.to_thread(server.close)
             await asyncio.to_thread(give_back, server)
@@ -241,7 +239,8 @@ class TypeChecker:
             raise PlatformError("the type checker's process ended")
         if version == self._version:
             return
-        self._package = f"_tw{next(_PACKAGES)}"
+        await asyncio.to_thread(server.remove, self._package)
+        self._package = server.package()
         self._upstreams = tuple(StubFiles(one) for one in upstreams(self._scope).values())
         stub, files, self._signatures = await asyncio.to_thread(self._stubs)
         self._asynchronous = "async def" in stub or "Awaitable" in stub
