@@ -36,6 +36,12 @@ class HasNoFence(MemoryStore):
             return super().write(self.claim(claim.session), *changes)
 
 
+class ReadsEverything(MemoryStore):
+    def rows(self, session: str, first_cell: int = 0, upto: int | None = None) -> Sequence[Row]:
+        rows = super().rows(session, first_cell, upto)
+        return [replace(row, value=row.value and Packed(*row.value)) for row in rows]
+
+
 class FencesAfterTheWrite(MemoryStore):
     def write(self, claim: Claim, *changes: Change) -> int:
         try:

@@ -42,6 +42,7 @@ BREAKS: dict[Callable[[], Store], str] = {
     broken.KeepsNoCopies: "changed after it was written",
 }
 BREAKS_ONE: dict[Callable[[], Store], str] = {
+    broken.ReadsEverything: "hold no large value",
     broken.ReadsThePresent: "as they were when that entry was the last",
     broken.ReplacesEntries: "stays as it was written",
     broken.HasNoLeases: "gets SessionBusy",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from hashlib import blake2b
 
 from cellwright.doors import Answer, Call
-from cellwright.store import Row, Status
+from cellwright.store import Row, Status, StoredPacked, fingerprint
 from cellwright_guest.framing import frame
 from cellwright_guest.wire import NOTHING, Packed
 
@@ -77,13 +78,32 @@ def key_of_value(packed: Packed) -> str:
 
 
 def is_same_call(row: Row, call: Call) -> bool:
+    if (row.verb, row.target, row.name) != (call.verb, call.target, call.name):
+        return False
     if call.refused is not None or row.arguments == NOTHING:  # too many at once, then or now: told without arguments
-        return (row.verb, row.target, row.name) == (call.verb, call.target, call.name)
-    return key_of(row) == key_of(call)
+        return True
+    return _is_same(row.arguments, call.arguments)
 
 
 def is_same_answer(answer: Answer, value: Packed, failed: bool) -> bool:
-    return answer.failed == failed and key_of_value(answer.value) == key_of_value(value)
+    return answer.failed == failed and _is_same(value, answer.value)
+
+
+def _is_same(recorded: Packed, now: Packed) -> bool:
+    """A large recorded value is read only where its digests differ."""
+    if isinstance(recorded, StoredPacked) and fingerprint(recorded) == fingerprint(now):
+        return True
+    return key_of_value(recorded) == key_of_value(now)
+
+
+def has_short_answer(row: Row) -> bool:
+    """Whether its value is read from the store, and has some kilobytes at most."""
+    return isinstance(row.value, StoredPacked) and row.value.is_short
+
+
+async def in_memory(packed: Packed) -> Packed:
+    """The value itself. A large one is read from the store, in a thread."""
+    return await asyncio.to_thread(lambda: Packed(*packed)) if isinstance(packed, StoredPacked) else packed
 
 
 def _digest(message: list[object], blobs: list[object]) -> str:

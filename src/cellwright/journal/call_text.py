@@ -24,6 +24,7 @@ def call_line(title: str, call: Call | Row) -> str:
 
 def value_text(packed: Packed | None) -> str:
     """What a cell came to, its beginning; "" where that was nothing."""
+    packed = None if packed is None else Packed(*packed)
     if packed is None or packed.tree is None:
         return ""
     try:

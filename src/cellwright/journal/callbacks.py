@@ -10,10 +10,10 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from cellwright.doors import Answer, GuestDoor, Made
-from cellwright.journal.call_rows import is_same_answer, key_of_value
+from cellwright.journal.call_rows import is_same_answer
 from cellwright.journal.divergence import Divergence
 from cellwright.journal.replay import Replay
-from cellwright.store import Row
+from cellwright.store import Row, fingerprint
 from cellwright_guest.wire import Packed
 
 
@@ -83,14 +83,14 @@ class ReplayedCallbacks:
         """The path of the same call of the guest, where it is recorded and nobody has waited for it yet."""
         if not self._replay.guest_rows:
             return None
-        paths = self._recorded().get((above, lent, key_of_value(arguments)))
+        paths = self._recorded().get((above, lent, fingerprint(arguments)))
         return paths.popleft() if paths else None
 
     def _recorded(self) -> dict[tuple[str, int, str], deque[str]]:
         if self._paths is None:
             self._paths = {}
             for path, row in self._replay.guest_rows.items():
-                same = path.rpartition("!")[0], row.target, key_of_value(row.arguments)
+                same = path.rpartition("!")[0], row.target, fingerprint(row.arguments)
                 self._paths.setdefault(same, deque()).append(path)
         return self._paths
 

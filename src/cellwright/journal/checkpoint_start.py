@@ -6,7 +6,8 @@ As bytes it is a line of JSON, and then what the guest pickled, which nobody but
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from cellwright.doors import Made
@@ -22,7 +23,7 @@ class CheckpointStart:
     names       the names that were bound up to then; `later`: how often names were bound after the session had begun
     forgotten   some cells before it are not part of its state
     rollback    the cell that an unfinished rollback leads to; "" for none
-    missing     what is not in `content`, the guest's own bytes
+    missing     what is not in the guest's own bytes; `read` gives these, and is called when a guest takes them up
     """
 
     session: str
@@ -35,7 +36,7 @@ class CheckpointStart:
     forgotten: bool = False
     rollback: str = ""
     missing: tuple[str, ...] = ()
-    content: bytes = b""
+    read: Callable[[], bytes] = field(default=bytes, repr=False, compare=False)
 
     @property
     def complete(self) -> bool:
@@ -48,7 +49,7 @@ class CheckpointStart:
         return tuple(name for name in names if name.isidentifier())
 
 
-def encoded(start: CheckpointStart) -> bytes:
+def encoded(start: CheckpointStart, content: bytes) -> bytes:
     head = {
         "format": FORMAT,
         "session": start.session,  # with the cell: so that no two checkpoints of a journal are the same blob
@@ -61,18 +62,26 @@ def encoded(start: CheckpointStart) -> bytes:
         "forgotten": start.forgotten,
         "rollback": start.rollback,
     }
-    return json.dumps(head, separators=(",", ":")).encode("ascii") + b"\n" + start.content
+    return json.dumps(head, separators=(",", ":")).encode("ascii") + b"\n" + content
 
 
 def decoded(blob: bytes, missing: tuple[str, ...]) -> CheckpointStart:
-    """What `encoded` made this of. Raises `ValueError` for what it did not make."""
-    line, _, content = blob.partition(b"\n")
-    head: dict[str, Any] = json.loads(line)
+    """What `encoded` made this of, without the content. Raises `ValueError` for what it did not make."""
+    head: dict[str, Any] = json.loads(blob[: _head_size(blob)])
     if head.pop("format", None) != FORMAT:
         raise ValueError("it has another format")
     try:
         made = tuple(Made(number=number, path=path, kind=kind) for number, path, kind in head.pop("made"))
         began, names = frozenset[int](head.pop("began")), tuple[str, ...](head.pop("names"))
-        return CheckpointStart(made=made, began=began, names=names, missing=missing, content=content, **head)
+        return CheckpointStart(made=made, began=began, names=names, missing=missing, **head)
     except (TypeError, KeyError) as error:
         raise ValueError(f"its parts do not fit ({error})") from None
+
+
+def content_in(blob: bytes) -> bytes:
+    """The content that `encoded` was given."""
+    return blob[_head_size(blob) :]
+
+
+def _head_size(blob: bytes) -> int:
+    return blob.find(b"\n") + 1 or len(blob)

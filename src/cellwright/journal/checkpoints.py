@@ -12,11 +12,12 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
 from cellwright.errors import JournalFailed, PlatformError
-from cellwright.journal.checkpoint_start import FORMAT, CheckpointStart, decoded, encoded
+from cellwright.journal.checkpoint_start import FORMAT, CheckpointStart, content_in, decoded, encoded
 from cellwright.journal.history import History
 from cellwright.journal.rollback import rollback_under_way
 from cellwright.sandboxes import SavedState
@@ -92,11 +93,10 @@ class SessionCheckpoints:
             forgotten=history.forgets(cell + 1),
             rollback=rollback_under_way(history),
             missing=saved.missing,
-            content=saved.content,
         )
         if start.complete:  # else what is under way may still tell the guest of objects
             self._last = start
-        blob = encoded(start)
+        blob = encoded(start, saved.content)
         digest = digest_of(blob)
         made = Checkpoint(
             cell=cell,
@@ -157,7 +157,7 @@ class SessionCheckpoints:
             try:
                 start = decoded(self._journal.blob(one.digest), one.missing)
                 if (start.session, start.cell) == (session, one.cell):
-                    return start
+                    return replace(start, read=lambda: content_in(self._journal.blob(one.digest)))
                 why = "it is of another cell"
             except KeyError:
                 why = "its content is gone"

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from cellwright.doors import Beginning, Host
-from cellwright.errors import GuestError, RestoreFailed
+from cellwright.errors import GuestError, JournalFailed, RestoreFailed
 from cellwright.journal.blocks import TransactionBlocks
 from cellwright.journal.checkpoint_schedule import CheckpointSchedule
 from cellwright.journal.checkpoint_start import CheckpointStart
 from cellwright.journal.divergence import Divergence, divergence_of, printed_otherwise
 from cellwright.journal.effects import Undoer
 from cellwright.journal.history import History
-from cellwright.journal.outcomes import outcome_in
+from cellwright.journal.outcomes import cell_in_memory, outcome_in
 from cellwright.journal.pause import PauseWatch
 from cellwright.journal.questions import CallQuestions
 from cellwright.journal.replay import Replay
@@ -195,8 +195,10 @@ class LiveGuest:
     async def take_up(self, start: CheckpointStart, upto: float, patience_s: float) -> None:
         """Begin with a checkpoint, and what was told between it and the next cell: up to delivery `upto`."""
         try:
-            await self.interpreter.load(start.content)
-        except GuestError as error:
+            await self.interpreter.load(await asyncio.to_thread(start.read))
+        except KeyError:
+            raise CheckpointUnreadable("its content is gone") from None
+        except (GuestError, JournalFailed) as error:
             if not self.alive:
                 raise GuestDied(start.cell, str(error), loading=True) from None
             raise CheckpointUnreadable(str(error)) from None
@@ -216,7 +218,7 @@ class LiveGuest:
         require_survived(row, outcome, alive=self.alive)
         replay.end(upto)
         await self.watched(until_told(self.replay, self.interpreter, row.number, repeat_s))
-        rows = history.rows_of([row])
+        row, rows = await cell_in_memory(row), history.rows_of([row])
         difference = divergence_of(row, outcome, replay.value, replay.asked, rows, upto) or replay.untold()
         if difference is not None:
             raise self._diverged(difference)

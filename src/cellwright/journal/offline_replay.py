@@ -12,7 +12,7 @@ from cellwright.doors import About, Answer, Beginning, Call, GuestDoor, Host, Li
 from cellwright.journal.call_text import LONGEST, call_line
 from cellwright.journal.divergence import Divergence, divergence_of, printed_otherwise
 from cellwright.journal.history import History
-from cellwright.journal.outcomes import outcome_in
+from cellwright.journal.outcomes import cell_in_memory, outcome_in
 from cellwright.journal.replay import GuestClock, Replay
 from cellwright.journal.replay_deaths import GUESTS, GuestDied, replay_s, require_survived, until_told
 from cellwright.journal.replayed import Replayed
@@ -182,6 +182,7 @@ async def _difference(
     await _until_different(replay, until_told(replay, interpreter, row.number, repeat_s))
     if replay.diverged.done() or outcome is None:
         return replay.diverged.result()
+    row = await cell_in_memory(row)
     difference = divergence_of(row, outcome, replay.value, replay.asked, history.rows_of([row]), upto)
     return difference or printed_otherwise(row, outcome)
 
@@ -189,9 +190,11 @@ async def _difference(
 async def _until_different(replay: Replay, run: Coroutine[Any, Any, T]) -> T | None:
     task = asyncio.ensure_future(run)
     try:
-        await asyncio.wait({task, replay.diverged}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({task, replay.diverged, replay.writer.broken}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         if not task.done():
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+    if replay.writer.failed is not None:
+        raise replay.writer.failed
     return None if replay.diverged.done() else task.result()

@@ -8,6 +8,7 @@ from typing import Any
 from cellwright import errors
 from cellwright.doors import Host
 from cellwright.errors import CodeError, Crashed, GuestError, UsageError
+from cellwright.journal.call_rows import in_memory
 from cellwright.sandboxes import GONE, CallRecord, GuestValue, Interpreter, OnEvent, Outcome
 from cellwright.store import CellRow
 from cellwright_guest.wire import Packed
@@ -47,6 +48,11 @@ async def outcome_in(interpreter: Interpreter, row: CellRow, seed: bytes, on_eve
         if interpreter.alive:
             raise
     return Outcome(cell=row.number, error=Crashed(f"the guest had ended before the cell began. {GONE}"))
+
+
+async def cell_in_memory(row: CellRow) -> CellRow:
+    """The row with its value. A large one is read from the store, in a thread."""
+    return row if row.value is None else replace(row, value=await in_memory(row.value))
 
 
 def outcome_of(row: CellRow, host: Host) -> Outcome:

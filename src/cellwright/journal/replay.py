@@ -17,12 +17,13 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from cellwright.doors import Answer, Call
+from cellwright.errors import JournalFailed
 from cellwright.journal.call_paths import CallPaths, is_of_cell, is_timely
-from cellwright.journal.call_rows import finished, is_same_call
+from cellwright.journal.call_rows import finished, has_short_answer, in_memory, is_same_call
 from cellwright.journal.call_text import call_line
 from cellwright.journal.divergence import Divergence
 from cellwright.journal.writer import JournalWriter
-from cellwright.store import CellRow, Row
+from cellwright.store import CellRow, Row, StoredPacked
 from cellwright_guest.wire import Packed
 
 
@@ -47,6 +48,7 @@ class GuestClock:
         return self._origin + self._elapsed()
 
 
+READ_AHEAD = 16  # answers of some kilobytes
 CELL_BYTES = 1 << 30  # that the calls of one cell may add to the journal
 
 
@@ -100,6 +102,7 @@ class Replay:
         self._turns: dict[str, asyncio.Future[None]] = {}
         self._given_up: set[str] = set()
         self._handing = False  # an answer has its turn, and is not with the guest yet
+        self._reading: asyncio.Task[None] | None = None  # of a call into the guest, whose arguments are large
         self._running = 0  # the cell that runs now
         self._within = 0  # the last delivery in it, when it was recorded
         self._beginning = False  # its code is not with the guest yet
@@ -108,6 +111,7 @@ class Replay:
         self._live = asyncio.Event()
         self._unasked: set[str] = set()  # calls of the cell that was cut off, which it has not made again yet
         self._left = {row.path: row for row in left}
+        self._ahead: dict[str, Packed | None] = {}  # values that were read with an earlier one
         self._prefix = self._read(recorded or ())
         self.pump()
 
@@ -303,7 +307,11 @@ class Replay:
                 if row.after and not self._paths.has(row.after):
                     return
                 self._prefix.popleft()
-                self._invoke_again(row)
+                if isinstance(row.arguments, StoredPacked):
+                    self._handing = True
+                    self._reading = self._loop.create_task(self._invoke_read(row))
+                else:
+                    self._invoke_again(row)
             elif row.path in self._given_up:
                 self._prefix.popleft()
             else:
@@ -321,6 +329,23 @@ class Replay:
             if not self._prefix and self._upto == math.inf:
                 self._live.set()
                 self._finish_repeat()
+
+    async def recorded_value(self, row: Row) -> Packed | None:
+        """The value of a row whose turn it is. With one of some kilobytes, those of the next answers are read."""
+        if row.path not in self._ahead:
+            near = [one for one in itertools.islice(self._prefix, READ_AHEAD) if has_short_answer(one)]
+            rows = [row, *near] if has_short_answer(row) else [row]
+            self._ahead = await asyncio.to_thread(lambda: {one.path: one.value and Packed(*one.value) for one in rows})
+        return self._ahead.pop(row.path)
+
+    async def _invoke_read(self, row: Row) -> None:
+        """Call the guest again with large arguments, which are read first. No answer goes out meanwhile."""
+        try:
+            self._invoke_again(replace(row, arguments=await in_memory(row.arguments)))
+        except JournalFailed as error:
+            self.writer.fail(error)
+        finally:
+            self._handed()
 
     def _is_left_out(self, row: Row) -> bool:
         """Whether nobody will ask for it: its cell is over. Threads and what the collector woke still may."""

@@ -14,11 +14,11 @@ from dataclasses import replace
 from cellwright.doors import BY_GUEST, Answer, Beginning, Call, GuestDoor, Host, Lineage, Wrapper
 from cellwright.errors import CallLimit, Fenced, JournalFailed, OutcomeUnknown
 from cellwright.journal.blocks import UNDO, tree_in
-from cellwright.journal.call_rows import finished, started
+from cellwright.journal.call_rows import finished, in_memory, started
 from cellwright.journal.call_text import call_line
 from cellwright.journal.callbacks import ReplayedCallbacks
 from cellwright.journal.replay import CELL_BYTES, Replay
-from cellwright.store import Row
+from cellwright.store import Row, StoredPacked
 from cellwright_guest.wire import NOTHING, Packed
 
 _SPENT = f"the calls of this cell have filled the {CELL_BYTES >> 20} MB of journal that one may; go on in another cell"
@@ -59,20 +59,38 @@ class Replayed(Wrapper):
                     await _never()
             row = replay.host_rows.get(call.path)
             if row is not None and row.delivered is not None and row.value is not None:
-                await replay.turn(row, self._first(row))
-                return _again(row, row.value)
+                return await self._recorded(row, row.value)
             if row is not None and row.status == "cancelled":
                 await _never()
             if row is None and replay.spent and call.refused is None:
                 call = replace(call, arguments=NOTHING, refused=CallLimit(_SPENT))
             return await self._anew(call, row)
+        except JournalFailed as error:  # a large value cannot be read
+            return await replay.writer.stop(error)
         finally:
             replay.leave(call)
+
+    async def _recorded(self, row: Row, value: Packed) -> Answer:
+        """The recorded answer, at its turn. A large one is read only then: many may wait for theirs."""
+        first = self._first(row)
+        if not isinstance(value, StoredPacked):
+            await self._replay.turn(row, first)
+            return _again(row, value)
+        read: Packed | None = None
+
+        async def before() -> None:
+            nonlocal read
+            if first is not None:
+                await first()
+            read = await self._replay.recorded_value(row)
+
+        await self._replay.turn(row, before)
+        return _again(row, value if read is None else read)
 
     async def _anew(self, call: Call, row: Row | None) -> Answer:
         replay = self._replay
         if row is not None and row.value is not None:  # it came to its end, and the guest was never told
-            answer = _again(row, row.value)
+            answer = _again(row, await in_memory(row.value))
         else:
             try:
                 answer = await self.inner.call(call)

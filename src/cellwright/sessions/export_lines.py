@@ -50,9 +50,8 @@ Fetch = Callable[[str], bytes]
 
 
 def _put_packed(packed: Packed, aside: Aside) -> dict[str, Any]:
-    if not packed.blobs:
-        return {"tree": packed.tree}
-    return {"tree": packed.tree, "blobs": [_put_blob(bytes(blob), aside) for blob in packed.blobs]}
+    tree, blobs = packed
+    return {"tree": tree, "blobs": [_put_blob(bytes(blob), aside) for blob in blobs]} if blobs else {"tree": tree}
 
 
 def _put_blob(content: bytes, aside: Aside) -> Any:

@@ -39,6 +39,7 @@ from cellwright.store.rows import (
     TurnStatus,
 )
 from cellwright.store.sqlite import MemoryStore, SqliteStore
+from cellwright.store.stored_values import StoredPacked, fingerprint
 from cellwright.store.urls import open_store, shown_url
 
 __all__ = [
@@ -74,6 +75,7 @@ __all__ = [
     "Store",
     "StoreReader",
     "StoreWriter",
+    "StoredPacked",
     "Summary",
     "TurnRow",
     "TurnStatus",
@@ -82,6 +84,7 @@ __all__ = [
     "check_error",
     "digest_of",
     "fenced",
+    "fingerprint",
     "open_store",
     "shown_url",
     "this_process",

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import json
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, is_dataclass
+from functools import partial
 from types import UnionType
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from cellwright.errors import JournalFailed, UsageError
+from cellwright.errors import JournalFailed
 from cellwright.store.rows import (
     CellRow,
     Checkpoint,
@@ -31,37 +31,23 @@ from cellwright.store.rows import (
     Status,
     TurnRow,
 )
+from cellwright.store.stored_values import (
+    LARGE_TREE,
+    BodyPacked,
+    Fetch,
+    Large,
+    base64_of,
+    digest_of,
+    dumps,
+    pack,
+    unpack,
+)
 from cellwright_guest.wire import Packed
 
 T = TypeVar("T")
-LARGE_BLOB = 1 << 10
-LARGE_TREE = 8 << 10
-
 Body = str | bytes
-Large = dict[str, bytes]  # what was set aside, by digest
-Fetch = Callable[[str], bytes]
 Put = Callable[[Any, Any], Any]  # a value as JSON; the second argument takes what is set aside
 Get = Callable[[Any, Fetch], Any]  # the value of JSON
-
-_encoder = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":"))
-# As in `cellwright_guest.framing`: json makes this anew for every text, which takes longer than a short text does.
-_chunks: Any = getattr(json.encoder, "c_make_encoder", None)
-if _chunks is not None:
-    _escape: Any = getattr(json.encoder, "c_encode_basestring_ascii")  # noqa: B009  no public name
-    _chunks = _chunks(None, _encoder.default, _escape, None, ":", ",", False, False, True)
-
-
-def dumps(tree: Any) -> str:
-    """A tree as ASCII. Lone surrogates, infinities and NaN come back as they were."""
-    try:
-        return "".join(_chunks(tree, 0)) if _chunks is not None else _encoder.encode(tree)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"a journal keeps plain trees only: {error}") from error
-
-
-def digest_of(content: bytes) -> str:
-    """The name of these bytes."""
-    return hashlib.blake2b(content, digest_size=32).hexdigest()
 
 
 def checked(digest: str, content: bytes) -> bytes:
@@ -94,40 +80,14 @@ class Packing(NamedTuple):
     get: Get
 
 
-def pack(packed: Packed, large: Large) -> dict[str, Any]:
-    """A packed value in a store, with what is large of it set aside."""
-    tree, blobs = packed
-    text = dumps(tree)
-    part: dict[str, Any] = {"at": _aside(text.encode("ascii"), large)} if len(text) >= LARGE_TREE else {"tree": tree}
-    if blobs:
-        part["blobs"] = [_blob(bytes(blob), large) for blob in blobs]
-    return part
-
-
-def unpack(part: dict[str, Any], fetch: Fetch) -> Packed:
-    """The value that `pack` was given."""
-    tree = json.loads(fetch(part["at"])) if "at" in part else part["tree"]
-    blobs: list[Any] = part.get("blobs", [])
-    return Packed(tree, [base64.b64decode(b) if type(b) is str else fetch(b["at"]) for b in blobs])
-
-
 STORED = Packing(pack, unpack)
 
 
-def _blob(content: bytes, large: Large) -> Any:
-    if len(content) < LARGE_BLOB:
-        return base64_of(content)
-    return {"at": _aside(content, large)}
+def _unpack_at_once(part: dict[str, Any], fetch: Fetch) -> Packed:
+    return Packed(*unpack(part, fetch))
 
 
-def _aside(content: bytes, large: Large) -> str:
-    digest = digest_of(content)
-    large[digest] = content
-    return digest
-
-
-def base64_of(content: bytes, _: object = None) -> str:
-    return base64.b64encode(content).decode("ascii")
+AT_ONCE = Packing(pack, _unpack_at_once)  # what is large is read with the row
 
 
 def bytes_of(text: Any, _: object = None) -> bytes:
@@ -318,6 +278,7 @@ FACTS = Codec(
     large="made",
     by_name=True,
     optional="parent_entry child_of agent",
+    packing=AT_ONCE,
 )
 CELLS = Codec(
     CellRow,
@@ -342,6 +303,7 @@ ROW = (
     *("at", "after", "back", "made", "kept"),
 )
 _ARGUMENTS = ROW.index("arguments")
+LONG_BODY = 2 << 10  # characters: in memory, a tree takes several times its text
 _ROW_TYPES = (str, str, str, str, int, str, str, int, bool)  # of the fields before `arguments`
 _DOORS, _STATUSES = frozenset(get_args(DoorName)), frozenset(get_args(Status))
 _fill_row = filler(Row, ("cell", "path", *ROW))
@@ -373,8 +335,8 @@ def _row_values(row: Row, arguments: Any, value: Any, kept: Any) -> list[Any]:
     # fmt: on
 
 
-def row_of(cell: int, path: str, body: Body, fetch: Fetch) -> Row:
-    """The row that `row_body` was given."""
+def row_of(cell: int, path: str, body: Body, fetch: Fetch, again: Callable[[], Body] | None = None) -> Row:
+    """The row that `row_body` was given. Where `again` reads its body, a long one is not held in memory."""
     values: list[Any] = json.loads(body)
     status, door, *_, arguments, value, delivered, at, after, back, made, kept = values
     if tuple(map(type, values[:_ARGUMENTS])) != _ROW_TYPES or type(values) is not list or type(path) is not str:
@@ -395,4 +357,17 @@ def row_of(cell: int, path: str, body: Body, fetch: Fetch) -> Row:
             value = Packed(tree, [])
     back = tuple((lent, count) for lent, count in back) if back else ()
     made = _get_made(made, fetch) if made else ()
+    if again is not None and door == "host" and len(body) >= LONG_BODY:
+        load, is_short = partial(_field, cell, path, again, fetch), type(body) is str
+        value = value and BodyPacked.of(partial(load, "value"), is_short=is_short)
+        kept = kept and BodyPacked.of(partial(load, "kept"), is_short=is_short)
+        text = dumps(pack(arguments, {})) if type(arguments) is Packed else ""
+        if len(text) >= LONG_BODY // 2:
+            arguments = BodyPacked.of(
+                partial(load, "arguments"), is_short=is_short, mark=digest_of(text.encode("ascii"))
+            )
     return _fill_row((cell, path, *values[:_ARGUMENTS], arguments, value, delivered, at, after, back, made, kept))
+
+
+def _field(cell: int, path: str, again: Callable[[], Body], fetch: Fetch, name: str) -> Packed:
+    return getattr(row_of(cell, path, again(), fetch), name)

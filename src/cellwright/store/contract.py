@@ -59,6 +59,9 @@ class StoreWriter(Protocol):
 class StoreReader(Protocol):
     """The reading half: what was written, as the last `write` left it. A fork is read without its parent's entries.
 
+    What is large of a row, a cell or an entry is read each time somebody asks for it (`StoredPacked`), while the store
+    is open: so the rows of a session take little memory, whatever its answers are.
+
     With `upto`, as it was when that entry was the last. All but `sessions` and `summaries` raise `NoSession` where
     there is no session of that id. `summaries` are the latest first; `before`, a summary of an earlier answer, gives
     those that were written to before it.

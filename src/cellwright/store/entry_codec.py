@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from types import NoneType
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from cellwright.store.codec import (
     CELLS,
     CHECKPOINTS,
     DECISIONS,
+    LONG_BODY,
     NOTES,
     QUESTIONS,
     TURNS,
@@ -119,10 +121,16 @@ def question_of(body: Body, decision: Body | None) -> Question:
 # Many entries: the last of those with the same key counts, instead of the first.
 
 
-def rows_of(entries: Iterable[Raw], fetch: Fetch) -> list[Row]:
-    """As they were first written."""
-    last = {(cell, path): body for cell, path, body in entries}
-    return [row_of(int(cell), path, body, fetch) for (cell, path), body in last.items()]
+def rows_of(entries: Iterable[tuple[int, Raw]], fetch: Fetch, again: Callable[[int], Body]) -> list[Row]:
+    """As they were first written. `again` reads the body of an entry by its key, which stands before each here."""
+    last: dict[tuple[Any, str], Body | Row] = {}
+    for key, (cell, path, body) in entries:
+        long = len(body) >= LONG_BODY  # then at once, so that its body need not be held
+        last[cell, path] = row_of(int(cell), path, body, fetch, partial(again, key)) if long else body
+    return [
+        found if isinstance(found, Row) else row_of(int(cell), path, found, fetch)
+        for (cell, path), found in last.items()
+    ]
 
 
 def cells_of(entries: Iterable[Raw], fetch: Fetch) -> list[CellRow]:

@@ -75,6 +75,7 @@ def _of_cell(cell: CellRow) -> dict[str, str]:
 
 def _leaves(value: Packed) -> Iterator[str]:
     """The texts and numbers in a value, up to `LONGEST` letters. A stack, because a stranger's tree may be deep."""
+    value = Packed(*value)  # in memory: each text of it may be a part by itself
     left, size = [value.tree], 0
     while left and size < LONGEST:
         part = left.pop()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 from typing import Any, TypeVar
 
+from cellwright.errors import JournalFailed
 from cellwright.store import leases
-from cellwright.store.codec import CHECKPOINTS, FACTS, Fetch, decoding
+from cellwright.store.codec import CHECKPOINTS, FACTS, Body, Fetch, decoding
 from cellwright.store.entry_codec import (
     SUMMARY,
     Raw,
@@ -27,6 +28,7 @@ from cellwright.store.rows import CellRow, Checkpoint, Facts, JournalEntry, Note
 from cellwright.store.sql_database import no_session
 
 T = TypeVar("T")
+PAGE = 256  # entries that are read at a time
 Fold = Callable[[Iterable[Raw], Fetch], T]
 
 COUNT = "coalesce((select max(e.number) from entries e where e.session = s.n), 0)"
@@ -110,7 +112,25 @@ class PostgresReader(PostgresDatabase):
 
     @reports_failures
     def rows(self, session: str, first_cell: int = 0, upto: int | None = None) -> Sequence[Row]:
-        return self._folded(session, "e.kind = 'row' and e.cell >= %s", upto, rows_of, first_cell)
+        with decoding(session):
+            return rows_of(self._row_entries(session, first_cell, upto), self._part, partial(self._body, session))
+
+    def _row_entries(self, session: str, first_cell: int, upto: int | None) -> Iterator[tuple[int, Raw]]:
+        """The entries of rows with their numbers, a page at a time: a session may have more than fits in memory."""
+        columns = "e.number, e.cell, e.path, e.packed, e.body"
+        test, after = "e.kind = 'row' and e.cell >= %s and e.number > %s", 0
+        while found := self._of(session, columns, test, upto, first_cell, after, most=PAGE):
+            yield from ((n, (cell, plain(path), body_of(packed, body))) for n, cell, path, packed, body in found)
+            if len(found) < PAGE:
+                return
+            after = found[-1][0]
+
+    @reports_failures
+    def _body(self, session: str, number: int) -> Body:
+        found = self._of(session, "e.packed, e.body", "e.number = %s", None, number)
+        if not found:
+            raise JournalFailed(f"journal {self.address.shown}: an entry is gone that was read before")
+        return body_of(*found[0])
 
     @reports_failures
     def turns(self, session: str, upto: int | None = None) -> Sequence[TurnRow]:
@@ -134,12 +154,14 @@ class PostgresReader(PostgresDatabase):
         with decoding(session):
             return fold([(cell, plain(path), body_of(packed, body)) for cell, path, packed, body in found], self._part)
 
-    def _of(self, session: str, columns: str, test: str, upto: int | None, *values: int) -> Fetched:
+    def _of(
+        self, session: str, columns: str, test: str, upto: int | None, *values: int, most: int | None = None
+    ) -> Fetched:
         """Entries of a session, as they were written, by one statement."""
         sql = f"select {columns} from sessions s left join entries e on e.session = s.n and {test}"
         if upto is not None:
             sql, values = f"{sql} and e.number <= %s", (*values, upto)
-        found = self._link.read(f"{sql} where s.id = %s order by e.number", *values, safe(session))
+        found = self._link.read(f"{sql} where s.id = %s order by e.number limit %s", *values, safe(session), most)
         if not found:
             raise no_session(session)
         return [row for row in found if row[-1] is not None]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from cellwright.errors import JournalFailed
 from cellwright.store import leases
-from cellwright.store.codec import CHECKPOINTS, FACTS, Fetch, decoding
+from cellwright.store.codec import CHECKPOINTS, FACTS, Body, Fetch, decoding
 from cellwright.store.entry_codec import (
     SUMMARY,
     Raw,
@@ -25,6 +26,7 @@ from cellwright.store.sqlite_database import SqliteDatabase, restored, span, sto
 from cellwright.store.sqlite_schema import NUMBER_BITS
 
 T = TypeVar("T")
+PAGE = 256  # entries that are read at a time
 
 SELECT = f"select {', '.join(f's.{column}' for column in SUMMARY)} from sessions s"
 HOLDERS = "select id, machine, process, started, holder from sessions where until > ? and until > 0"
@@ -63,13 +65,29 @@ class SqliteReader(SqliteDatabase):
         return self._numbered(session, "turn", 0, upto, turns_of)
 
     def rows(self, session: str, first_cell: int = 0, upto: int | None = None) -> Sequence[Row]:
-        sql = "select cell, path, body from entries where n between ? and ? and kind = 'row' and cell >= ? order by n"
         with self._reading():
             number = self._known(session)
             begin = self._beginning(number, first_cell) if first_cell > 0 else 1
-            found = self._fetch(sql, *span(number, begin, upto), storable(first_cell))
         with decoding(session):
-            return rows_of(((cell, restored(path), body) for cell, path, body in found), self._part)
+            return rows_of(self._row_entries(*span(number, begin, upto), first_cell), self._part, self._body)
+
+    def _row_entries(self, n: int, last: int, first_cell: int) -> Iterator[tuple[int, Raw]]:
+        """The entries of rows with their keys, a page at a time: a session may have more than fits in memory."""
+        sql = (
+            "select n, cell, path, body from entries where n between ? and ? and kind = 'row' and cell >= ? "
+            f"order by n limit {PAGE}"
+        )
+        while found := self._read(sql, n, last, storable(first_cell)):
+            yield from ((key, (cell, restored(path), body)) for key, cell, path, body in found)
+            if len(found) < PAGE:
+                return
+            n = found[-1][0] + 1
+
+    def _body(self, key: int) -> Body:
+        found = self._read("select body from entries where n = ?", key)
+        if not found:
+            raise JournalFailed(f"journal {self._name}: an entry is gone that was read before")
+        return found[0][0]
 
     def notes(self, session: str, upto: int | None = None) -> Sequence[Note]:
         sql = "select cell, path, body from entries where session = ? and kind = 'note' and n <= ? order by n"

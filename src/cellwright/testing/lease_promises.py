@@ -125,7 +125,7 @@ def a_write_is_durable(journal: Store, reopen: Reopen) -> None:
     written = _elsewhere(reopen, claim, wanted=20)
     with closing(reopen()) as again:
         found = list(again.rows(claim.session))
-    expect(found[: len(written)], written)
+        expect(found[: len(written)], written)
 
 
 def a_claim_fences_from_elsewhere(journal: Store, reopen: Reopen) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 import uuid
 from dataclasses import replace
 
@@ -237,6 +238,25 @@ def what_is_written_is_a_copy(journal: Store) -> None:
         )
         found.arguments.tree[0] = "read"
         found.arguments.blobs.clear()
+
+
+def large_values_are_read_when_asked_for(journal: Store) -> None:
+    """rows, cells and entries hold no large value: it is read when somebody asks for it."""
+    id = (claim := journal.create(facts())).session
+    values = [Packed({"t": [[n] * 20_000, {"b": 0}]}, [bytes([n]) * 100_000]) for n in range(10)]
+    for n, value in enumerate(values):
+        journal.write(claim, row(n, "a", arguments=value, value=value), CellRow(number=n, code="x", value=value))
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        found = list(journal.rows(id)), list(journal.cells(id)), list(journal.entries(id))
+        held = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    if held > 300_000:
+        raise AssertionError(f"rows with {3 * len(values)} values of 100 kB and more hold {held:,} bytes")
+    expect([(each.arguments, each.value) for each in found[0]], [(value, value) for value in values])
+    expect([each.value for each in found[1]], values)
 
 
 def threads_may_write(journal: Store) -> None:
