@@ -48,7 +48,7 @@ class Requester:
         self._step()
         self.trace.step += 1
         if self.context.full:
-            before, after = await self.context.compact(self._summary)
+            before, after = await self.context.compact(lambda old: self._aside(old, SUMMARY, self._generation))
             if after < before:
                 self.trace.tell(Compacted(before_tokens=before, after_tokens=after))
         reply = await self._ask(tuple(self.context.messages), self.toolset.tools if tools else (), warmer)
@@ -61,9 +61,6 @@ class Requester:
         """The model's answer to a question of a person. Neither becomes part of the conversation."""
         most = min(self._generation.max_tokens or ASIDE_TOKENS, ASIDE_TOKENS)
         return await self._aside(tuple(self.context.messages), question, replace(self._generation, max_tokens=most))
-
-    async def _summary(self, messages: tuple[Message, ...]) -> str:
-        return await self._aside(messages, SUMMARY, self._generation)
 
     async def _aside(self, messages: tuple[Message, ...], wish: str, generation: Generation) -> str:
         last = messages[-1] if messages else None

@@ -112,7 +112,8 @@ class Session(Recipient):
             runtime = await self._parent.runtime.fork(session=self.id, scope=runtime.scope)
             self._context = self._parent._context.copy()
         self._runtime = await self._open.enter_async_context(runtime)
-        self._model, turns = Retrying(model, on_retry=self._retried), runtime.turns
+        self._model = Retrying(model, on_retry=lambda error, s: self.trace.tell(Retried(why=str(error), delay_s=s)))
+        turns = runtime.turns
         self.inbox.open(None if turns is None else turns.mail)
         return self
 
@@ -383,6 +384,3 @@ class Session(Recipient):
     def _measured(self) -> CallStatistics:
         """The sizes of earlier results of direct calls, for the choice of the next mode."""
         return self._toolset.measured.with_turn(self._toolset.called) if self._toolset is not None else CallStatistics()
-
-    def _retried(self, error: Exception, delay_s: float) -> None:
-        self.trace.tell(Retried(why=str(error), delay_s=delay_s))

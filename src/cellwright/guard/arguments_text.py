@@ -6,9 +6,10 @@ object runs: host objects are shown by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from cellwright.scope import ValueWriter
 from cellwright.short_texts import printable
 from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import Bounds, Packed, WireError, type_of
@@ -17,13 +18,6 @@ LONGEST = 20_000  # characters
 MOST = 1 << 26  # of them, where all is asked for: more than crosses in one call
 CUT = "… [cut: there is more than is shown here]"
 _DEPTH = 250  # beyond what crosses: only a list that holds itself is deeper
-_LARGE_BITS = 4000
-_BRACKETS: dict[type, tuple[str, str]] = {
-    list: ("[", "]"),
-    tuple: ("(", ")"),
-    set: ("{", "}"),
-    frozenset: ("frozenset({", "})"),
-}
 
 Name = Callable[[int], str]
 """What a host object (a number above zero) or a class (below) is called."""
@@ -40,7 +34,7 @@ def arguments_text(arguments: Packed, name: Name, longest: int | None = LONGEST)
         raise WireError("arguments that are not a tuple")
     text: list[str] = []
     room = MOST if longest is None else longest
-    for part in _given(given, room + 1):
+    for part in _given(given, _ArgumentWriter(room)):
         text.append(part[:room])
         room -= len(part)
         if room < 0:
@@ -48,7 +42,7 @@ def arguments_text(arguments: Packed, name: Name, longest: int | None = LONGEST)
     return printable("".join(text))
 
 
-def _given(given: tuple[Any, ...], most: int) -> Iterator[str]:
+def _given(given: tuple[Any, ...], writer: _ArgumentWriter) -> Iterator[str]:
     args: tuple[Any, ...] = given
     kwargs: dict[Any, Any] = {}
     if len(given) == 2 and type_of(given[0]) is tuple and type_of(given[1]) is dict:
@@ -56,54 +50,26 @@ def _given(given: tuple[Any, ...], most: int) -> Iterator[str]:
     yield "("
     for place, value in enumerate(args):
         yield ", " if place else ""
-        yield from _value(value, 1, most)
+        yield from writer.parts(value)
     for place, (key, value) in enumerate(kwargs.items()):
         yield ", " if place or args else ""
         yield f"{_word(key)}="
-        yield from _value(value, 1, most)
+        yield from writer.parts(value)
     yield ")"
 
 
-def _value(value: Any, depth: int, most: int) -> Iterator[str]:
-    kind = type_of(value)
-    if depth > _DEPTH:
-        yield "…"
-    elif kind is dict:
-        yield from _pairs(value, depth + 1, most)
-    elif kind is _StandIn:
-        yield value.word
-        if value.fields is not None:
-            yield from _items("(", value.fields, ")", depth + 1, most)
-    elif kind is slice:
-        yield from _items("slice(", (value.start, value.stop, value.step), ")", depth + 1, most)
-    elif kind in _BRACKETS and (value or kind in (list, tuple)):
-        first, last = _BRACKETS[kind]
-        last = f",{last}" if kind is tuple and len(value) == 1 else last
-        yield from _items(first, value, last, depth + 1, most)
-    elif kind in (str, bytes, bytearray):
-        yield repr(value[:most])  # what is left out here is over the bound, and marked there
-    elif kind is int and value.bit_length() > _LARGE_BITS:
-        yield hex(value)  # Python refuses to write so many decimal digits
-    else:
-        yield repr(value)
+class _ArgumentWriter(ValueWriter):
+    """A list that holds itself is written up to the bound: a person sees what the function would see."""
 
+    LARGE_BITS = 4000
 
-def _items(first: str, values: Iterable[Any], last: str, depth: int, most: int) -> Iterator[str]:
-    yield first
-    for place, value in enumerate(values):
-        yield ", " if place else ""
-        yield from _value(value, depth, most)
-    yield last
+    def instead(self, value: Any, kind: type) -> str:
+        return "…" if len(self.within) > _DEPTH else ""
 
-
-def _pairs(values: dict[Any, Any], depth: int, most: int) -> Iterator[str]:
-    yield "{"
-    for place, (key, value) in enumerate(values.items()):
-        yield ", " if place else ""
-        yield from _value(key, depth, most)
-        yield ": "
-        yield from _value(value, depth, most)
-    yield "}"
+    def inner(self, value: Any, kind: type) -> Iterator[str] | None:
+        if kind is not _StandIn:
+            return super().inner(value, kind)
+        return iter((value.word,)) if value.fields is None else self.items(f"{value.word}(", value.fields, ")")
 
 
 class _StandIn:

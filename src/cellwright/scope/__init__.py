@@ -31,7 +31,7 @@ from cellwright.scope.signatures import (
 from cellwright.scope.stub_module import PRELUDE, AddedName, PlacedFunction, StubModule, scope_stubs
 from cellwright.scope.surfaces import NAMESPACE, SURFACE, Connector, Surface, UpstreamOperation, surface_of
 from cellwright.scope.syntax_tree import parse
-from cellwright.scope.value_text import shown
+from cellwright.scope.value_text import ValueWriter, shown
 from cellwright_guest.hints import is_expression as is_type_expression
 from cellwright_guest.json_records import Record
 
@@ -68,6 +68,7 @@ __all__ = [
     "Surface",
     "Undoing",
     "UpstreamOperation",
+    "ValueWriter",
     "Where",
     "any_arguments",
     "arguments",

@@ -17,7 +17,6 @@ from cellwright.scope.faults import clean
 from cellwright_guest.wire import type_of
 
 MOST = 1_000_000  # characters
-LARGE_BITS = 14_000  # of a number; Python writes 4300 decimal digits and no more
 _OPENED: dict[type, tuple[str, str]] = {
     list: ("[", "]"),
     tuple: ("(", ")"),
@@ -31,7 +30,7 @@ def shown(value: Any, most: int = MOST) -> str:
     """`repr(value)`; of a longer text the first `most` characters and a mark."""
     text: list[str] = []
     room = most
-    for part in _Writer(most).parts(value):
+    for part in ValueWriter(most).parts(value):
         text.append(part[:room])
         room -= len(part)
         if room < 0:
@@ -39,40 +38,48 @@ def shown(value: Any, most: int = MOST) -> str:
     return "".join(text)
 
 
-class _Writer:
-    """Writes one value. `_within` are the ids of the containers round the part that is being written."""
+class ValueWriter:
+    """Writes one value, piece by piece. `within` are the ids of the containers round the part that is being written."""
+
+    LARGE_BITS = 14_000  # of a number; Python writes 4300 decimal digits and no more
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._within: set[int] = set()
+        self.within: list[int] = []
 
     def parts(self, value: Any) -> Iterator[str]:
         kind = type_of(value)
         if kind in (str, bytes, bytearray):
             yield repr(value[: self._most + 1])
-        elif kind is int and value.bit_length() > LARGE_BITS:
+        elif kind is int and value.bit_length() > self.LARGE_BITS:
             yield hex(value)
-        elif id(value) in self._within:
-            yield "{...}" if kind is dict else "[...]" if kind is list else "..."
-        elif (inner := self._inner(value, kind)) is not None:
-            self._within.add(id(value))
+        elif mark := self.instead(value, kind):
+            yield mark
+        elif (inner := self.inner(value, kind)) is not None:
+            self.within.append(id(value))
             yield from inner
-            self._within.discard(id(value))
+            self.within.pop()
         else:
             yield _own(value, self._most)
 
-    def _inner(self, value: Any, kind: type) -> Iterator[str] | None:
+    def instead(self, value: Any, kind: type) -> str:
+        """What is written for a value inside of itself, "" for any other value."""
+        if id(value) not in self.within:
+            return ""
+        return "{...}" if kind is dict else "[...]" if kind is list else "..."
+
+    def inner(self, value: Any, kind: type) -> Iterator[str] | None:
         """The parts of a container, a record or an error; None for a value that has to write itself."""
         if kind is dict:
             return self._pairs("{", ": ", value.items(), "}")
         if kind in _OPENED and (value or kind in (list, tuple)):
             first, last = _OPENED[kind]
-            return self._items(first, value, f",{last}" if kind is tuple and len(value) == 1 else last)
+            return self.items(first, value, f",{last}" if kind is tuple and len(value) == 1 else last)
         if kind in (slice, range):
             parts = (value.start, value.stop, value.step)
-            return self._items(f"{kind.__name__}(", parts[:2] if kind is range and value.step == 1 else parts, ")")
+            return self.items(f"{kind.__name__}(", parts[:2] if kind is range and value.step == 1 else parts, ")")
         if issubclass(kind, BaseException):
-            return self._items(f"{kind.__name__}(", value.args, ")")
+            return self.items(f"{kind.__name__}(", value.args, ")")
         how = kind_of(kind)
         if how == "namedtuple":
             fields: Iterable[tuple[Any, Any]] = zip(kind._fields, value, strict=True)  # type: ignore[attr-defined]
@@ -83,7 +90,7 @@ class _Writer:
             return self._pairs(f"{kind.__name__}(", "=", ((n, getattr(value, n, None)) for n in names), ")")
         return None
 
-    def _items(self, first: str, values: Iterable[Any], last: str) -> Iterator[str]:
+    def items(self, first: str, values: Iterable[Any], last: str) -> Iterator[str]:
         yield first
         for place, value in enumerate(values):
             yield ", " if place else ""
