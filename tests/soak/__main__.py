@@ -178,7 +178,8 @@ class Soak:
             self._say(failure)
         counts, tally = Counter(failure.partition(":")[0] for failure in self.failures), self.tally
         told = [f"{tally[what]} {what}" for what in ("sessions opened", "forks", "approvals", "cells carried on")]
-        told += [f"{count} {what}" for what, count in sorted(tally.items()) if "kill" in what or "ended by" in what]
+        shown = ("killed", "ended by", "raised", "busy")
+        told += [f"{count} {what}" for what, count in sorted(tally.items()) if any(word in what for word in shown)]
         diverged, through = counts.pop("diverged", 0), tally["wrong cells not refused"]
         with closing(SqliteStore(self.store)) as store:
             faults = ledger_faults(models, self._desk, store)

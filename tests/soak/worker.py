@@ -31,6 +31,7 @@ from cellwright.errors import (
     Crashed,
     NoQuestion,
     NoSession,
+    RestoreFailed,
     SandboxDied,
     SessionBusy,
     TypeMistake,
@@ -40,6 +41,7 @@ from cellwright.errors import (
 LIMITS = Limits(wall_s=10.0, cpu_s=10.0)
 MEMORY = 3 << 30  # of this process, and of each that it starts
 TRIES = 8
+KILL_S = 0.5, 4.0  # between two kills: three in a row in one resume stay rare
 
 
 def proc(pid: int | str, name: str) -> str:
@@ -85,7 +87,7 @@ class Worker:
 
     async def _kill(self) -> None:
         while True:
-            await asyncio.sleep(self._rng.uniform(0.2, 1.5))
+            await asyncio.sleep(self._rng.uniform(*KILL_S))
             zygotes = zygotes_of("self")
             guests = [guest for zygote in zygotes for guest in children(zygote)]
             kind, pids = ("zygotes", zygotes) if self._rng.random() < 0.08 else ("guests", guests)
@@ -124,8 +126,8 @@ class Worker:
                 await self._visit(file, rng)
             except SessionBusy:
                 self.tally["sessions busy elsewhere"] += 1
-            except SandboxDied:
-                self.tally["openings met by a death"] += 1
+            except (SandboxDied, RestoreFailed) as error:  # the journal is as it was: another visit finds all of it
+                self.tally[f"raised {type(error).__name__}"] += 1
             except Exception as error:
                 self.tally[f"raised {type(error).__name__}"] += 1
                 self.failures.append(f"raised {type(error).__name__}: session {file.stem}: {error}"[:1000])
@@ -194,10 +196,10 @@ class Worker:
     async def _settle_pending(self, rt: Runtime, model: SessionModel, rng: random.Random) -> None:
         """The cell that an error left under way: it was never begun, or it is carried on to its end here."""
         if model.pending:
-            cell, model.pending = Cell(**model.pending), {}
             if rt.cells > model.last:
                 self.tally["cells carried on"] += 1
-                await self._judge(rt, model, cell, await rt.outcome(), rng)
+                await self._judge(rt, model, Cell(**model.pending), await rt.outcome(), rng)
+            model.pending = {}
 
     async def _run(self, rt: Runtime, model: SessionModel, cell: Cell, rng: random.Random) -> None:
         model.pending = asdict(cell)
@@ -230,6 +232,7 @@ class Worker:
             if not yes:
                 model.never += cell.once
                 cell.once = []
+                model.pending = asdict(cell)
             outcome = await rt.outcome()
         self._count(rt, model)
         self._seek_divergence(rt, model, outcome)
