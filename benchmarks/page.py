@@ -128,11 +128,13 @@ def _conversations(report: Report) -> Iterator[str]:
     wires = list(dict.fromkeys(each.wire for each in report.conversations))
     yield f"| task | | requests | tokens out | {' | '.join(wires)} |"
     yield f"|---|---|--:|--:|{'--:|' * len(wires)}"
+    above = ""
     for task, way in dict.fromkeys((each.task, each.way) for each in report.conversations):
         turns = {each.wire: each for each in report.conversations if (each.task, each.way) == (task, way)}
         first = next(iter(turns.values()))
         sent = " | ".join(_sent(turns[wire]) if wire in turns else "—" for wire in wires)
-        yield f"| {task} | {way} | {first.requests:,} | {first.output_tokens:,} | {sent} |"
+        yield f"| {task if task != above else ''} | {way} | {first.requests:,} | {first.output_tokens:,} | {sent} |"
+        above = task
 
 
 def _sent(each: Conversation) -> str:
