@@ -154,3 +154,18 @@ async def test_strict_runs_a_cell_that_nobody_could_check_and_says_so(fake: Call
         outcome = await rt.execute("desk.order('tea', 3)")
     assert outcome.unwrap() == 3
     assert outcome.mistakes == ("not checked: the type checker answered with an error: it panicked",)
+
+
+async def test_a_session_that_never_ends_its_turn_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An event loop that stopped in the middle of a check: the others go on with another process."""
+    monkeypatch.setattr(ty_server, "WAIT_S", 0.2)
+    monkeypatch.setattr(ty_server, "LINGER_S", 0.0)
+    stuck = ty_server.borrow([tmp_path])
+    async with stuck.turn():
+        checker = TypeChecker(Scope({"desk": Desk()}), site=[tmp_path])
+        assert len(await checker.check("desk.nope")) == 1
+        await checker.close()
+    assert not stuck.alive
+    ty_server.give_back(stuck)

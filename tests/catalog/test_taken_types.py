@@ -13,6 +13,8 @@ from tests.catalog.surfaces import Called, offered, scope_of
 from cellwright import Runtime
 from cellwright.agent import Agent
 from cellwright.catalog import TypeChecker
+from cellwright.doors import Request
+from cellwright.messages import AssistantMessage, UserMessage
 from cellwright.scope import Scope
 from cellwright.testing import ScriptedModel, code
 
@@ -101,6 +103,34 @@ async def test_an_agents_code_names_the_enum_that_a_function_takes() -> None:
     )
     agent = Agent(model, scope={"shop": Shop()}, check="strict")
     assert (await agent.run("Paint it.", returns=str)).value == "new"
+
+
+async def test_a_childs_code_names_it_too() -> None:
+    cells = {"parent": "done(await spawn('child', scope=['shop']))", "child": "done(shop.move(Stage.NEW))"}
+
+    def reply(request: Request) -> AssistantMessage:
+        first = request.messages[0]
+        assert isinstance(first, UserMessage)
+        return code(cells[first.text.splitlines()[0]])
+
+    agent = Agent(ScriptedModel(otherwise=reply), scope={"shop": Shop()}, spawn=True, check="strict")
+    assert (await agent.run("parent")).value == "new"
+
+
+async def test_an_enum_with_functions_of_its_own_is_not_bound() -> None:
+    class Door(enum.Enum):
+        OPEN = 1
+
+        @classmethod
+        def slam(cls) -> int:
+            return 1
+
+    def use(door: Door) -> int:
+        return 2
+
+    model = ScriptedModel(code("done(Door.slam())"), "It is not there.")
+    result = await Agent(model, scope={"use": use}, check="off").run("Slam it.", returns=str)
+    assert result.value == "It is not there."
 
 
 UPLOAD = (

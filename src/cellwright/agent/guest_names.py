@@ -41,9 +41,16 @@ def own_names(
     names: dict[str, Any] = {"search": functions["search"], "show": show, "done": done_function(finish, returns)}
     bound = {value for _, value in scope.names() if isinstance(value, type)}
     taken = {name for name, _ in scope.names()} | names.keys()
-    enums = (cls for _, cls in scope.classes() if issubclass(cls, enum.Enum) and not cls.__name__.startswith("_"))
-    # a child names those that its parent could build
-    for cls in () if scope.is_child else (*classes_in(returns), *enums):
-        if cls not in bound and cls.__name__ not in taken | names.keys() and cls.__name__.isidentifier():
+    answers = () if scope.is_child else classes_in(returns)  # a child names those that its parent could build
+    enums = (cls for _, cls in scope.classes() if issubclass(cls, enum.Enum) and _is_plain(cls))
+    for cls in (*answers, *enums):
+        if cls not in bound and cls.__name__ not in taken | names.keys():
             names[cls.__name__] = cls
     return names
+
+
+def _is_plain(cls: type[enum.Enum]) -> bool:
+    """Whether an enum has a name that code can write, and nothing but members: code could call its functions."""
+    own = (vars(base) for base in cls.__mro__ if base.__module__ not in ("enum", "builtins"))
+    more = (name for names in own for name in names if not name.startswith("_") and name not in cls.__members__)
+    return cls.__name__.isidentifier() and not cls.__name__.startswith("_") and not any(more)

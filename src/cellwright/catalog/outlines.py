@@ -25,6 +25,7 @@ from cellwright_guest.wire import type_of
 
 HINT = '# An outline. search("what you need") finds functions, show("name") tells one in full.'
 TYPES = "# Classes of what these take and return; not names in scope:"
+ENUMS = "# Enums; those that a function takes are names in scope:"
 NAMES_SHOWN = (1_000, 12, 0)  # of one object's members, where there is room for names only, or for fewer
 KEYS = 20
 TRIED = 40  # names whose signatures are tried in the room that is left
@@ -111,8 +112,12 @@ class _LiveOutline:
                     lines += self._called(shapes[name], paths, docs=docs)
                     written.add(name)
         mentioned = needed_shapes(self._offer, [*lines, *classes], written)
-        types = [shape_text(shape, docs=docs) for shape in mentioned if not shape.standard]
-        return _joined([*lines, *classes]) + (f"\n{TYPES}\n" + "\n\n".join(types) + "\n" if types else "")
+        types: dict[str, list[str]] = {ENUMS: [], TYPES: []}
+        for shape in mentioned:
+            if not shape.standard:
+                types[ENUMS if shape.kind == "enum" else TYPES].append(shape_text(shape, docs=docs))
+        titled = (f"\n{title}\n" + "\n\n".join(texts) + "\n" for title, texts in types.items() if texts)
+        return _joined([*lines, *classes]) + "".join(titled)
 
     def _called(self, shape: Shape, paths: Sequence[str], *, docs: bool) -> Iterator[str]:
         """The functions of an object as code calls them, and its attributes: `crm.find(name: str) -> Customer`."""

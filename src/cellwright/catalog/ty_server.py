@@ -66,6 +66,7 @@ class TyServer:
         self._packages = 0
         self._free: list[str] = []
         self._held = False
+        self._turns = 0  # that were taken
         self._waiting: deque[Future[None]] = deque()
         self._out: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._settle(site)
@@ -130,10 +131,12 @@ class TyServer:
         """Wait until no other user has its turn; `CheckerError` after half a minute. Any event loop may ask."""
         ticket: Future[None] = Future()
         with self._lock:
+            before = self._turns
             if self._held:
                 self._waiting.append(ticket)
             else:
                 self._held = True
+                self._turns += 1
                 ticket.set_result(None)
         try:
             async with asyncio.timeout(WAIT_S):
@@ -141,6 +144,10 @@ class TyServer:
         except BaseException as error:
             if not ticket.cancel():  # it came while this user gave up
                 self._next()
+            if isinstance(error, TimeoutError) and self._turns == before:
+                raise PlatformError(
+                    "a session has had the type checker's process for itself, and does not end"
+                ) from None
             if isinstance(error, TimeoutError):
                 raise CheckerError(f"the cells of other sessions took the type checker {WAIT_S:g} s") from None
             raise
@@ -154,6 +161,7 @@ class TyServer:
             while self._waiting:
                 ticket = self._waiting.popleft()
                 if ticket.set_running_or_notify_cancel():
+                    self._turns += 1
                     ticket.set_result(None)
                     return
             self._held = False
