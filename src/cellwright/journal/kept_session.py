@@ -390,4 +390,5 @@ class KeptSession:
                 writer.now()
                 await self._keep_last_tree()
         finally:
+            self._snapshots.close()
             writer.release()

@@ -125,6 +125,7 @@ async def _repeat(
     asyncio.get_running_loop().run_in_executor(None, remove_leftovers)
     workspace = await asyncio.to_thread(Workspace.create, None, GUEST_UID)
     trees = Trees(journal, session, limits)
+    snapshots = Snapshots(trees, workspace)
 
     def invoke_again(row: Row) -> None:
         doors.invoke_again(row)
@@ -132,7 +133,7 @@ async def _repeat(
     replay = Replay(
         DryWriter(journal),
         GuestClock(),
-        restore=Snapshots(trees, workspace).restore,
+        restore=snapshots.restore,
         adopted=lambda row: None,
         invoke_again=invoke_again,
         recorded=rows,
@@ -161,6 +162,7 @@ async def _repeat(
         finally:
             await interpreter.close()
     finally:
+        snapshots.close()
         await asyncio.to_thread(workspace.remove)
 
 

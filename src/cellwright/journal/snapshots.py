@@ -190,6 +190,10 @@ class Snapshots:
 
         return await self._alone(work)
 
+    def close(self) -> None:
+        """End its thread, after what it is doing."""
+        self._thread.shutdown(wait=False)
+
     async def _alone(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
