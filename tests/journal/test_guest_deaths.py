@@ -15,7 +15,7 @@ from tests.journal.killing import Killing
 from tests.journal.lasting import PATIENT, SESSION, Sessions, run, value
 
 from cellwright import Limits, Runtime, operation
-from cellwright.errors import RestoreFailed
+from cellwright.errors import RestoreFailed, WorkspaceLimit
 from cellwright.journal import replay_deaths
 from cellwright.runtime import replay
 from cellwright.sessions import Sessions as StoredSessions
@@ -232,6 +232,18 @@ def rewrite(sessions: Sessions, code: str) -> None:
     sessions.journal.live_until(None)
     last = sessions.journal.cells(SESSION)[-1]
     sessions.journal.write(sessions.journal.claim(SESSION), replace(last, code=code))
+
+
+@pytest.mark.parametrize(("then", "now"), [(1, 64), (64, 1)])
+async def test_that_a_workspace_is_too_full_after_a_cell_is_neither_a_death_nor_a_difference(
+    then: int, now: int, sessions: Sessions
+) -> None:
+    async with sessions.life(limits=replace(PATIENT, workspace_mb=then)) as rt:
+        outcome = await run(rt, "n = open('f', 'wb').write(bytes(3 << 20))")
+        assert isinstance(outcome.error, WorkspaceLimit) == (then == 1)
+    async with sessions.life(limits=replace(PATIENT, workspace_mb=now)) as rt:
+        assert is_whole(rt)
+        assert (await run(rt, "import os; os.remove('f'); n")).value == 3 << 20
 
 
 async def test_a_session_whose_cell_ends_every_guest_is_rewound_to_before_it(sessions: Sessions) -> None:

@@ -9,6 +9,7 @@ neither the journal's storage nor who asks.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -38,17 +39,23 @@ from cellwright_guest.wire import Bounds, Packed, WireError
 PREFIX = "model#"
 ASIDE = "model-aside#"
 SAME = {"kind": "reply"}  # instead of a message that is the base's reply
+MOST_MESSAGES = 1 << 62
+Folds = tuple[bytes | None, ...]  # None: not known
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelExchange:
-    """A request that was answered, with its number in the session. `folds[i]` is the digest of its first i messages."""
+    """A request that was answered, with its number in the session. `folds[i]` is the digest of its first i messages.
+
+    One that was read from its row knows only the last of the digests, and only its messages: it is not `whole`.
+    """
 
     number: int
     request: Request
-    folds: tuple[bytes, ...]
+    folds: Folds
     reply: AssistantMessage
     traits: Traits | None = None  # None: those of its row are not known
+    whole: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,19 +137,22 @@ def number_of(row: Row) -> int:
 # one request to one row
 
 
-def folded(messages: Sequence[Message], base: ModelExchange | None) -> tuple[bytes, ...]:
+def folded(messages: Sequence[Message], base: ModelExchange | None) -> Folds:
     """The digests of the beginnings of these messages; those that the base has are not made again."""
     kept = shared(messages, base)
-    folds = [b""] if base is None else list(base.folds[: kept + 1])
-    for message in messages[kept:]:
-        folds.append(_hash(folds[-1], _key(to_plain(message))))
+    last = base.folds[kept] if base is not None else b""
+    folds: list[bytes | None] = [b""] if base is None or last is None else list(base.folds[: kept + 1])
+    last = last or b""
+    for message in messages[len(folds) - 1 :]:
+        last = _hash(last, _key(to_plain(message)))
+        folds.append(last)
     return tuple(folds)
 
 
-def digest_of(request: Request, folds: Sequence[bytes]) -> str:
+def digest_of(request: Request, folds: Folds) -> str:
     """What two requests have in common that are the same: all but how long they may take."""
     parts = (request.instructions, [_tool(tool) for tool in request.tools], _generation(request.generation))
-    return _hash(folds[-1], *map(_key, parts)).hex()
+    return _hash(folds[-1] or b"", *map(_key, parts)).hex()
 
 
 def shared(messages: Sequence[Message], base: ModelExchange | None) -> int:
@@ -151,7 +161,8 @@ def shared(messages: Sequence[Message], base: ModelExchange | None) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0] == pair[1], pairs))
 
 
-def arguments_of(request: Request, traits: Traits, base: ModelExchange | None) -> Packed:
+def arguments_of(request: Request, traits: Traits, base: ModelExchange | None, fold: bytes | None = None) -> Packed:
+    """The request as its row keeps it. `fold` is the digest of its messages, for who goes on from there."""
     kept = shared(request.messages, base)
     said = None if base is None else base.reply
     fields: dict[str, Any] = {
@@ -160,9 +171,11 @@ def arguments_of(request: Request, traits: Traits, base: ModelExchange | None) -
         "messages": [SAME if message == said else to_plain(message) for message in request.messages[kept:]],
         "generation": _generation(request.generation),
     }
-    if base is None or base.request.instructions != request.instructions:
+    if fold is not None:
+        fields["fold"] = fold.hex()
+    if base is None or not base.whole or base.request.instructions != request.instructions:
         fields["instructions"] = request.instructions
-    if base is None or base.request.tools != request.tools:
+    if base is None or not base.whole or base.request.tools != request.tools:
         fields["tools"] = [_tool(tool) for tool in request.tools]
     if base is None or base.traits != traits:
         fields["traits"] = [traits.calls, traits.window]
@@ -230,10 +243,10 @@ def request_in(rows: Mapping[int, Row], number: int) -> tuple[Request, Traits]:
             raise JournalFailed(f"request {number} to the model is missing, on which a later one is built")
         kept = _fields(row, row.arguments)
         chain.append((row, kept))
-        base = kept.get("base")
-        if type(base) is not int or not 0 <= base < number:
-            raise _damaged(row, ValueError(f"built on request {base!r}"))
-        number = base
+        try:
+            number = _base_of(row, kept)
+        except ValueError as error:
+            raise _damaged(row, error) from None
     request, traits, said = Request(messages=()), Traits(), AssistantMessage(text="")
     for row, kept in reversed(chain):
         try:
@@ -242,6 +255,57 @@ def request_in(rows: Mapping[int, Row], number: int) -> tuple[Request, Traits]:
             raise _damaged(row, error) from None
         said = reply_in(row).message
     return request, traits
+
+
+def exchange_in(rows: Mapping[int, Row], number: int) -> ModelExchange | None:
+    """That request's messages and reply, from the rows that it is built on, read from the last one back.
+
+    None where a row is missing: these may be the last rows of a session. What an earlier row says of messages that were
+    left out since, as after a summary, is not read.
+    """
+    row = last = rows.get(number)
+    if last is None:
+        return None
+    parts: list[list[Message]] = []
+    fold, need = "", MOST_MESSAGES
+    while row is not None:
+        kept = _fields(row, row.arguments)
+        try:
+            base, begins = _base_of(row, kept), min(int(kept["kept"]), need)
+            before, messages = rows.get(base), kept["messages"][: need - begins]
+            if base and before is None and (begins or SAME in messages):
+                return None
+            parts.append([_message(message, before) for message in messages])
+            fold = fold if parts[1:] else str(kept.get("fold", ""))
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise _damaged(row, error) from None
+        need, row = begins, before if begins else None
+    messages = tuple(itertools.chain.from_iterable(reversed(parts)))
+    folds: Folds = (*[None] * len(messages), _fold(fold, last) if messages else b"")
+    request, reply = Request(messages=messages), reply_in(last).message
+    return ModelExchange(number=number, request=request, folds=folds, reply=reply, whole=False)
+
+
+def _fold(kept: str, row: Row) -> bytes | None:
+    try:
+        return bytes.fromhex(kept) or None
+    except ValueError as error:
+        raise _damaged(row, error) from None
+
+
+def _message(kept: Any, said: Row | None) -> Message:
+    if kept != SAME:
+        return from_plain(kept)
+    if said is None:
+        raise ValueError("a reply of no request")
+    return reply_in(said).message
+
+
+def _base_of(row: Row, kept: dict[str, Any]) -> int:
+    base, number = kept.get("base"), number_of(row)
+    if type(base) is not int or not 0 <= base < number:
+        raise ValueError(f"built on request {base!r}")
+    return base
 
 
 def _built(base: Request, said: AssistantMessage, kept: dict[str, Any]) -> Request:
@@ -275,12 +339,29 @@ def _fields(row: Row, packed: Packed | None) -> dict[str, Any]:
     try:
         if packed is None:
             raise ValueError("no value")
-        fields: Any = Unpacker(packed.blobs, _nothing_else, Bounds()).unpack(packed.tree)
+        try:
+            fields: Any = _plain(packed.tree)
+        except (_NotPlain, RecursionError):
+            fields = Unpacker(packed.blobs, _nothing_else, Bounds()).unpack(packed.tree)
         if type(fields) is not dict:
             raise ValueError("no fields")
         return fields  # pyright: ignore[reportUnknownVariableType] - of anything
     except (ValueError, TypeError, LookupError, WireError) as error:
         raise _damaged(row, error) from None
+
+
+class _NotPlain(Exception):
+    """A tree with more than texts, numbers, lists, and objects with names."""
+
+
+def _plain(tree: Any) -> Any:
+    """What an `Unpacker` makes of most rows, in a fraction of the time: a conversation has thousands of them."""
+    if type(tree) is dict:
+        body: Any = tree.get("m") if len(tree) == 1 else None
+        if type(body) is not dict:
+            raise _NotPlain
+        return {name: _plain(part) if type(part) in (dict, list) else part for name, part in body.items()}
+    return [_plain(part) if type(part) in (dict, list) else part for part in tree]
 
 
 def _damaged(row: Row, error: Exception) -> JournalFailed:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from cellwright.errors import CodeError
+from cellwright.errors import CodeError, WorkspaceLimit
 from cellwright.journal.call_rows import call_of, key_of_value
 from cellwright.journal.call_text import call_line
 from cellwright.journal.outcomes import packed_value, told_error
-from cellwright.sandboxes import Outcome
+from cellwright.sandboxes import TOO_FULL, Outcome
 from cellwright.short_texts import printable
 from cellwright.store import CellRow, Row
 from cellwright_guest.wire import Packed
@@ -48,11 +48,21 @@ def divergence_of(
         first = min(unasked, key=lambda r: (r.delivered is None, r.delivered or 0))
         recorded = call_line(first.title, call_of(first))
         return Divergence(cell=row.number, line=first.line, recorded=recorded, asked="the end of the cell")
+    if is_measured(told_error(outcome.error)):
+        outcome = replace(outcome, error=None)
     was, now = _recorded_text(row), _outcome_text(outcome, value)
-    if was != now:
+    if was != now and not (is_measured(row.error) and outcome.error is None):
         line = outcome.error.line or 0 if isinstance(outcome.error, CodeError) else 0
         return Divergence(cell=row.number, line=line, recorded=was[:_SHOWN], asked=now[:_SHOWN])
     return None
+
+
+def is_measured(error: dict[str, object]) -> bool:
+    """Whether it only says that the workspace was too large after the cell: the code came to its end, and knew nothing.
+
+    When the host measures depends on the machine, and limits may be others now.
+    """
+    return error.get("class") == WorkspaceLimit.__name__ and str(error.get("text")).endswith(TOO_FULL)
 
 
 def printed_otherwise(row: CellRow, outcome: Outcome) -> Divergence | None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 
 from cellwright.errors import CodeError, ProtocolError, RestoreFailed
+from cellwright.journal.divergence import is_measured
+from cellwright.journal.outcomes import told_error
 from cellwright.journal.replay import Replay
 from cellwright.sandboxes import GONE, Interpreter, Outcome
 from cellwright.store import CellRow
@@ -47,7 +49,7 @@ def replay_s(wall_s: float, took_s: float = 0.0) -> float:
 def require_survived(row: CellRow, outcome: Outcome, *, alive: bool) -> None:
     """Raise `GuestDied` where a death or a limit ended this run of a cell, and the recorded one came to its end."""
     error = outcome.error
-    if error is None or isinstance(error, CodeError | ProtocolError):
+    if error is None or isinstance(error, CodeError | ProtocolError) or (alive and is_measured(told_error(error))):
         return
     if not alive or type(error).__name__ != row.error.get("class"):
         raise GuestDied(row.number, str(error))

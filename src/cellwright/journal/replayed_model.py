@@ -19,6 +19,7 @@ from cellwright.journal.conversations import (
     arguments_of,
     asides_in,
     digest_of,
+    exchange_in,
     folded,
     reply_in,
     request_in,
@@ -36,8 +37,9 @@ BEFORE, SHOWN = 30, 120  # characters of a difference: of what is the same befor
 class ReplayedModel:
     """See `Model`. Without an inner one whatever is not recorded raises `Diverged`: nothing is ever asked.
 
-    `recorded` are the session's rows, those of the sessions it was forked from among them. `begun` is how many requests
-    are over and will not be made again; the next has the number after it. `cell` gives the number of the session's last
+    `recorded` are the session's rows, those of the sessions it was forked from among them; the last of them are enough
+    if `last` is the exchange that the next is built on. `begun` is how many requests are over and will not be made
+    again; the next has the number after it. `cell` gives the number of the session's last
     cell. A request that fails has no row, and its number is free again: whoever comes back asks once more.
     """
 
@@ -49,6 +51,7 @@ class ReplayedModel:
         cell: Callable[[], int] = lambda: 0,
         *,
         begun: int = 0,
+        last: ModelExchange | None = None,
     ) -> None:
         self._inner = inner
         recorded = list(recorded)
@@ -57,7 +60,7 @@ class ReplayedModel:
         self._writer = writer
         self._cell = cell
         self._count = begun
-        self._last: ModelExchange | None = None
+        self._last = last
 
     @property
     def name(self) -> str:
@@ -107,7 +110,7 @@ class ReplayedModel:
         if self._inner is None:
             raise Diverged("an aside to the model is not recorded, and there is no model to ask")
         reply = await self._inner.request(request, on_piece)
-        path, arguments = f"{ASIDE}{len(self._asides) + 1}", arguments_of(request, self.traits, base)
+        path, arguments = f"{ASIDE}{key}", arguments_of(request, self.traits, base)
         self._asides[key] = self._written(path, cell, key, arguments, reply)
         return reply
 
@@ -128,7 +131,7 @@ class ReplayedModel:
     def _write(self, number: int, cell: int, request: Request, reply: Reply) -> None:
         base, traits = self._base(number), self.traits
         folds = folded(request.messages, base)
-        arguments = arguments_of(request, traits, base)
+        arguments = arguments_of(request, traits, base, folds[-1])
         self._written(f"{PREFIX}{number}", cell, digest_of(request, folds), arguments, reply)
         self._remember(ModelExchange(number=number, request=request, traits=traits, folds=folds, reply=reply.message))
 
@@ -156,10 +159,7 @@ class ReplayedModel:
         if self._last is None:
             earlier = max((n for n in self._rows if n < number), default=0)
             if earlier:
-                request, traits = request_in(self._rows, earlier)
-                said = reply_in(self._rows[earlier]).message
-                folds = folded(request.messages, None)
-                self._last = ModelExchange(number=earlier, request=request, traits=traits, folds=folds, reply=said)
+                self._last = exchange_in(self._rows, earlier)
         return self._last if self._last is not None and self._last.number < number else None
 
 

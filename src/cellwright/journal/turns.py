@@ -5,13 +5,16 @@ It knows requests, replies and cells; not what an agent does with them.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cellwright.doors import Host, Model
 from cellwright.journal.conversations import (
     Conversation,
+    ModelExchange,
     conversation,
+    exchange_in,
     is_request,
     number_of,
     reply_in,
@@ -28,7 +31,23 @@ from cellwright.journal.session_journal import SessionJournal
 from cellwright.messages import Message, Usage
 from cellwright.sandboxes import Outcome
 from cellwright.scope import arguments
-from cellwright.store import Row, TurnRow
+from cellwright.store import CellRow, Row, TurnRow
+
+CELLS_AT_ONCE, FASTER = 64, 4  # cells whose requests are read, from the end; then so many times more
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecentExchange:
+    """The last request and its reply; `rows` are those of the model, as many as were read, the answered ones by number.
+
+    `cells` are those of the session from `first` on, the last one when it was asked.
+    """
+
+    rows: Sequence[Row]
+    requests: Mapping[int, Row]
+    last: ModelExchange
+    cells: Sequence[CellRow]
+    first: int
 
 
 class Turns:
@@ -39,9 +58,16 @@ class Turns:
         self._session = session
         self._host = host
         self._read: tuple[int, History] | None = None
+        self._near: tuple[int, RecentExchange | None] | None = None
+        self._turns: tuple[int, Sequence[TurnRow]] | None = None
 
     def model(self, inner: Model) -> ReplayedModel:
         """The model, with each reply written down. Requests of earlier processes are over and not made again."""
+        if (recent := self._recent()) is not None:
+            rows, last = recent.rows, recent.last
+            return ReplayedModel(
+                inner, rows, self._session.writer, lambda: self._session.last, begun=last.number, last=last
+            )
         rows = self._rows()
         begun = max((number_of(row) for row in rows if is_request(row)), default=0)
         return ReplayedModel(inner, rows, self._session.writer, lambda: self._session.last, begun=begun)
@@ -50,14 +76,21 @@ class Turns:
         """The turns of this session, those of the sessions it was forked from among them, by number."""
         found: dict[int, TurnRow] = {}
         for part in self._history().parts:
-            turns = self._session.store.turns(part.facts.id, part.entry)
+            own = part.entry is None and part.facts.id == self._session.id
+            turns = self._own() if own else self._session.store.turns(part.facts.id, part.entry)
             found |= {turn.number: turn for turn in turns if part.upto is None or turn.cell < part.upto}
         return [found[number] for number in sorted(found)]
 
     def last(self) -> TurnRow | None:
         """The last turn that was begun in this session and not taken back."""
-        own = [turn for turn in self._session.store.turns(self._session.id) if not is_undone(turn)]
-        return own[-1] if own else None
+        return next((turn for turn in reversed(self._own()) if not is_undone(turn)), None)
+
+    def _own(self) -> Sequence[TurnRow]:
+        """The turns of this session alone. Read once for all that is asked while nothing is written."""
+        written = self._session.writer.written
+        if self._turns is None or self._turns[0] != written:
+            self._turns = written, self._session.store.turns(self._session.id)
+        return self._turns[1]
 
     def write(self, row: TurnRow) -> TurnRow:
         """Write down that a turn begins, or its outcome. `Fenced` or `JournalFailed` where that cannot be."""
@@ -72,6 +105,13 @@ class Turns:
 
     def conversation(self) -> Conversation:
         """What was said, as far as its outcome was not rolled back."""
+        if (recent := self._recent()) is not None:
+            return Conversation(
+                messages=recent.last.request.messages,
+                reply=recent.last.reply,
+                cut=reply_in(recent.requests[recent.last.number]).cut,
+                requests=recent.last.number,
+            )
         history = self._history()
         standing = max((c.number for c in history.cells if not c.undone), default=history.facts.parent_cell)
         undone = any(c.undone and c.number > standing for c in history.cells)
@@ -90,7 +130,7 @@ class Turns:
     def _kept(self) -> int | None:
         """The number of the last request before those turns that were taken back; None where the last one was not."""
         kept: int | None = None
-        for turn in reversed(self._session.store.turns(self._session.id)):
+        for turn in reversed(self._own()):
             if not is_undone(turn):
                 break
             kept = turn.asked
@@ -121,20 +161,25 @@ class Turns:
 
     def cells_since_reply(self) -> list[tuple[str, Outcome]]:
         """The cells that were begun after the last reply, each with its outcome."""
-        asked = max((row.cell for row in self._rows() if is_request(row)), default=0)
-        history = self._history()
-        return [
-            (row.code, outcome_of(row, self._host)) for row in history.cells if row.number > asked and not row.undone
-        ]
+        if (recent := self._recent()) is not None:
+            rows, cells = recent.rows, recent.cells
+        else:
+            rows, cells = self._rows(), self._history().cells
+        asked = max((row.cell for row in rows if is_request(row)), default=0)
+        return [(row.code, outcome_of(row, self._host)) for row in cells if row.number > asked and not row.undone]
 
     def cell_before(self, requests: int) -> int:
         """The last cell before the last so many requests."""
-        asked = sorted(requests_in(self._rows()).items())[-requests:]
+        recent = self._recent()
+        known = requests_in(self._rows()) if recent is None or len(recent.requests) < requests else recent.requests
+        asked = sorted(known.items())[-requests:]
         return asked[0][1].cell if asked else 0
 
     def outcome(self, cell: int) -> Outcome | None:
         """The outcome of a cell; None where there is no cell of that number."""
-        found = [row for row in self._history().cells if row.number == cell and row.status != "running"]
+        recent = self._recent()
+        cells = self._history().cells if recent is None or cell < recent.first else recent.cells
+        found = [row for row in cells if row.number == cell and row.status != "running"]
         return outcome_of(found[0], self._host) if found else None
 
     def first_argument(self, cell: int, name: str) -> Any:
@@ -160,3 +205,30 @@ class Turns:
 
     def _rows(self) -> list[Row]:
         return self._history().through("model")
+
+    def _recent(self) -> RecentExchange | None:
+        """The last exchange, read from the end as far back as it goes; None where the whole history must be asked.
+
+        That is a fork, a session of which something was taken back last, and one that asked no model.
+        """
+        facts = self._history().facts
+        if self._near is None or self._near[0] != self._session.writer.written:
+            nothing = facts.parent or self._kept() is not None
+            self._near = self._session.writer.written, None if nothing else self._read_back()
+        return self._near[1]
+
+    def _read_back(self) -> RecentExchange | None:
+        store, id, first, cells = self._session.store, self._session.id, self._session.last + 1, CELLS_AT_ONCE
+        while first:
+            first = max(0, first - cells)
+            cells *= FASTER
+            rows = [row for row in store.rows(id, first) if row.door == "model"]
+            requests = requests_in(rows)
+            last = exchange_in(requests, max(requests)) if requests else None
+            if last is not None:
+                asked = requests[last.number].cell
+                near = store.cells(id, asked)
+                if near and near[-1].undone:
+                    return None
+                return RecentExchange(rows=rows, requests=requests, last=last, cells=near, first=asked)
+        return None

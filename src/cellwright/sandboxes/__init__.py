@@ -17,6 +17,7 @@ from cellwright.sandboxes.files import FileEntry, Files, clone
 from cellwright.sandboxes.guest_calls import guest_at_work, waiting
 from cellwright.sandboxes.jail import GUEST_UID, LAYERS, STANDARD
 from cellwright.sandboxes.limit_watch import FILES as MOST_FILES
+from cellwright.sandboxes.limit_watch import TOO_FULL
 from cellwright.sandboxes.packages import Environment, environment
 from cellwright.sandboxes.probe import LayerFinding, LayerReport
 from cellwright.sandboxes.probe import probe as probe_layers
@@ -42,6 +43,7 @@ __all__ = [
     "MODE",
     "MOST_FILES",
     "STANDARD",
+    "TOO_FULL",
     "CallRecord",
     "DiskUsage",
     "Environment",

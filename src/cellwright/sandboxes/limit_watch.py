@@ -20,6 +20,7 @@ NOTICED = 1 << 20  # after a short cell the workspace is measured only if the di
 OFTEN = 100  # cells after which the workspace is measured whatever the disk says
 FIRST_LOOK_S, LAST_LOOK_S = 0.5, 4.0  # in between a disk takes some gigabytes, in the worst case
 FILES = 100_000
+TOO_FULL = "Delete what is not needed."  # after a cell that came to its end
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -140,7 +141,7 @@ class DiskGauge:
             self._most = DiskUsage(bytes=self._limit_mb << 20, files=FILES)
             return None
         self._most = DiskUsage(bytes=max(usage.bytes, self._most.bytes), files=max(usage.files, self._most.files))
-        return self._error(usage, "Delete what is not needed.")
+        return self._error(usage, TOO_FULL)
 
     def _error(self, usage: DiskUsage, then: str) -> WorkspaceLimit:
         words = f"the workspace grew to {usage.bytes >> 20} MB in {usage.files} files"
