@@ -34,7 +34,7 @@ from cellwright.messages import (
 from cellwright.store import Row
 from cellwright_guest.packer import Packer, plain
 from cellwright_guest.unpacker import Unpacker
-from cellwright_guest.wire import Bounds, Packed, WireError
+from cellwright_guest.wire import Bounds, Packed, WireError, type_of
 
 PREFIX = "model#"
 ASIDE = "model-aside#"
@@ -356,12 +356,12 @@ class _NotPlain(Exception):
 
 def _plain(tree: Any) -> Any:
     """What an `Unpacker` makes of most rows, in a fraction of the time: a conversation has thousands of them."""
-    if type(tree) is dict:
+    if type_of(tree) is dict:
         body: Any = tree.get("m") if len(tree) == 1 else None
-        if type(body) is not dict:
+        if type_of(body) is not dict:
             raise _NotPlain
-        return {name: _plain(part) if type(part) in (dict, list) else part for name, part in body.items()}
-    return [_plain(part) if type(part) in (dict, list) else part for part in tree]
+        return {name: _plain(part) if type_of(part) in (dict, list) else part for name, part in body.items()}
+    return [_plain(part) if type_of(part) in (dict, list) else part for part in tree]
 
 
 def _damaged(row: Row, error: Exception) -> JournalFailed:

@@ -59,7 +59,7 @@ class Workspace:
             ) from None
         workspace = cls(path, owner_uid, fresh=True)
         with contextlib.suppress(OSError):  # a file system without locks: then nobody can lock it to remove it
-            fcntl.flock(workspace._fd, fcntl.LOCK_SH)  # as long as this process lives: see `remove_leftovers`
+            workspace.lock(fcntl.LOCK_SH)  # as long as this process lives: see `remove_leftovers`
         workspace.hand_over(workspace._fd)
         return workspace
 
@@ -98,6 +98,10 @@ class Workspace:
         """Make the guest the owner of an open file or directory. Does nothing unless the host is root."""
         if self.owner_uid is not None:
             os.fchown(fd, self.owner_uid, self.owner_uid)
+
+    def lock(self, how: int) -> None:
+        """`flock` the directory, until it is closed or this process ends."""
+        fcntl.flock(self._fd, how)
 
     def open(self) -> int:
         """A new descriptor of the directory itself, with a position of its own. The caller closes it."""
@@ -171,7 +175,7 @@ def remove_leftovers(base: Path | None = None) -> None:
             if _MADE.fullmatch(path.name) and time.time() - path.lstat().st_mtime > LEFT_S and not path.is_symlink():
                 left = Workspace(path, None, fresh=True)
                 try:
-                    fcntl.flock(left._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    left.lock(fcntl.LOCK_EX | fcntl.LOCK_NB)
                     left.remove(REMOVE_S)
                 finally:
                     left.close()
