@@ -15,13 +15,14 @@ from cellwright.doors import Call, Host, Made
 from cellwright.errors import CellwrightError, Crashed
 from cellwright.journal import History, SessionJournal, Trees
 from cellwright.journal.live_guest import GuestDoors, guest_doors
+from cellwright.journal.session_journal import with_rows
 from cellwright.journal.snapshots import Snapshots
 from cellwright.sandboxes.base import Opening
 from cellwright.sandboxes.interpreter import ProcessInterpreter
 from cellwright.sandboxes.workspace import Workspace
 from cellwright.sandboxes.zygotes import Child
 from cellwright.scope import ScopeHost
-from cellwright.store import MemoryStore
+from cellwright.store import CellRow, MemoryStore
 from cellwright_guest.framing import FrameReader, frame, parse
 from cellwright_guest.wire import Bounds, Packed, WireError
 
@@ -221,9 +222,17 @@ class JournaledSession(Session):
         super()._open()
         assert self._kept is not None
         replay = self._guest.replay
-        new = again is None
-        replay.begin(self._kept.begin("a cell that nobody runs", replay.delivered) if new else again.cells[-1])
+        replay.begin(self._first_cell(self._kept) if again is None else again.cells[-1])
         self._frames = []
+
+    def _first_cell(self, kept: SessionJournal) -> CellRow:
+        assert kept.facts is not None
+        kept.writer.hold(self.journal.create(kept.facts))
+        try:
+            kept.begin("a cell that nobody runs", self._guest.replay.delivered).send(None)
+        except StopIteration as done:
+            return done.value
+        raise AssertionError("a store in memory is written at once")
 
     async def feed(self, data: bytes, piece: int) -> None:
         self._frames.append((data, piece))
@@ -232,7 +241,7 @@ class JournaledSession(Session):
     async def reopen(self) -> None:
         assert self._kept is not None
         kept, frames = self._kept, self._frames
-        history = kept.history()  # what was written can be read
+        history = await kept.history(read=with_rows)  # what was written can be read
         self._fresh += self._again_of is None
         repeats = self._again_of is None and self._fresh % self.AGAIN == 0
         assert all(row.cell <= 1 for row in history.rows), [row for row in history.rows if row.cell > 1]

@@ -157,7 +157,7 @@ async def test_the_effect_whose_row_cannot_be_written_has_not_happened(tmp_path:
     assert post.sent == ["a", "b"]
 
 
-async def test_the_guest_is_ended_and_room_on_the_disk_does_not_bring_it_back(tmp_path: Path) -> None:
+async def test_the_guest_is_ended_and_the_next_use_brings_it_back_when_there_is_room(tmp_path: Path) -> None:
     journal = Failing()
     post = Post(journal)
     async with opened(journal, post, tmp_path) as rt:
@@ -167,9 +167,10 @@ async def test_the_guest_is_ended_and_room_on_the_disk_does_not_bring_it_back(tm
             await rt.execute("post.send('never')")
         parts: Any = rt._open  # pyright: ignore[reportPrivateUsage]  no public way to ask for the guest itself
         assert not parts.session.guest.alive
-        journal.writes = None
         with pytest.raises(JournalFailed, match=FULL):
             await rt.execute("post.send('never')")
+        journal.writes = None
+        assert (await rt.execute("x + 1")).unwrap() == 2
     assert post.sent == []
     async with opened(journal, post, tmp_path) as rt:
         assert (await rt.execute("x")).unwrap() == 1

@@ -50,9 +50,9 @@ class SessionInbox:
     def close(self) -> None:
         self._is_open = False
 
-    def begin(self, untold: Iterable[Note] = (), *, new: bool = True) -> None:
+    async def begin(self, untold: Iterable[Note] = (), *, new: bool = True) -> None:
         """A turn begins; one that is not new goes on, with the messages that an earlier process had read."""
-        waiting = (self._mail.waiting() if self._mail is not None else self._here) if new else ()
+        waiting = await self._waiting() if new else ()
         self._before = max((message.number for message in waiting), default=0)
         self._untold = [
             Message(kind=note.what, text=note.text, who=note.who, at=note.at)  # pyright: ignore[reportArgumentType] - it was one
@@ -83,7 +83,7 @@ class SessionInbox:
         """Take all waiting messages out of the inbox, to make a task of them."""
         messages = tuple(await self._waiting())
         for message in messages:
-            self._take(message)
+            await self._take(message)
         return messages
 
     # between two steps
@@ -95,7 +95,7 @@ class SessionInbox:
         another = False
         for message in (*untold, *await self._waiting()):
             if message.kind != "ask":  # a question is recorded with its answer, outside of the conversation
-                self._take(message)
+                await self._take(message)
             if self._is_stale(message) and message.kind in ENDING:
                 continue
             requester.trace.tell(MessageTaken(kind=message.kind, text=message.text, who=message.who))
@@ -117,7 +117,7 @@ class SessionInbox:
         place = next((i for i, m in enumerate(waiting) if m.kind in ENDING and not self._is_stale(m)), None)
         if place is not None:
             for message in waiting[: place + 1]:  # earlier messages were for this turn too
-                self._take(message)
+                await self._take(message)
             raise cancelled(waiting[place])
         above = self.above
         while above is not None:
@@ -135,19 +135,19 @@ class SessionInbox:
             text = await requester.beside(ASKED.format(text=message.text))
         except ModelError as failed:
             error = str(failed)
-        self._take(message, answer=text if error is None else f"It could not be answered: {error}")
+        await self._take(message, answer=text if error is None else f"It could not be answered: {error}")
         requester.trace.tell(Answered(question=message.text, text=text, who=message.who, error=error))
 
     async def _waiting(self) -> list[Message]:
         if self._mail is None:
             return list(self._here)
-        return list(await asyncio.to_thread(self._mail.waiting))
+        return list(await self._mail.waiting())
 
-    def _take(self, message: Message, answer: str | None = None) -> None:
+    async def _take(self, message: Message, answer: str | None = None) -> None:
         if not message.number:  # an earlier process did
             return
         if self._mail is not None:
-            self._mail.take(message, answer)
+            await self._mail.take(message, answer)
         else:
             self._here.popleft()
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from cellwright.agent.inbox import ENDING
 from cellwright.agent.result import OnEvent, Result
 from cellwright.errors import Fenced, JournalFailed, NoSession, SessionBusy, TurnFailed, UsageError
-from cellwright.journal import HEART, claim_session, open_questions_in
-from cellwright.store import IMPORTED, CellRow, Claim, Row, Store, Summary, TurnRow, open_store
+from cellwright.journal import claim_session, open_questions_in, release_session
+from cellwright.store import IMPORTED, CellRow, Claim, Row, Store, Summary, TurnRow, close_store, off_loop, opened_store
 
 if TYPE_CHECKING:
     from cellwright.agent.agent import Agent
@@ -79,7 +78,7 @@ async def recover(
         raise UsageError(f"recover(at_once={at_once!r}): give a number above zero")
     named = isinstance(agent.store, str | Path)
     try:
-        store = open_store(str(agent.store), make=False) if isinstance(agent.store, str | Path) else agent.store
+        store = await opened_store(str(agent.store), make=False) if isinstance(agent.store, str | Path) else agent.store
     except NoSession:  # a program that starts for the first time
         return []
     places = asyncio.Semaphore(at_once)
@@ -90,7 +89,8 @@ async def recover(
 
     try:
         # what a command opened is the command's: it knows the options
-        found = [summary.id for summary, turn in interrupted_turns(store, agent.name) if not turn.opened]
+        interrupted = await off_loop(store, lambda: list(interrupted_turns(store, agent.name)))
+        found = [summary.id for summary, turn in interrupted if not turn.opened]
         done = await asyncio.gather(*map(one, found), return_exceptions=True)
         for each in done:
             if isinstance(each, BaseException):
@@ -98,7 +98,7 @@ async def recover(
         return [each for each in done if isinstance(each, Recovered)]
     finally:
         if named:
-            store.close()
+            await close_store(store)
 
 
 async def carry_on_turn(
@@ -106,20 +106,19 @@ async def carry_on_turn(
 ) -> Recovered | None:
     """Carry on the last turn of one session. None if there is nothing to do, or another process does it."""
     try:
-        claim = claim_session(store, session)
+        claim = await off_loop(store, claim_session, store, session)
     except (SessionBusy, NoSession):
         return None
     except JournalFailed as error:
         return Recovered(session=session, task="", error=error)
-    HEART.add(store, claim, lambda: None)
     turn: TurnRow | None = None
     try:
-        turn = ready(store, session)
+        turn = await off_loop(store, ready, store, session)
         if turn is None:
             return None
-        if (tries := _tries(store, session)) >= TRIES:
-            return _give_up(store, claim, turn, tries)
-        store.write(claim, replace(turn, status="running", answer=""))
+        if (tries := await off_loop(store, _tries, store, session)) >= TRIES:
+            return await off_loop(store, _give_up, store, claim, turn, tries)
+        await off_loop(store, store.write, claim, replace(turn, status="running", answer=""))
         (done,) = await asyncio.gather(_carried(agent, session, returns, on_event), return_exceptions=True)
         if isinstance(done, Exception):
             return Recovered(session=session, task=turn.task, error=done)
@@ -129,9 +128,7 @@ async def carry_on_turn(
     except (Fenced, JournalFailed) as error:  # of the store, before anything was opened
         return Recovered(session=session, task="" if turn is None else turn.task, error=error)
     finally:
-        HEART.remove(store, claim)
-        with suppress(Fenced, JournalFailed):
-            store.release(claim)
+        await off_loop(store, release_session, store, claim)
 
 
 async def _carried(agent: Agent, id: str, returns: Any, on_event: OnEvent | None) -> Result[Any]:

@@ -33,7 +33,7 @@ from cellwright.models import Budget, Budgeted, Retrying, Spending
 from cellwright.runtime import Runtime
 from cellwright.sandboxes import Outcome
 from cellwright.sessions import Searcher
-from cellwright.store import IMPORTED, TurnRow
+from cellwright.store import IMPORTED, TurnRow, off_loop
 
 if TYPE_CHECKING:
     from cellwright.agent.agent import Agent
@@ -108,7 +108,7 @@ class Session(Recipient):
         below = self._place.below if self._place is not None else ""
         runtime = self.agent.runtime(self.id, names, resume=self._resume, take_over=self._take_over, child_of=below)
         if self._parent is not None:
-            self._parent._look_back()
+            await self._parent.look_back()
             runtime = await self._parent.runtime.fork(session=self.id, scope=runtime.scope)
             self._context = self._parent._context.copy()
         self._runtime = await self._open.enter_async_context(runtime)
@@ -116,6 +116,12 @@ class Session(Recipient):
         turns = runtime.turns
         self.inbox.open(None if turns is None else turns.mail)
         return self
+
+    async def look_back(self) -> None:
+        """Read the recorded conversation in a thread, so that `has_turn` and `is_unfinished` need not."""
+        await self.runtime.usable()
+        if not self._has_looked_back and (turns := self.runtime.turns) is not None:
+            await turns.read(self._look_back)
 
     def _look_back(self) -> None:
         """Read the recorded conversation and an unfinished turn from the journal, once, when they are first needed."""
@@ -140,15 +146,15 @@ class Session(Recipient):
         """
         async with self._turn:
             await self.runtime.require_decided()
-            self._look_back()
+            await self.look_back()
             self._unfinished, before = None, self.runtime.cells
             self._context.settle()
             self._number += 1
             asked = self._journaled.requests if self._journaled is not None else 0
             row = TurnRow(number=self._number, task=task, cell=before, asked=asked, opened=self.opened)
             self._contexts[row.number] = self._context.copy()
-            self.inbox.begin()
-            with TurnRecord(self.runtime.turns, row) as recording:
+            await self.inbox.begin()
+            async with TurnRecord(self.runtime.turns, row) as recording:
                 return await self._work(recording, returns, on_event, lambda turn: turn.run(task))
 
     async def carry_on(self, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]:
@@ -158,35 +164,36 @@ class Session(Recipient):
         failed or was cancelled is carried on too.
         """
         async with self._turn:
-            self._look_back()
-            turns, unfinished = self.runtime.turns, self._unfinished or self._left_over()
+            await self.look_back()
+            turns, unfinished = self.runtime.turns, self._unfinished or await self._left_over()
             if turns is None or unfinished is None or not unfinished.is_there:
                 raise UsageError(f"session {self.id!r} has no turn to carry on; set a task with `run`")
-            self._unfinished, row, reply = unfinished, unfinished.row, unfinished.reply
+            self._unfinished, reply = unfinished, unfinished.reply
+            row, before = await turns.read(lambda: (unfinished.row, unfinished.last))
             self._number = row.number
             ended = row.status not in ("running", "waiting")  # messages that ended the turn have had their effect
-            self.inbox.begin(() if row.status == "done" else turns.mail.untold(), new=ended)
+            await self.inbox.begin(() if row.status == "done" else await turns.mail.untold(), new=ended)
             # nothing new is written about a turn that has its answer
             written = None if row.status == "done" else turns
             opened = self.opened or ("" if row.opened == IMPORTED else row.opened)
             try:
-                with TurnRecord(written, replace(row, opened=opened)) as recording:
+                async with TurnRecord(written, replace(row, opened=opened)) as recording:
                     return await self._work(
                         recording,
                         returns,
                         on_event,
-                        lambda turn: turn.run(row.task) if reply is None else turn.work(reply, unfinished.last),
+                        lambda turn: turn.run(row.task) if reply is None else turn.work(reply, before),
                     )
             finally:
                 self._unfinished = None
 
-    def _left_over(self) -> UnfinishedTurn | None:
+    async def _left_over(self) -> UnfinishedTurn | None:
         """The last turn of this process, if it has no answer."""
         turns = self.runtime.turns
-        last = None if turns is None else turns.last()
+        last = None if turns is None else await turns.read(turns.last)
         if turns is None or last is None or last.status == "done":
             return None
-        unfinished = UnfinishedTurn(self.runtime, turns)
+        unfinished = await turns.read(lambda: UnfinishedTurn(self.runtime, turns))
         self._context = unfinished.context(self._context.window)
         return unfinished
 
@@ -284,23 +291,23 @@ class Session(Recipient):
         `RollbackRefused` lists the effects that have no undo, before anything is undone; `yes=True` leaves them done.
         """
         async with self._turn:
-            turns = self._turns("undo")
-            row = turns.last()
+            turns = await self._turns("undo")
+            row = await turns.read(turns.last)
             if row is None:
                 raise UsageError("there is no turn to undo: this session has had none of its own")
-            undone = await self.runtime.rollback(turns.standing(row.cell), yes=yes)
-            turns.write(taken_back(row))
-            self._forget_from(row, turns)
+            undone = await self.runtime.rollback(await turns.read(lambda: turns.standing(row.cell)), yes=yes)
+            await turns.write(taken_back(row))
+            await self._forget_from(row, turns)
             return undone
 
     async def give_up(self) -> None:
         """End a turn that waits for a person, and withdraw its questions. Effects of its code outside stay done."""
         async with self._turn:
-            turns = self._turns("give_up")
+            turns = await self._turns("give_up")
             await self.runtime.give_up()
-            row = turns.last()
+            row = await turns.read(turns.last)
             if row is not None and row.status in ("running", "waiting"):
-                turns.write(replace(row, status="cancelled", answer="it was given up"))
+                await turns.write(replace(row, status="cancelled", answer="it was given up"))
             self._unfinished = None
             self._context.settle("the turn was given up here")
 
@@ -310,18 +317,19 @@ class Session(Recipient):
         Later turns stay in the history, as a side branch.
         """
         async with self._turn:
-            turns = self._turns("rewind")
-            row = next((each for each in turns.rows() if each.number == turn and not is_undone(each)), None)
-            if row is None:
+            turns = await self._turns("rewind")
+            rows = [each for each in await turns.read(turns.rows) if each.number == turn and not is_undone(each)]
+            if not rows:
                 raise UsageError(f"session {self.id!r} has no turn {turn} to rewind; its last is {self._number}")
-            rewound = await self.runtime.rewind(turns.standing(row.cell))
-            self._forget_from(row, turns)
+            rewound = await self.runtime.rewind(await turns.read(lambda: turns.standing(rows[0].cell)))
+            await self._forget_from(rows[0], turns)
             return rewound
 
-    def _forget_from(self, row: TurnRow, turns: Turns) -> None:
+    async def _forget_from(self, row: TurnRow, turns: Turns) -> None:
         """The conversation is again what it was before that turn."""
         before = self._contexts.pop(row.number, None)
-        self._context = before or ContextWindow(self._context.window, turns.said(row.asked))
+        said = () if before is not None else await turns.read(lambda: turns.said(row.asked))
+        self._context = before or ContextWindow(self._context.window, said)
         self._context.settle()
         self._unfinished = None
 
@@ -337,9 +345,9 @@ class Session(Recipient):
         self._look_back()
         return self._unfinished is not None and not self._unfinished.ended
 
-    def child(self, agent: Agent, id: str, returns: Any, family: Family, generation: int) -> Session:
+    async def child(self, agent: Agent, id: str, returns: Any, family: Family, generation: int) -> Session:
         """A child session. If the store has a session of that id, because its process died, it is resumed."""
-        known = self.runtime.journal is not None and id in self.runtime.journal.sessions()
+        known = (store := self.runtime.journal) is not None and id in await off_loop(store, store.sessions)
         place = FamilyPlace(family=family, generation=generation, below=self.id)
         # the claim on the parent is a claim on its children: their process may not be known to be dead yet
         made = Session(agent, id=id, returns=returns, resume=known, take_over=True, within=self.shared, place=place)
@@ -357,10 +365,10 @@ class Session(Recipient):
         if self.agent.store is None:
             raise UsageError(f'{what} needs the session to be kept: Agent(store="sqlite:///agents.db")')
 
-    def _turns(self, what: str) -> Turns:
+    async def _turns(self, what: str) -> Turns:
         """The turns of this session in its store."""
         self._require_store(what)
-        self._look_back()
+        await self.look_back()
         turns = self.runtime.turns
         assert turns is not None  # an agent with a store keeps its sessions
         return turns

@@ -124,7 +124,7 @@ class Children:
         while True:
             async with self._family.places(self._generation):
                 agent = await self._parent.agent.for_child(narrowed, said, store=runtime.journal, spawns=spawns)
-                child = self._parent.child(agent, id, returns, self._family, self._generation)
+                child = await self._parent.child(agent, id, returns, self._family, self._generation)
                 try:
                     return await self._told(id, task, child)
                 except TurnWaiting as waits:
@@ -138,6 +138,7 @@ class Children:
         error: str | None = "it was ended by an error outside of it"
         try:
             async with session:  # a turn whose process died is carried on: what was paid for is not asked again
+                await session.look_back()
                 work = session.carry_on(on_event=tell) if session.has_turn else session.run(task, on_event=tell)
                 value = session.runtime.host.placed((await work).value)
             error = None

@@ -111,7 +111,7 @@ class UnfinishedTurn:
             outcome = await self._runtime.outcome(on_event=tell)
         error = outcome.error
         if not finish.ended and isinstance(error, CodeError) and error.type == Finished.__name__:
-            finish.accept(self._turns.first_argument(outcome.cell, "done"))
+            finish.accept(await self._turns.read(lambda: self._turns.first_argument(outcome.cell, "done")))
         return outcome
 
 
@@ -120,7 +120,7 @@ REPLACED = "another task was set in its place"
 
 
 class TurnRecord:
-    """A context manager round one turn. `turns` is None for a session without a store: then nothing is written.
+    """An async context manager round one turn. `turns` is None for a session without a store: then nothing is written.
 
     A `BaseException` that is neither an `Exception` nor a cancellation counts as the death of the process: the row
     stays as it is, and the turn can be carried on. So it does where the guest could not be brought back.
@@ -131,33 +131,33 @@ class TurnRecord:
         self._turns = turns
         self._answer = ""
 
-    def __enter__(self) -> TurnRecord:
+    async def __aenter__(self) -> TurnRecord:
         if self._turns is not None:
-            last = self._turns.last()
+            last = await self._turns.read(self._turns.last)
             if last is not None and last.number < self.row.number and last.status in ("running", "waiting"):
-                self._turns.write(replace(last, status="cancelled", answer=REPLACED))
+                await self._turns.write(replace(last, status="cancelled", answer=REPLACED))
             begun = replace(self.row, status="running", answer="")
             if last != begun:
-                self.row = self._turns.write(begun)
+                self.row = await self._turns.write(begun)
         return self
 
     def came_to(self, value: Any) -> None:
         """The turn has its answer."""
         self._answer = cut(value if isinstance(value, str) else shown(value, ANSWER), ANSWER)
 
-    def __exit__(
+    async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._turns is None or isinstance(error, Fenced | JournalFailed | RestoreFailed):
             return
         if error is None:
-            self._turns.write(replace(self.row, status="done", answer=self._answer))
+            await self._turns.write(replace(self.row, status="done", answer=self._answer))
             return
         status = _status(error)
         if status is not None:
             words = "cancelled" if isinstance(error, asyncio.CancelledError) else named_error(error)
             with suppress(Fenced, JournalFailed):  # what ended the turn is told
-                self._turns.write(replace(self.row, status=status, answer=cut(words, ANSWER)))
+                await self._turns.write(replace(self.row, status=status, answer=cut(words, ANSWER)))
 
 
 def _status(error: BaseException) -> TurnStatus | None:

@@ -190,12 +190,13 @@ class Chat:
         session = self._options.open(self._agent)
         self._session = self.do(session.__aenter__())
         known = session.runtime.turns
-        before = known.usage() if known is not None else None
+        before = self.do(known.read(known.usage)) if known is not None else None
         self.view = TurnView(self.page, text=True, tally=UsageTally(before))
         if self.keyboard.terminal:
             self._greet()
         if self._options.resume is None:
             return
+        self.do(session.look_back())
         if session.is_unfinished:
             self.page.line(f"carrying on the last turn of {session.id}", "dim")
             self._turn(session.carry_on(on_event=self.view.hear))

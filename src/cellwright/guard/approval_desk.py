@@ -19,7 +19,7 @@ from cellwright.events import ApprovalWanted, Event
 from cellwright.guard.approver import Approvals, Approve, decision_by
 from cellwright.guard.arguments_text import arguments_text
 from cellwright.journal import WITHDRAWN, is_late, is_open
-from cellwright.store import Decision, Question, Store, open_store
+from cellwright.store import Decision, Question, Store, off_loop, open_store
 
 LOOK_S = 0.25
 GONE = Decision(yes=False, reason="its session was forgotten", who="cellwright")
@@ -62,7 +62,7 @@ class ApprovalDesk:
         decision = await decision_by(self._approve, wanted)
         if decision is None:
             return None
-        return settled(self._store, question, decision)
+        return await off_loop(self._store, settled, self._store, question, decision)
 
     async def decided(self, question: Question) -> Question:
         """The question when somebody has decided it in the store, or it is too late for that."""
@@ -80,7 +80,7 @@ class ApprovalDesk:
             await asyncio.sleep(LOOK_S)
             asked = {one.id: one for one in self._wanted.values()}
             try:
-                found = await asyncio.to_thread(self._found, list(asked.values()))
+                found = await off_loop(self._store, self._found, list(asked.values()))
             except CellwrightError as error:
                 for future in list(self._wanted):
                     if not future.done():

@@ -20,7 +20,7 @@ from cellwright.guard.approver import Approvals, Approve, decision_by
 from cellwright.guard.arguments_text import arguments_text
 from cellwright.journal import CallQuestions, PauseWatch, is_late
 from cellwright.sandboxes import guest_at_work, waiting
-from cellwright.store import Decision, Question
+from cellwright.store import Decision, Question, off_loop
 from cellwright_guest.wire import is_large
 
 _VERBS = ("call", "new", "op")
@@ -35,12 +35,12 @@ class Approved(Wrapper):
         self._approve = approve
 
     async def call(self, call: Call) -> Answer:
-        if call.refused is not None or not self._asks(call):
+        if call.refused is not None or not await self._asks(call):
             return await self.inner.call(call)
         denied = await self._asked(call)
         return await self.inner.call(replace(call, refused=denied, approved=denied is None))
 
-    def _asks(self, call: Call) -> bool:
+    async def _asks(self, call: Call) -> bool:
         """Whether it waits for a yes."""
         return call.about.operation.ask
 
@@ -78,6 +78,7 @@ class StoredApproval(Approved):
         self._pause = pause
         self._desk = desk
         self._approvals = approvals
+        self._asking = 0  # calls whose questions are being written
 
     async def call(self, call: Call) -> Answer:
         await self._pause.gate()
@@ -86,11 +87,11 @@ class StoredApproval(Approved):
         except (Fenced, JournalFailed) as error:
             return await self._questions.stop(error)
 
-    def _asks(self, call: Call) -> bool:
-        return call.about.operation.ask or self._questions.earlier(call) is not None
+    async def _asks(self, call: Call) -> bool:
+        return call.about.operation.ask or await self._questions.earlier(call) is not None
 
     async def _asked(self, call: Call) -> Denied | None:
-        earlier = self._questions.earlier(call)
+        earlier = await self._questions.earlier(call)
         said = earlier.decision if earlier is not None else None
         if said is not None and said.yes and self._questions.began(call):  # a row alone may be imported, a stranger's
             return None
@@ -102,13 +103,13 @@ class StoredApproval(Approved):
     async def _decided(self, call: Call, earlier: Question | None) -> Denied | None:
         questions, title = self._questions, call.about.title
         operation = self._operation(call) if earlier is None else earlier.operation
-        grant = questions.granted(operation) if earlier is None or earlier.decision is None else None
+        grant = await questions.granted(operation) if earlier is None or earlier.decision is None else None
         if grant is not None:
-            return self._as_granted(call, operation, grant)
-        if len(self._pause) >= self._approvals.at_once:
+            return await self._as_granted(call, operation, grant)
+        if len(self._pause) + self._asking >= self._approvals.at_once:
             most = f"{self._approvals.at_once} calls of this session wait for a person's yes already"
             return Denied(f"{title} was denied: {most}; await some of them first")
-        question = earlier or await self._ask(call, operation)
+        question = earlier or await self._counted(call, operation)
         if question.decision is None and not is_late(question):
             question = await self._answered(call, question)
         await self._pause.gate()
@@ -122,7 +123,14 @@ class StoredApproval(Approved):
         arguments, title = await self._arguments(call), call.about.title
         if title not in operation:
             arguments += f" on {title.rpartition('.')[0]}"
-        return self._questions.ask(call, operation, arguments, self._approvals.expires_s)
+        return await self._questions.ask(call, operation, arguments, self._approvals.expires_s)
+
+    async def _counted(self, call: Call, operation: str) -> Question:
+        self._asking += 1
+        try:
+            return await self._ask(call, operation)
+        finally:
+            self._asking -= 1
 
     async def _answered(self, call: Call, question: Question) -> Question:
         """The question when it is decided, or too late."""
@@ -139,10 +147,10 @@ class StoredApproval(Approved):
                 self._questions.give_up(question)
             raise
 
-    def _as_granted(self, call: Call, operation: str, grant: Decision) -> Denied | None:
-        id = self._questions.question_of(call)
+    async def _as_granted(self, call: Call, operation: str, grant: Decision) -> Denied | None:
+        id, store = await self._questions.question_of(call), self._questions.store
         with suppress(NoQuestion, UsageError):  # never asked; or decided, or too late: what is said for good counts
-            self._questions.store.decide(id, once(grant))
+            await off_loop(store, store.decide, id, once(grant))
         self._questions.heed(id, operation, replace(grant, at=time.time()))
         return _denial(call.about.title, grant)
 

@@ -12,7 +12,7 @@ from cellwright.journal.replay import Replay
 from cellwright.journal.reversible import Reversible
 from cellwright.journal.session_journal import SessionJournal
 from cellwright.sandboxes import Interpreter
-from cellwright.store import CellRow
+from cellwright.store import CellRow, off_loop
 
 CELLS = 8  # after so many a cheap one is made, whatever they took
 CHEAP_S = 0.02
@@ -88,9 +88,9 @@ class CheckpointSchedule:
             saved = await self._interpreter.save()
             if saved is not None:
                 saved = replace(saved, missing=(*saved.missing, *missing))
-                history = session.history()
-                changes = await asyncio.to_thread(session.checkpoints.changes, history, cell, delivered, saved)
-                await asyncio.to_thread(session.store.write, session.writer.claim, *changes)
+                history = await session.history()
+                changes = await off_loop(session.store, session.checkpoints.changes, history, cell, delivered, saved)
+                await off_loop(session.store, session.store.write, session.writer.claim, *changes)
             self._in_vain = self._in_vain + 1 if saved is None or saved.missing else 0
         took = time.monotonic() - began
         self._takes_s = took if self._takes_s is None else min(took, 2 * self._takes_s)  # one may be slow by chance

@@ -22,7 +22,7 @@ from cellwright.journal.call_text import call_line
 from cellwright.journal.history import NAMES
 from cellwright.journal.writer import JournalWriter
 from cellwright.short_texts import named_error, printable
-from cellwright.store import Row, Status
+from cellwright.store import Row, Status, off_loop
 from cellwright_guest.wire import NOTHING
 
 PREFIX = "undo "  # before the path of the call, in the path of its undo: no call of a guest is named so
@@ -108,15 +108,10 @@ class Undoer:
         self._host = host
         self._undo = host if isinstance(host, Undo) else None
 
-    def rows(self, first_cell: int) -> Sequence[Row]:
-        """The session's own rows, as they are now; not those of the sessions that it was forked from."""
-        self._writer.now()
-        return self._writer.store.rows(self._session, first_cell)
-
     async def read(self, first_cell: int) -> Sequence[Row]:
-        """The same, in a thread: a guest decides how many there are, and when they are asked for."""
-        self._writer.now()
-        return await asyncio.to_thread(self._writer.store.rows, self._session, first_cell)
+        """The session's own rows, as they are now; not those of the sessions that it was forked from."""
+        await self._writer.now()
+        return await off_loop(self._writer.store, self._writer.store.rows, self._session, first_cell)
 
     def effects(self, rows: Sequence[Row], wanted: Callable[[Row], bool]) -> list[Effect]:
         """What is there to undo among these rows, and is not undone yet: the last first."""
@@ -174,7 +169,7 @@ class Undoer:
     async def _one(self, effect: Effect) -> BaseException | None:
         if self._undo is None:
             raise NotReversible("it has no undo")
-        self._mark(effect.row, "started")
+        await self._mark(effect.row, "started")
         try:
             await self._undo.undo(call_of(effect.row), _answer(effect.row))
         except asyncio.CancelledError as error:
@@ -186,12 +181,12 @@ class Undoer:
             failed = error
         else:
             failed = None
-        self._mark(effect.row, "done" if failed is None else "failed")
+        await self._mark(effect.row, "done" if failed is None else "failed")
         return failed
 
-    def _mark(self, row: Row, status: Status) -> None:
+    async def _mark(self, row: Row, status: Status) -> None:
         """Write down how far the undo of that call is."""
-        self._writer.now(mark_of(row, status))
+        await self._writer.now(mark_of(row, status))
 
 
 def mark_of(row: Row | Call, status: Status, title: str = "", verb: str = "undo") -> Row:

@@ -8,19 +8,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 
 from cellwright.doors import Host
 from cellwright.errors import Cancelled, Diverged, Fenced, GuestError, JournalFailed, PlatformError, UsageError
 from cellwright.journal.history import History
+from cellwright.journal.kept_files import KeptFiles
 from cellwright.journal.live_guest import CellPaused, Guard, LiveGuest, ReplayDiverged
-from cellwright.journal.outcomes import outcome_of, with_error
+from cellwright.journal.outcomes import outcome_of, told_error, with_error
 from cellwright.journal.pause import PausedCell
 from cellwright.journal.questions import Asker
 from cellwright.journal.replay_deaths import GUESTS, GuestDied
 from cellwright.journal.restoration import Restoration, Restored
 from cellwright.journal.rollback import Rewind, Rewound, Rollback, RolledBack, unfinished
-from cellwright.journal.session_journal import SessionJournal
-from cellwright.journal.snapshots import FileDiff, Snapshots, kept_after, told_files
+from cellwright.journal.session_journal import SessionJournal, with_cells
+from cellwright.journal.snapshots import FileDiff, Snapshots
 from cellwright.journal.trees import FileChange, Trees
 from cellwright.sandboxes import GONE, Limits, OnEvent, Outcome, Sandbox, Workspace
 from cellwright.store import CellRow
@@ -51,6 +53,7 @@ class KeptSession:
         self._limits = limits
         self._say = say
         self._snapshots = Snapshots(Trees(session.store, session.id, limits), workspace)
+        self._files = KeptFiles(session, self._snapshots)
         self._restoration = Restoration(session, host, sandbox, workspace, limits, self._snapshots, guard)
         self._guest: LiveGuest | None = None  # before the session is open
         self._unsettled = 0  # a cell that was ended, whose transactions may be open
@@ -73,20 +76,27 @@ class KeptSession:
 
     async def resume(self, *, take_over: bool = False) -> None:
         """A session that is there: its guest is brought back; a cell that was cut off waits to be carried on."""
-        history = self.session.resume(take_over=take_over)
+        history = await self.session.resume(take_over=take_over)
         self._cut_off = history.cut_off
         last = history.cells[-1] if history.cells else None
         if last is not None and last.status == "ended" and not last.undone and last.number > history.facts.parent_cell:
             self._unsettled = last.number  # its process may have died before all was undone
         await self._restore(history)
-        self._paused.tidy()
+        await self._paused.tidy()
         if words := unfinished(history):
             self._say(f"cellwright: session {self.session.id}: {words}")
 
+    async def usable(self) -> None:
+        """After a write that failed: claim the session again, and bring its guest back from what is written."""
+        if isinstance(self.session.writer.failed, JournalFailed):
+            if self._guest is not None:
+                await self._guest.end()
+            await self.resume()
+
     async def fork(self, parent: History) -> None:
         """A new session that begins where `parent`, read up to there, ends."""
-        self.session.fork(parent)
-        await self._restore(self.session.history())
+        await self.session.fork(parent)
+        await self._restore(await self.session.history())
 
     # cells
 
@@ -97,9 +107,12 @@ class KeptSession:
             if self._cut_off is not None and (await self.outcome()).waiting:
                 raise self._paused.refuse(self._cut_off, await self._paused.open(self._cut_off))
             if not self.guest.alive:
-                await self._restore(self.session.history())
+                await self._restore(await self.session.history())
             tree = await self._take_quiet_tree()
-            row = self.session.begin(code, self.guest.replay.delivered, tree)
+            row = await self.session.begin(code, self.guest.replay.delivered, tree)
+            while row.before != self.guest.replay.delivered:  # host code called the guest while that was written
+                tree = await self._take_quiet_tree()
+                row = await self.session.amend(replace(row, before=self.guest.replay.delivered, tree=tree))
             return await self._run(row, on_event)
 
     async def outcome(self, on_event: OnEvent | None = None, *, wait: bool = False) -> Outcome:
@@ -115,7 +128,7 @@ class KeptSession:
             outcome = await self._carry_on(on_event)
             if outcome is not None and not (wait and outcome.waiting):
                 return outcome
-        last = self.session.latest()
+        last = await self.session.latest()
         if last is None:
             raise UsageError(f"session {self.session.id!r} has run no cell yet")
         return outcome_of(last, self._host)
@@ -124,7 +137,7 @@ class KeptSession:
         """Run the cell that was cut off to its end, or to its next pause. None where it cannot be carried on."""
         for left in reversed(range(GUESTS)):
             if not self.guest.alive:
-                await self._restore(self.session.history())
+                await self._restore(await self.session.history())
             row = self._cut_off
             if row is None:
                 return None
@@ -150,7 +163,7 @@ class KeptSession:
         if pause is None:
             raise UsageError(f"session {self.session.id!r} is not open")
         await self._paused.decided(pause, path, questions)
-        self.session.writer.now()  # a process that lost the session must not take the child from its new owner
+        await self.session.writer.now()  # a process that lost the session must not take the child from its new owner
 
     async def give_up(self) -> Outcome:
         """End the cell that was cut off, or waits for a person, where it is. Its code is never run again."""
@@ -160,13 +173,13 @@ class KeptSession:
         await self.guest.end()
         async with self._written():
             error = Cancelled(f"the cell was given up. {KEPT}")
-            self._cut(row, error)
+            await self._cut(row, error)
             await self._settle(row.number)
         return Outcome(cell=row.number, error=error, rung=self._sandbox.rung)
 
-    def _cut(self, row: CellRow, error: GuestError) -> None:
-        self.session.cut(row, error, self.guest.replay.delivered)
-        self._paused.tidy("its cell was ended")
+    async def _cut(self, row: CellRow, error: GuestError) -> None:
+        await self.session.cut(row, error, self.guest.replay.delivered)
+        await self._paused.tidy("its cell was ended")
         self._cut_off = None
 
     @property
@@ -174,10 +187,10 @@ class KeptSession:
         """The number of the last cell."""
         return self.session.last
 
-    def ran(self) -> list[str]:
+    async def ran(self) -> list[str]:
         """The code of the cells that make up the state."""
         if self._ran is None:
-            self._ran = [row.code for row in self.session.history().state]
+            self._ran = [row.code for row in (await self.session.history(read=with_cells)).state]
         return self._ran
 
     @asynccontextmanager
@@ -195,7 +208,7 @@ class KeptSession:
             outcome = await guest.run(row, self.session.seed, on_event, self._limits.wall_s)
         except ReplayDiverged as other:
             error = Diverged(f"the cell was cut off, and went another way when it was run again: {other.divergence}")
-            self._cut(row, error)
+            await self._cut(row, error)
             await self._settle(row.number)
             return Outcome(cell=row.number, error=error, rung=self._sandbox.rung)
         except CellPaused as paused:
@@ -203,14 +216,14 @@ class KeptSession:
             return await self._pause(row, paused)
         except asyncio.CancelledError:
             if self.session.writer.can_write:
-                self._cut(row, Cancelled(f"the cell was cancelled. {KEPT}"))
+                await self._cut(row, Cancelled(f"the cell was cancelled. {KEPT}"))
                 await self._settle(row.number)
             raise
         alive = guest.alive
         if outcome.error is not None and GONE in str(outcome.error):
             outcome = with_error(outcome, str(outcome.error).replace(GONE, KEPT))
-        tree, files = await self._tree_now(row)
-        row = self.session.end(row, outcome, guest.replay, alive=alive, tree=tree, files=files)
+        tree, files = await self._files.after(row)
+        row = await self.session.end(row, outcome, guest.replay, alive=alive, tree=tree, files=files)
         self._cut_off = None
         if row.status != "ended":
             if self._ran is not None:
@@ -218,16 +231,16 @@ class KeptSession:
             if guest.alive:
                 guest.schedule.ran(row)
             return outcome
-        self._paused.tidy("its cell was ended")
+        await self._paused.tidy("its cell was ended")
         if (settled := await self._settle(row.number)) and outcome.error is not None:
             outcome = with_error(outcome, f"{outcome.error} {settled}")
-            self.session.amend(row, outcome)
+            await self.session.amend(replace(row, error=told_error(outcome.error)))
         return outcome
 
     async def _pause(self, row: CellRow, paused: CellPaused) -> Outcome:
         """The guest is ended, and the cell stays the one that was cut off."""
         await self.guest.end()
-        self.session.writer.now()
+        await self.session.writer.now()
         self._paused.paused(paused.questions)
         return self._paused.outcome(row, await self._paused.open(row), self._sandbox.rung)
 
@@ -247,7 +260,9 @@ class KeptSession:
         """Undo what the cells after `to` did, and go on as if they had not been."""
         await self._before_going_back()
         reversible, writer = self.guest.reversible, self.session.writer
-        rollback = Rollback(self.session.history(), to, reversible.undoer, self._snapshots, writer)
+        history = await self.session.history(read=with_cells)
+        rows = await reversible.undoer.read(to + 1)
+        rollback = Rollback(history, to, rows, reversible.undoer, self._snapshots, writer)
         if not rollback.cells:
             return RolledBack()
 
@@ -267,8 +282,7 @@ class KeptSession:
         """Go on from an earlier moment. What was done outside since then stays done."""
         await self._before_going_back()
         writer, reversible = self.session.writer, self.guest.reversible
-        writer.now()
-        rewind = Rewind(self.session.store, self.session.id, to=to, entry=entry)
+        rewind = await self.session.read(lambda: Rewind(self.session.store, self.session.id, to=to, entry=entry))
         if not rewind.is_needed:
             return Rewound(to=rewind.to)
         reversible.hold()
@@ -276,11 +290,11 @@ class KeptSession:
             async with reversible.undoer.alone:
                 reversible.retire()
                 reached = self.guest.replay.delivered
-                writer.now(rewind.begun())
+                await writer.now(rewind.begun())
                 await self.guest.end()
                 now, then = await self._snapshots.take(), rewind.tree
                 await self._snapshots.restore(then)
-                writer.now(*rewind.changes(reached))
+                await writer.now(*await self.session.read(lambda: rewind.changes(reached)))
         finally:
             reversible.release()
         await self._went_back()
@@ -293,18 +307,13 @@ class KeptSession:
             await self._settle(self._unsettled)
 
     async def _went_back(self) -> None:
-        self._paused.tidy()
+        await self._paused.tidy()
         self._cut_off = None
-        await self._restore(self.session.history())
+        await self._restore(await self.session.history())
 
-    async def tree_after(self, cell: int) -> str:
-        """The workspace as it was after a cell: before the next one, or as it is now; before one that was cut off."""
-        if self._cut_off is not None and cell >= self._cut_off.number:
-            return self._cut_off.tree
-        cells = self.session.history().cells
-        later = next((c for c in cells if c.number > cell), None)
-        taken = next((c.tree_after for c in cells if c.number == cell), "")
-        return await self._snapshots.take() if later is None else taken or later.tree
+    async def branch(self, at: int | None, entry: int | None) -> tuple[History, str]:
+        """What a fork begins with: see `KeptFiles`."""
+        return await self._files.branch(at, entry, self._cut_off)
 
     async def _take_quiet_tree(self) -> str:
         """The workspace before a cell: with what callbacks between cells wrote, whole."""
@@ -317,42 +326,18 @@ class KeptSession:
             tree = await self._snapshots.take()
         return tree
 
-    async def _tree_now(self, row: CellRow) -> tuple[str, tuple[str, ...]]:
-        """The workspace after a cell, and the paths that it changed. The next cell tells of a disk that fails."""
-        try:
-            tree = await self._snapshots.take()
-            return tree, told_files(await self._snapshots.difference(row.tree, tree)) if row.tree else ()
-        except (Fenced, JournalFailed):
-            raise
-        except PlatformError:
-            return "", ()
-
     # files
 
     async def diff(self, since: int | None) -> tuple[FileDiff, ...]:
         """What is otherwise in the workspace than after cell `since`, or before the last one."""
-        return await self._snapshots.diff(self.session.store, self.session.history(), since)
+        return await self._files.diff(since)
 
     async def put_back(self, at: int | None) -> tuple[FileChange, ...]:
         """The files as they were after cell `at`, or before the last one. The names stay as they are."""
         if self._cut_off is not None:
             raise UsageError(f"cell {self._cut_off.number} was cut off, or waits for a person; carry it on first")
         async with self._written():
-            changes, tree = await self._snapshots.put_back(self.session.store, self.session.history(), at)
-            self._keep_tree(tree)
-        return changes
-
-    async def _keep_last_tree(self) -> None:
-        """At the end, where it costs little or the workspace goes with this process."""
-        if self._guest is not None and self._cut_off is None and self.session.last and self._snapshots.is_due:
-            with suppress(PlatformError):  # what the journal has of it is from before
-                self._keep_tree(await self._snapshots.take())
-
-    def _keep_tree(self, tree: str) -> None:
-        """So that whoever resumes the session elsewhere finds what came into the workspace after the last cell."""
-        writer, rows = self.session.writer, self.session.store.cells(self.session.id, self.session.last)
-        if rows and (row := kept_after(rows[-1], tree)) is not None:
-            writer.now(row)
+            return await self._files.put_back(at)
 
     # its guest
 
@@ -374,9 +359,9 @@ class KeptSession:
             cut, self._cut_off = self._cut_off, None
             self._unsettled = cut.number
             error = Diverged(f"the cell was cut off, and cannot be carried on: {found}")
-            self.session.cut(cut, error, other.delivered)
-            self._paused.tidy("its cell cannot be carried on")
-        history, restoration = self.session.history(), self._restoration
+            await self.session.cut(cut, error, other.delivered)
+            await self._paused.tidy("its cell cannot be carried on")
+        history, restoration = await self.session.history(read=with_cells), self._restoration
         restored = await restoration.rescue(history, found) or await restoration.shorten(history, found)
         self._guest, self.restored = restored
         self._say(f"cellwright: session {self.session.id}: {self.restored}")
@@ -387,8 +372,10 @@ class KeptSession:
             if self._guest is not None:
                 await self._guest.close()
             if writer.can_write:
-                writer.now()
-                await self._keep_last_tree()
+                await writer.now()
+                if self._guest is not None and self._cut_off is None:
+                    with suppress(PlatformError):  # what the journal has of the files is from before
+                        await self._files.keep_last()
         finally:
             self._snapshots.close()
-            writer.release()
+            await writer.release()

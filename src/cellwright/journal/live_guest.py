@@ -102,7 +102,7 @@ def guest_doors(
     reversible = Reversible(Recorded(inner, replay), replay, blocks, undoer, snapshots)
     guarded: Host = reversible
     if guard is not None:
-        questions = CallQuestions(session.store, session.id, lambda: session.secret, replay)
+        questions = CallQuestions(session.store, session.id, session.secret, replay)
         guarded = guard(reversible, questions, pause)
 
     def begin(beginning: Beginning) -> Beginning:

@@ -13,7 +13,7 @@ from typing import get_args
 from cellwright.errors import UsageError
 from cellwright.journal.conversations import is_request, number_of
 from cellwright.journal.session_journal import SessionJournal
-from cellwright.store import JournalEntry, Message, MessageKind, Note, Row, TurnRow
+from cellwright.store import JournalEntry, Message, MessageKind, Note, Row, TurnRow, off_loop
 
 READ = 64  # entries at once, from the end
 LONGEST = 20_000  # characters of a message
@@ -41,22 +41,26 @@ class Mail:
         self._session = session
 
     def post(self, message: Message) -> Message:
+        """Blocks, from whichever thread."""
         return self._session.store.post(self._session.id, message)
 
-    def waiting(self) -> Sequence[Message]:
-        """Those that no turn has taken up yet, in the order in which they came. May be called from any thread."""
-        return self._session.store.inbox(self._session.id)
+    async def waiting(self) -> Sequence[Message]:
+        """Those that no turn has taken up yet, in the order in which they came."""
+        return await off_loop(self._session.store, self._session.store.inbox, self._session.id)
 
-    def take(self, message: Message, answer: str | None = None) -> None:
+    async def take(self, message: Message, answer: str | None = None) -> None:
         """It is taken up, and waits no more. `answer` is what the model said to it, where it asked something."""
         about, now = str(message.number), time.time()
         notes = [Note(kind="message", text=message.text, who=message.who, about=about, at=now, what=message.kind)]
         if answer is not None:
             notes.append(Note(kind="answered", text=answer, about=about, at=now))
-        self._session.writer.now(*notes)
+        await self._session.writer.now(*notes)
 
-    def untold(self) -> list[Note]:
+    async def untold(self) -> list[Note]:
         """What was taken up in the last turn after its last request: the model has not heard of it."""
+        return await self._session.read(self._untold)
+
+    def _untold(self) -> list[Note]:
         found: list[Note] = []  # of the turn, the latest first
         maybe: list[Note] = []  # these too, unless the turn began after them
         turn: TurnRow | None = None
@@ -79,7 +83,6 @@ class Mail:
 
     def _backwards(self) -> Iterator[JournalEntry]:
         """The session's entries from the last to the first, no more of them than are wanted."""
-        self._session.writer.now()
         store, id = self._session.store, self._session.id
         last = store.summary(id).entries
         while last > 0:

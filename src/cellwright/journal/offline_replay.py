@@ -16,13 +16,13 @@ from cellwright.journal.outcomes import cell_in_memory, outcome_in
 from cellwright.journal.replay import GuestClock, Replay
 from cellwright.journal.replay_deaths import GUESTS, GuestDied, replay_s, require_survived, until_told
 from cellwright.journal.replayed import Replayed
-from cellwright.journal.session_journal import changed_pins
+from cellwright.journal.session_journal import changed_pins, with_rows
 from cellwright.journal.snapshots import Snapshots
 from cellwright.journal.trees import Trees
 from cellwright.journal.writer import DryWriter
 from cellwright.sandboxes import GUEST_UID, Interpreter, Limits, Opening, Sandbox, Workspace, remove_leftovers
 from cellwright.short_texts import counted, printable
-from cellwright.store import CellRow, Row, Store
+from cellwright.store import CellRow, Row, Store, off_loop
 from cellwright_guest.wire import NOTHING, Packed
 
 T = TypeVar("T")
@@ -120,7 +120,7 @@ async def _repeat(
     limits: Limits | None,
     on_cell: Callable[[CellRow], None] | None,
 ) -> Repeated:
-    history = History(journal, session)
+    history = await off_loop(journal, lambda: with_rows(History(journal, session)))
     cells, rows = history.state, history.rows_of(history.state)
     asyncio.get_running_loop().run_in_executor(None, remove_leftovers)
     workspace = await asyncio.to_thread(Workspace.create, None, GUEST_UID)

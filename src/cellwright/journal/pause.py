@@ -15,7 +15,7 @@ from cellwright.errors import UsageError, Waiting
 from cellwright.journal.questions import Asker, open_questions_in, withdraw_of_lost_cells
 from cellwright.journal.replay import Replay
 from cellwright.sandboxes import OnEvent, Outcome, guest_at_work
-from cellwright.store import CellRow, Question, Store
+from cellwright.store import CellRow, Question, Store, off_loop
 
 QUIET_S = 0.2  # without a call that begins or ends, before a cell is paused
 PATIENCE = 25  # looks: a guest that is not told all that is recorded by then waits for something else
@@ -150,14 +150,14 @@ class PausedCell:
 
     async def open(self, row: CellRow) -> Sequence[Question]:
         """The questions that it waits for now. Nobody is asked."""
-        questions = await asyncio.to_thread(open_questions_in, self._store, self._session)
+        questions = await off_loop(self._store, open_questions_in, self._store, self._session)
         return [q for q in questions if q.session != self._session or q.cell == row.number or q.id in self._ids]
 
     async def decided(self, pause: PauseWatch, path: str, ids: Sequence[str]) -> None:
         """For a call under way: until these questions, of another session, are decided. Its cell may be paused then."""
         with pause.waiting(path, tuple(ids), guest_at_work()) as wait:
             pause.put_off(wait)
-            questions = [self._store.question(id) for id in ids]
+            questions = await off_loop(self._store, lambda: [self._store.question(id) for id in ids])
             await asyncio.gather(*map(self._asker.decided, questions))
         await pause.gate()
 
@@ -178,9 +178,9 @@ class PausedCell:
             f"it (`cellwright approve`, {ids}) and carry it on with `outcome()`, or give the cell up with `give_up()`"
         )
 
-    def tidy(self, why: str = "its cell was ended, or taken back") -> None:
+    async def tidy(self, why: str = "its cell was ended, or taken back") -> None:
         """Withdraw what is asked for cells that do not count any more."""
-        withdraw_of_lost_cells(self._store, self._session, why)
+        await off_loop(self._store, withdraw_of_lost_cells, self._store, self._session, why)
         self._ids = ()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 from cellwright.doors import Call
@@ -17,7 +17,7 @@ from cellwright.errors import Fenced, JournalFailed, NoQuestion, UsageError
 from cellwright.events import Event
 from cellwright.journal.call_rows import key_of, started
 from cellwright.journal.replay import Replay
-from cellwright.store import Decision, Note, Question, Store, Summary
+from cellwright.store import Decision, Note, Question, Store, Summary, off_loop
 
 WITHDRAWN = "cellwright"  # who decides questions that nobody waits for any more
 ID = 20  # hexadecimal digits: 2^40 calls until two have the same, and then their paths are compared
@@ -39,41 +39,42 @@ class Asker(Protocol):
 class CallQuestions:
     """The questions of one guest's calls. `secret` is a text that no other session has."""
 
-    def __init__(self, store: Store, session: str, secret: Callable[[], str], replay: Replay) -> None:
+    def __init__(self, store: Store, session: str, secret: Callable[[], Awaitable[str]], replay: Replay) -> None:
         self.store = store
         self.session = session
         self._secret = secret
         self._replay = replay
+        self._withdrawing: set[asyncio.Task[None]] = set()
 
     def began(self, call: Call) -> bool:
         """Whether the same call had its yes, and began, in an earlier guest."""
         row = self._replay.host_rows.get(call.path)
         return row is not None and row.status == "started" and key_of(row) == key_of(call)
 
-    def granted(self, operation: str) -> Decision | None:
+    async def granted(self, operation: str) -> Decision | None:
         """The decision for all calls of this operation in this session, if there is one."""
-        return self.store.granted(self.session, operation)
+        return await off_loop(self.store, self.store.granted, self.session, operation)
 
-    def question_of(self, call: Call) -> str:
+    async def question_of(self, call: Call) -> str:
         """The id of the question of this call."""
-        return question_id(self._secret(), call.path, key_of(call))
+        return question_id(await self._secret(), call.path, key_of(call))
 
-    def earlier(self, call: Call) -> Question | None:
+    async def earlier(self, call: Call) -> Question | None:
         """Its question, where an earlier guest asked it. For an object that is not back yet, nothing else says so."""
         row = self._replay.host_rows.get(call.path)
         if row is None or row.status not in ("asked", "started"):
             return None
         try:
-            question = self.store.question(self.question_of(call))
+            question = await off_loop(self.store, self.store.question, await self.question_of(call))
         except NoQuestion:
             return None
         return question if (question.session, question.path) == (self.session, call.path) else None
 
-    def ask(self, call: Call, operation: str, arguments: str, expires_s: float | None) -> Question:
+    async def ask(self, call: Call, operation: str, arguments: str, expires_s: float | None) -> Question:
         """The question of this call, with its decision, if there is one. `UsageError` where it is another call's."""
         now = time.time()
         question = Question(
-            id=self.question_of(call),
+            id=await self.question_of(call),
             session=self.session,
             cell=call.cell,
             path=call.path,
@@ -83,8 +84,9 @@ class CallQuestions:
             expires=None if expires_s is None else now + expires_s,
             line=call.line,
         )
-        self._replay.writer.now(started(call, "asked"), question)  # one transaction: neither is there without the other
-        kept = self.store.question(question.id)
+        # one transaction: neither is there without the other
+        await self._replay.writer.now(started(call, "asked"), question)
+        kept = await off_loop(self.store, self.store.question, question.id)
         if (kept.session, kept.path, kept.operation) != (question.session, question.path, question.operation):
             raise UsageError("a question of another call has the same id")
         return kept
@@ -102,12 +104,18 @@ class CallQuestions:
         """The guest no longer waits for it. Withdrawn when that is written down: a repeated run must not see a no."""
         self._replay.never_began.add(question.path)
         loop = asyncio.get_running_loop()
-        loop.call_soon(loop.call_soon, self._withdraw, question)
+        loop.call_soon(loop.call_soon, self._begin_to_withdraw, question)
 
-    def _withdraw(self, question: Question) -> None:
+    def _begin_to_withdraw(self, question: Question) -> None:
+        task = asyncio.get_running_loop().create_task(self._withdraw(question))
+        self._withdrawing.add(task)
+        task.add_done_callback(self._withdrawing.discard)
+
+    async def _withdraw(self, question: Question) -> None:
         if self._replay.writer.can_write:
             try:
-                withdraw(self.store, [question], "the code did not wait for it")
+                await self._replay.writer.caught_up()
+                await off_loop(self.store, withdraw, self.store, [question], "the code did not wait for it")
             except (Fenced, JournalFailed) as error:
                 self._replay.writer.fail(error)
 

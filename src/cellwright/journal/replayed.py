@@ -92,6 +92,8 @@ class Replayed(Wrapper):
         if row is not None and row.value is not None:  # it came to its end, and the guest was never told
             answer = _again(row, await in_memory(row.value))
         else:
+            if replay.writer.is_behind:  # a call does nothing before what the guest was told is on disk
+                await _written(replay)
             try:
                 answer = await self.inner.call(call)
             except asyncio.CancelledError as error:
@@ -133,9 +135,12 @@ class Recorded(Wrapper):
         if earlier is not None and earlier.status == "started" and not operation.idempotent:
             return await self.inner.call(replace(call, refused=OutcomeUnknown(_unknown(call))))
         try:
-            self._replay.writer.now(started(call))
+            await self._replay.writer.now(started(call))
         except (Fenced, JournalFailed):  # kept by the writer, which tells whoever runs the cell
             await _never()
+        except asyncio.CancelledError:
+            self._replay.never_began.add(call.path)
+            raise
         return await self.inner.call(call)
 
 
@@ -149,6 +154,14 @@ def _unknown(call: Call) -> str:
 
 def _again(row: Row, value: Packed) -> Answer:
     return Answer(value=value, failed=row.status == "failed", made=row.made, kept=row.kept, at=row.at, back=row.back)
+
+
+async def _written(replay: Replay) -> None:
+    """Until all that the guest was told is on disk; for ever where that cannot be."""
+    try:
+        await replay.writer.caught_up()
+    except (Fenced, JournalFailed):  # the writer tells whoever runs the cell
+        await _never()
 
 
 async def _never() -> None:

@@ -94,11 +94,11 @@ class ReplayedModel:
             if self._inner is None:
                 raise Diverged(f"request {number} to the model is not recorded, and there is no model to ask")
             reply = await self._inner.request(request, on_piece)
+            await self._write(number, cell, request, reply)
         except BaseException:
             if self._count == number:
                 self._count -= 1
             raise
-        self._write(number, cell, request, reply)
         return reply
 
     async def _beside(self, request: Request, on_piece: OnPiece | None) -> Reply:
@@ -111,7 +111,7 @@ class ReplayedModel:
             raise Diverged("an aside to the model is not recorded, and there is no model to ask")
         reply = await self._inner.request(request, on_piece)
         path, arguments = f"{ASIDE}{key}", arguments_of(request, self.traits, base)
-        self._asides[key] = self._written(path, cell, key, arguments, reply)
+        self._asides[key] = await self._written(path, cell, key, arguments, reply)
         return reply
 
     async def close(self) -> None:
@@ -128,14 +128,14 @@ class ReplayedModel:
         self._remember(ModelExchange(number=number, request=request, folds=folds, reply=reply.message))
         return _told(reply, on_piece)
 
-    def _write(self, number: int, cell: int, request: Request, reply: Reply) -> None:
+    async def _write(self, number: int, cell: int, request: Request, reply: Reply) -> None:
         base, traits = self._base(number), self.traits
         folds = folded(request.messages, base)
         arguments = arguments_of(request, traits, base, folds[-1])
-        self._written(f"{PREFIX}{number}", cell, digest_of(request, folds), arguments, reply)
+        await self._written(f"{PREFIX}{number}", cell, digest_of(request, folds), arguments, reply)
         self._remember(ModelExchange(number=number, request=request, traits=traits, folds=folds, reply=reply.message))
 
-    def _written(self, path: str, cell: int, key: str, arguments: Packed, reply: Reply) -> Row:
+    async def _written(self, path: str, cell: int, key: str, arguments: Packed, reply: Reply) -> Row:
         row = Row(
             cell=cell,
             path=path,
@@ -147,7 +147,7 @@ class ReplayedModel:
             value=value_of(reply),
         )
         if self._writer is not None:
-            self._writer.now(row)
+            await self._writer.now(row)
         return row
 
     def _remember(self, exchange: ModelExchange) -> None:

@@ -10,11 +10,12 @@ import ast
 import asyncio
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cellwright.doors import Host
 from cellwright.errors import RestoreFailed, SandboxDied
+from cellwright.journal.checkpoint_start import CheckpointStart
 from cellwright.journal.divergence import Divergence
 from cellwright.journal.history import History
 from cellwright.journal.live_guest import (
@@ -27,7 +28,7 @@ from cellwright.journal.live_guest import (
 )
 from cellwright.journal.pause import PauseWatch
 from cellwright.journal.replay_deaths import GUESTS, GuestDied
-from cellwright.journal.session_journal import SessionJournal
+from cellwright.journal.session_journal import SessionJournal, with_cells, with_rows
 from cellwright.journal.snapshots import Snapshots
 from cellwright.sandboxes import GUEST_UID, Limits, Opening, Sandbox, Workspace, remove_leftovers
 from cellwright.scope import parse
@@ -87,7 +88,13 @@ class Restoration:
     async def first(self) -> LiveGuest:
         """The guest of a new session."""
         doors = guest_doors(self._session, self._host, self._snapshots, self._guard)
-        return await self._open(doors, 0)
+        guest = await self._open(doors, 0)
+        try:
+            await self._session.create()
+        except BaseException:
+            await guest.end()
+            raise
+        return guest
 
     async def _open(self, doors: GuestDoors, cell: int, scratch: Workspace | None = None) -> LiveGuest:
         self.pause = doors.pause
@@ -108,7 +115,7 @@ class Restoration:
     async def _bring_back(self, history: History, cut_off: CellRow | None = None) -> _Repeated:
         """From a checkpoint where one can be used."""
         checkpoints, died = self._session.checkpoints, list[RestoreFailed]()
-        tail = history if history.start is not None else checkpoints.tail(history)
+        tail = history if history.start is not None else await self._tail(lambda: history)
         while True:
             try:
                 return await self._repeat_in_some(tail, cut_off)
@@ -116,11 +123,18 @@ class Restoration:
                 if tail.start is not None:
                     checkpoints.refuse(tail.start, str(error))
                 died += [error.died] if error.died is not None else []
-                tail = checkpoints.tail(history.since(None))
+                tail = await self._tail(lambda: history.since(None))
             except ReplayDiverged:
                 if died:  # another time the checkpoint may be read, and has what cannot be repeated
                     raise died[0] from None
                 raise
+
+    async def _tail(self, whole: Callable[[], History]) -> History:
+        """A history from its newest checkpoint on, read."""
+        return await self._session.read(lambda: with_rows(self._session.checkpoints.tail(whole())))
+
+    async def _since(self, start: CheckpointStart | None) -> History:
+        return await self._session.history(read=lambda whole: with_rows(whole.since(start)))
 
     async def _repeat_in_some(self, history: History, cut_off: CellRow | None = None) -> _Repeated:
         """A guest that has run the cells again; the next one where one dies. `RestoreFailed` after a few."""
@@ -132,7 +146,7 @@ class Restoration:
                     raise
             except GuestDied as death:
                 if left:
-                    history = self._session.history().since(history.start)  # a call may have begun since it was read
+                    history = await self._since(history.start)  # a call may have begun since it was read
                     continue
                 failed = death.failed(self._session.id)
                 if death.loading:
@@ -142,7 +156,8 @@ class Restoration:
 
     async def rescue(self, history: History, found: Divergence) -> tuple[LiveGuest, Restored] | None:
         """Go on from a later checkpoint, which need not be whole: it has what the cell made that cannot be repeated."""
-        for tail in self._session.checkpoints.rescue(history, found.cell):
+        tails = self._session.checkpoints.rescue(history, found.cell)
+        while (tail := await self._session.read(lambda: next(map(with_rows, tails), None))) is not None:
             try:
                 repeated = await self._repeat_in_some(tail)
             except CheckpointUnreadable as error:
@@ -160,8 +175,8 @@ class Restoration:
         while True:
             gone = [c for c in history.state if c.number >= other.cell] or history.state
             lost = [*gone, *lost]
-            self._session.writer.now(*(replace(c, undone=True) for c in gone))
-            history = self._session.history()
+            await self._session.writer.now(*(replace(c, undone=True) for c in gone))
+            history = await self._session.history(read=with_cells)
             try:
                 repeated = await self._bring_back(history)
                 return repeated.guest, self._report(repeated, found, names_in(lost))
@@ -204,7 +219,7 @@ class Restoration:
                 guest.require_alive(start, cells)
                 await guest.interpreter.reveal()
                 guest.require_alive(start, cells)
-                self._session.bind_names()
+                await self._session.bind_names()
             except BaseException:
                 await guest.end()
                 raise

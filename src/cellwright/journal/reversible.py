@@ -268,7 +268,7 @@ class Reversible(Wrapper):
             prefixes = {b.prefix for b in blocks}
             begun = [row for row in rows if row.verb == BEGIN and row.name in prefixes]
             status = "failed" if found.failed else "done"
-            self._replay.writer.now(*(mark_of(row, status, verb=ENDED) for row in begun))
+            await self._replay.writer.now(*(mark_of(row, status, verb=ENDED) for row in begun))
         return found
 
     def retire(self) -> None:

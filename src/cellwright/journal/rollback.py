@@ -20,7 +20,7 @@ from cellwright.journal.snapshots import Snapshots
 from cellwright.journal.trees import FileChange
 from cellwright.journal.writer import JournalWriter
 from cellwright.short_texts import counted
-from cellwright.store import CellRow, EntryChange, Note, Row, Store, TurnRow
+from cellwright.store import CellRow, EntryChange, Note, Row, Store, TurnRow, off_loop
 
 UNDONE = "taken back"  # the answer of a turn that was
 LEFT = "the session was rewound to before this was answered"
@@ -44,16 +44,23 @@ class RolledBack:
 
 
 class Rollback:
-    """`reached` is the number of the last answer that the guest got."""
+    """`rows` are the session's own of the cells after `to`."""
 
-    def __init__(self, history: History, to: int, undoer: Undoer, snapshots: Snapshots, writer: JournalWriter) -> None:
+    def __init__(
+        self,
+        history: History,
+        to: int,
+        rows: Sequence[Row],
+        undoer: Undoer,
+        snapshots: Snapshots,
+        writer: JournalWriter,
+    ) -> None:
         _check(history, to)
         self._history = history
         self._to = to
         self._undoer = undoer
         self._snapshots = snapshots
         self._writer = writer
-        rows = undoer.rows(to + 1)
         self._effects = undoer.effects(rows, lambda row: row.cell > to)
         touched = {effect.row.cell for effect in self._effects}
         self.cells = [c for c in history.cells if c.number > to and (not c.undone or c.number in touched)]
@@ -64,7 +71,7 @@ class Rollback:
             plan = await self._undoer.plan(self._effects)
             if plan.left and not yes:
                 raise RollbackRefused(_refusal(self._to, plan.left), left=tuple(map(str, plan.left)))
-            self._mark("started")
+            await self._mark("started")
             found = await self._undoer.carry_out(plan)
             if found.failed:
                 raise _failure(self._to, found) from found.error
@@ -72,7 +79,7 @@ class Rollback:
             now, then = await self._snapshots.take(), self.cells[0].tree
             await self._snapshots.restore(then)
             given_up = [mark_of(left.effect.row, "cancelled") for left in plan.left]
-            self._mark("done", *given_up, cells=_marked(self._history, self.cells, reached))
+            await self._mark("done", *given_up, cells=_marked(self._history, self.cells, reached))
         return RolledBack(
             cells=tuple(c.number for c in self.cells),
             undone=tuple(map(str, found.undone)),
@@ -80,7 +87,7 @@ class Rollback:
             files=await self._snapshots.difference(now, then) if then else (),
         )
 
-    def _mark(self, status: Literal["started", "done"], *rows: Row, cells: Sequence[CellRow] = ()) -> None:
+    async def _mark(self, status: Literal["started", "done"], *rows: Row, cells: Sequence[CellRow] = ()) -> None:
         mark = Row(
             cell=self.cells[0].number,
             path=ROLLBACK,
@@ -90,7 +97,8 @@ class Rollback:
             name=str(self._to),
             status=status,
         )
-        self._writer.now(*rows, *cells, mark, *([self._note()] if status == "done" else []))
+        note = [await off_loop(self._writer.store, self._note)] if status == "done" else []
+        await self._writer.now(*rows, *cells, mark, *note)
 
     def _note(self) -> Note:
         return Note(kind="rewound", about=str(self._to), text=str(self._history.entry_of(self._to)), at=time.time())

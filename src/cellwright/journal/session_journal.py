@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from cellwright.doors import Beginning, Made
 from cellwright.errors import CodeError, GuestError, NoSession, UsageError
@@ -18,9 +20,10 @@ from cellwright.journal.outcomes import packed_value, told_error
 from cellwright.journal.replay import GuestClock, Replay
 from cellwright.journal.writer import JournalWriter
 from cellwright.sandboxes import Outcome
-from cellwright.store import CellRow, Facts, Row, Store, this_process
+from cellwright.store import CellRow, Facts, Row, Store, off_loop, this_process
 from cellwright_guest.wire import Packed
 
+T = TypeVar("T")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
 
@@ -42,7 +45,7 @@ class SessionOwner:
 
 
 class SessionJournal:
-    """A new session is created when its first guest begins; an existing one is claimed by `resume`.
+    """A new session is created when its first guest is open; an existing one is claimed by `resume`.
 
     The writer keeps the claim alive until it is released, or until another process takes the session over.
     """
@@ -70,38 +73,48 @@ class SessionJournal:
         self._owner = owner or SessionOwner()
         self._first_seed = os.urandom(32)
         self._new_names: Row | None = None  # of the guest that is being opened
+        self.facts: Facts | None = None  # of a new one
+        self._secret: str | None = None
 
-    @property
-    def secret(self) -> str:
+    async def secret(self) -> str:
         """A text that no other session has: not one with the same id in another store, nor an imported copy."""
-        try:
-            seed = self.store.facts(self.id).seed
-        except NoSession:
-            seed = self._first_seed
-        return f"{self.id} {seed.hex()}"
+        if self._secret is None:
+            try:
+                seed = (await off_loop(self.store, self.store.facts, self.id)).seed
+            except NoSession:
+                seed = self._first_seed
+            self._secret = f"{self.id} {seed.hex()}"
+        return self._secret
 
-    def resume(self, *, take_over: bool = False) -> History:
+    async def resume(self, *, take_over: bool = False) -> History:
         """Claim this session; gives what there is of it.
 
         `NoSession` where there is none, `SessionBusy` where a live process has it; `take_over` takes it from that one.
         """
-        self.writer.hold(claim_session(self.store, self.id, take_over=take_over))
-        history = self.checkpoints.tail(self.history())
+        await self.writer.take(lambda: claim_session(self.store, self.id, take_over=take_over))
+        history = await self.history(read=lambda whole: with_rows(self.checkpoints.tail(whole)))
         self.last = history.last
         self.changed = changed_pins(history.facts.pins, self._pins)
         self.clock = GuestClock(history.clock)
         return history
 
-    def fork(self, parent: History) -> None:
+    async def fork(self, parent: History) -> None:
         """Create this session as a fork; `parent` is read up to where it begins."""
-        self._create(parent.first.names, parent.first.made)
+        self.facts = self._begun_with(parent.first.names, parent.first.made)
+        await self.create()
         self.last = parent.last
         self.clock = GuestClock(parent.clock)
 
     def begin_first(self, beginning: Beginning) -> Beginning:
-        """Create a new session with what its first guest begins with."""
-        facts = self._create(beginning.names, beginning.made)
+        """What the first guest of a new session begins with. `create` writes it down."""
+        facts = self.facts = self._begun_with(beginning.names, beginning.made)
         return replace(beginning, at=facts.created, seed=facts.seed)
+
+    async def create(self) -> None:
+        """Create a new session, and claim it. `UsageError` where there is one of that id."""
+        facts = self.facts
+        assert facts is not None  # somebody said what it begins with
+        await self.writer.take(lambda: self.store.create(facts, this_process()))
 
     def begin_again(self, now: Beginning, history: History) -> Beginning:
         """What the next guest of a session begins with: what the first had, and the names that were bound since."""
@@ -124,15 +137,15 @@ class SessionJournal:
         first = history.first
         return Beginning(names=first.names, at=first.created, seed=first.seed, more=tuple(more))
 
-    def bind_names(self) -> None:
+    async def bind_names(self) -> None:
         """The guest that has names which the session did not have before is there: write them down."""
         row, self._new_names = self._new_names, None
         if row is not None:
-            self.writer.now(row)
+            await self.writer.now(row)
 
-    def _create(self, names: Packed, made: tuple[Made, ...]) -> Facts:
+    def _begun_with(self, names: Packed, made: tuple[Made, ...]) -> Facts:
         fork = self._fork or ForkPoint(parent="", cell=0)
-        facts = Facts(
+        return Facts(
             id=self.id,
             created=self.clock.now(),
             seed=self._first_seed,
@@ -145,38 +158,47 @@ class SessionJournal:
             agent=self._owner.agent,
             child_of=self._owner.child_of,
         )
-        self.writer.hold(self.store.create(facts, this_process()))
-        return facts
 
     # what is written
 
-    def history(self, upto: int | None = None) -> History:
-        self.writer.now()
+    async def read(self, work: Callable[[], T]) -> T:
+        """What `work` reads of the store, in a thread, when all is written that waits."""
+        await self.writer.now()
+        return await off_loop(self.store, work)
+
+    async def history(
+        self, upto: int | None = None, *, read: Callable[[History], History] = lambda history: history
+    ) -> History:
+        """All that is written, or up to a cell. `read` reads of it what the caller needs, in the same thread."""
         if upto is not None and not 0 <= upto <= self.last:
             raise UsageError(f"session {self.id!r} has no cell {upto}; its last one is {self.last}")
-        return History(self.store, self.id, upto)
+        return await self.read(lambda: read(History(self.store, self.id, upto)))
 
-    def history_at(self, entry: int) -> History:
+    async def history_at(self, entry: int) -> History:
         """As it was when that entry was the last."""
-        self.writer.now()
-        return History(self.store, self.id, entry=checked_entry(self.store, self.id, entry))
+        return await self.read(
+            lambda: with_rows(History(self.store, self.id, entry=checked_entry(self.store, self.id, entry)))
+        )
 
-    def latest(self) -> CellRow | None:
+    async def latest(self) -> CellRow | None:
         """The last cell, also where it is one of those that a fork began with."""
-        history = self.history()
-        cells = self.store.cells(self.id, self.last) or history.cells
-        return cells[-1] if cells else None
+
+        def last() -> CellRow | None:
+            cells = self.store.cells(self.id, self.last) or History(self.store, self.id).cells
+            return cells[-1] if cells else None
+
+        return await self.read(last)
 
     # cells
 
-    def begin(self, code: str, delivered: int, tree: str = "") -> CellRow:
+    async def begin(self, code: str, delivered: int, tree: str = "") -> CellRow:
         """A new cell, written down before it runs. `delivered` is the last delivery before it."""
         self.last += 1
         row = CellRow(number=self.last, code=code, at=self.clock.now(), before=delivered, tree=tree)
-        self.writer.now(row)
+        await self.writer.now(row)
         return row
 
-    def end(
+    async def end(
         self,
         row: CellRow,
         outcome: Outcome,
@@ -208,16 +230,29 @@ class SessionJournal:
             files=files,
         )
         replay.end()
-        self.writer.now(row)
+        await self.writer.now(row)
         return row
 
-    def amend(self, row: CellRow, outcome: Outcome) -> None:
-        """Tell more of how a cell ended."""
-        self.writer.now(replace(row, error=told_error(outcome.error)))
+    async def amend(self, row: CellRow) -> CellRow:
+        """Tell more of a cell."""
+        await self.writer.now(row)
+        return row
 
-    def cut(self, row: CellRow, error: GuestError, delivered: int) -> None:
+    async def cut(self, row: CellRow, error: GuestError, delivered: int) -> None:
         """A cell that nobody waits for any more, or that cannot be carried on."""
-        self.writer.now(replace(row, status="ended", after=delivered, error=told_error(error)))
+        await self.writer.now(replace(row, status="ended", after=delivered, error=told_error(error)))
+
+
+def with_cells(history: History) -> History:
+    """The same, with its cells read: for whoever must not wait for the store later."""
+    assert history.cells is not None
+    return history
+
+
+def with_rows(history: History) -> History:
+    """The same, with its rows read too."""
+    assert history.delivered is not None
+    return history
 
 
 def changed_pins(then: dict[str, str], now: dict[str, str]) -> tuple[str, ...]:

@@ -5,9 +5,9 @@ It knows requests, replies and cells; not what an agent does with them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from cellwright.doors import Host, Model
 from cellwright.journal.conversations import (
@@ -33,6 +33,7 @@ from cellwright.sandboxes import Outcome
 from cellwright.scope import arguments
 from cellwright.store import CellRow, Row, TurnRow
 
+T = TypeVar("T")
 CELLS_AT_ONCE, FASTER = 64, 4  # cells whose requests are read, from the end; then so many times more
 
 
@@ -51,7 +52,7 @@ class RecentExchange:
 
 
 class Turns:
-    """The turns of one session."""
+    """The turns of one session. All but `read` and `write` read the store, and block: `read` calls them."""
 
     def __init__(self, session: SessionJournal, host: Host) -> None:
         self.mail = Mail(session)
@@ -60,6 +61,10 @@ class Turns:
         self._read: tuple[int, History] | None = None
         self._near: tuple[int, RecentExchange | None] | None = None
         self._turns: tuple[int, Sequence[TurnRow]] | None = None
+
+    async def read(self, work: Callable[[], T]) -> T:
+        """What `work` finds with the methods below, in a thread, when all is written that waits."""
+        return await self._session.read(work)
 
     def model(self, inner: Model) -> ReplayedModel:
         """The model, with each reply written down. Requests of earlier processes are over and not made again."""
@@ -92,10 +97,10 @@ class Turns:
             self._turns = written, self._session.store.turns(self._session.id)
         return self._turns[1]
 
-    def write(self, row: TurnRow) -> TurnRow:
+    async def write(self, row: TurnRow) -> TurnRow:
         """Write down that a turn begins, or its outcome. `Fenced` or `JournalFailed` where that cannot be."""
         row = replace(row, at=row.at or self._session.clock.now())
-        self._session.writer.now(row)
+        await self._session.writer.now(row)
         return row
 
     def said(self, request: int) -> tuple[Message, ...]:
@@ -197,10 +202,9 @@ class Turns:
 
     def _history(self) -> History:
         """Read once for all that is asked while nothing is written."""
-        writer = self._session.writer
-        writer.now()
-        if self._read is None or self._read[0] != writer.written:
-            self._read = writer.written, self._session.history()
+        written = self._session.writer.written
+        if self._read is None or self._read[0] != written:
+            self._read = written, History(self._session.store, self._session.id)
         return self._read[1]
 
     def _rows(self) -> list[Row]:

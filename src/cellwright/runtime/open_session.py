@@ -44,7 +44,7 @@ from cellwright.sandboxes import (
 from cellwright.scope import KEYWORD_ONLY, AddedName, Declaration, Parameter, ScopeHost, Signature
 from cellwright.settings import Settings
 from cellwright.short_texts import counted
-from cellwright.store import Store, open_store
+from cellwright.store import Store, close_store, off_loop, opened_store
 
 # What guest code has besides the scope, for the type checker.
 GUEST_NAMES = {
@@ -65,6 +65,11 @@ class _Transaction(_contextlib.AbstractContextManager[None, None], _contextlib.A
 """,
     )
 }
+
+
+def say(line: str) -> None:
+    """Tell a person, where the developer has not said how."""
+    print(line, file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,7 +145,7 @@ async def open_session(options: RuntimeOptions, host: ScopeHost) -> OpenSession:
     """Open all but the guest, in order; where a part fails, those before it are closed."""
     async with AsyncExitStack() as stack:
         sandbox, site = await _sandbox(options, stack)
-        store = _store(options, stack)
+        store = await _store(options, stack)
         workspace = await _workspace(options, store)
         stack.push_async_callback(asyncio.to_thread, workspace.remove if workspace.fresh else workspace.close)
         files = Files(workspace, quota=DiskUsage(bytes=options.limits.workspace_mb << 20, files=MOST_FILES))
@@ -165,15 +170,17 @@ async def _sandbox(options: RuntimeOptions, stack: AsyncExitStack) -> tuple[Sand
     return sandbox, packages.site
 
 
-def _store(options: RuntimeOptions, stack: AsyncExitStack) -> Store | None:
+async def _store(options: RuntimeOptions, stack: AsyncExitStack) -> Store | None:
     place, resumed = options.store, isinstance(options.start, ResumedStart)
     if place is None:
         return None
-    store = open_store(str(place), make=not resumed) if isinstance(place, str | Path) else place
     if isinstance(place, str | Path):
-        stack.callback(store.close)
-    if resumed:
-        store.facts(options.session)  # raises `NoSession` before anything is made that would be left over
+        store = await opened_store(str(place), make=not resumed)
+        stack.push_async_callback(close_store, store)
+    else:
+        store = place
+    if resumed:  # raises `NoSession` before anything is made that would be left over
+        await off_loop(store, store.facts, options.session)
     return store
 
 
@@ -186,15 +193,16 @@ async def _workspace(options: RuntimeOptions, store: Store | None) -> Workspace:
         case ForkedStart(tree=tree):
             lost = ""
         case ResumedStart():
-            lost = tree = await asyncio.to_thread(lost_tree, store, options.session)
+            lost = tree = await off_loop(store, lost_tree, store, options.session)
         case NewStart():
             lost = tree = ""
     if not tree:
-        kept = await asyncio.to_thread(workspace_of, store, options.session)
+        kept = await off_loop(store, workspace_of, store, options.session)
         return kept or await asyncio.to_thread(Workspace.create, None, GUEST_UID)
-    workspace = await asyncio.to_thread(workspace_from_tree, store, options.session, tree, options.limits)
+    workspace = await off_loop(store, workspace_from_tree, store, options.session, tree, options.limits)
     files = (await asyncio.to_thread(workspace.size)).files if lost else 0
-    if files and store.summary(options.session).cells:  # none of its own: a fork that was never opened
+    # none of its own: a fork that was never opened
+    if files and (await off_loop(store, store.summary, options.session)).cells:
         words = f"its workspace was not here; {counted(files, 'file')} put back in a new one"
         options.progress(f"cellwright: session {options.session}: {words}")
     return workspace
@@ -207,9 +215,10 @@ async def _kept(
     fork = None
     if isinstance(options.start, ForkedStart):
         parent = options.start.parent
-        fork = ForkPoint(parent=parent.branching[0], cell=parent.last, entry=parent.branching[1])
+        above, entry = await off_loop(store, lambda: parent.branching)
+        fork = ForkPoint(parent=above, cell=parent.last, entry=entry)
     journal = SessionJournal(store, options.session, pins=pins, fork=fork, key=key, owner=options.owner)
-    host.secret = journal.secret
+    host.secret = await journal.secret()
     desk = ApprovalDesk(store, options.approve, options.approvals)
 
     def guard(inner: Host, questions: CallQuestions, pause: PauseWatch) -> Host:

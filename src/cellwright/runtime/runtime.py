@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import uuid
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -35,11 +34,12 @@ from cellwright.runtime.open_session import (
     ResumedStart,
     RuntimeOptions,
     open_session,
+    say,
 )
 from cellwright.sandboxes import STANDARD, Files, Limits, OnEvent, Outcome, ProcessSandbox, Sandbox, environment
 from cellwright.scope import Scope, ScopeHost, current_call, surface_of
 from cellwright.settings import Settings
-from cellwright.store import CellRow, Store, open_store
+from cellwright.store import CellRow, Store, close_store, off_loop, opened_store
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ class Runtime:
             limits=self.limits,
             workspace=Path(workspace) if workspace is not None else None,
             require=frozenset(require),
-            progress=progress or _say,
+            progress=progress or say,
             store=store,
             session=self.session or "",
             check=check,
@@ -178,10 +178,11 @@ class Runtime:
         check = check or self._options.check
         async with self._turn:
             opened = self._opened()
+            await opened.session.usable()
             notes: tuple[str, ...] = ()
             if check != "off":
                 try:
-                    mistakes = await self._type_checker(opened).check(code, before=opened.session.ran())
+                    mistakes = await self._type_checker(opened).check(code, before=await opened.session.ran())
                     notes = tuple(map(str, mistakes))
                     if mistakes and check == "strict":
                         return Outcome(cell=0, error=type_mistake(mistakes))
@@ -223,8 +224,7 @@ class Runtime:
     @property
     def turns(self) -> Turns | None:
         """What the journal has of an agent's turns; None where there is no journal."""
-        kept = self._kept_session
-        return None if kept is None else Turns(kept.session, self._host)
+        return None if (kept := self._kept_session) is None else Turns(kept.session, self._host)
 
     @property
     def _kept_session(self) -> KeptSession | None:
@@ -238,13 +238,18 @@ class Runtime:
         carried on when they are decided, here or elsewhere.
         """
         async with self._turn:
-            return await self._kept("outcome").outcome(on_event, wait=wait)
+            return await (await self._kept("outcome")).outcome(on_event, wait=wait)
+
+    async def usable(self) -> None:
+        """Try again after a `JournalFailed`, as `execute` does."""
+        async with self._turn:
+            await self._opened().session.usable()
 
     async def require_decided(self) -> None:
         """`UsageError` while a cell of this session waits for a person's yes; the line says what to do."""
         async with self._turn:
             if self._kept_session is not None:
-                await self._kept_session.require_decided()
+                await (await self._kept("require_decided")).require_decided()
 
     async def decided(self, questions: Sequence[str]) -> None:
         """For host code that serves a call: until these questions, of another session, are decided.
@@ -252,12 +257,12 @@ class Runtime:
         It need not come back: the cell of that call is paused when nothing else of it goes on, and the call is made
         again when the cell is carried on. So it must be idempotent.
         """
-        await self._kept("decided").decided(current_call().path, questions)
+        await (await self._kept("decided", under_way=True)).decided(current_call().path, questions)
 
     async def give_up(self) -> Outcome:
         """End a cell that waits for a person, or whose process died, where it is. What it did outside is done."""
         async with self._turn:
-            return await self._kept("give_up").give_up()
+            return await (await self._kept("give_up")).give_up()
 
     @property
     def restored(self) -> Restored | None:
@@ -278,11 +283,10 @@ class Runtime:
         `scope` has the same names for it, where the objects behind them are to be others.
         """
         async with self._turn:
-            kept = self._kept("fork")
+            kept = await self._kept("fork")
             if at is not None and entry is not None:
                 raise UsageError("fork: give a cell (at=…) or an entry, not both")
-            parent = kept.session.history(at) if entry is None else kept.session.history_at(entry)
-            tree = parent.tree if entry is not None else await kept.tree_after(parent.last if at is None else at)
+            parent, tree = await kept.branch(at, entry)
         options, place = self._options, self._options.store
         branch = Runtime(scope or self.scope, store=kept.session.store, session=session, limits=self.limits)
         branch._options = replace(
@@ -301,17 +305,17 @@ class Runtime:
         By path, each with what changed in its lines where it is a short text. 0 is the beginning.
         """
         async with self._turn:
-            return await self._kept("diff").diff(since)
+            return await (await self._kept("diff")).diff(since)
 
     async def undo_files(self) -> tuple[FileChange, ...]:
         """Put the files back as they were before the last cell. Its names, and what it did outside, stay."""
         async with self._turn:
-            return await self._kept("undo_files").put_back(None)
+            return await (await self._kept("undo_files")).put_back(None)
 
     async def restore_files(self, at: int) -> tuple[FileChange, ...]:
         """Put the files back as they were when cell `at` had ended; 0 is the beginning. Names stay as they are."""
         async with self._turn:
-            return await self._kept("restore_files").put_back(at)
+            return await (await self._kept("restore_files")).put_back(at)
 
     async def rollback(self, to: int, *, yes: bool = False) -> RolledBack:
         """Undo what the cells after cell `to` did, the last first; 0 is the beginning.
@@ -321,7 +325,7 @@ class Runtime:
         rest. When an undo fails, `RollbackFailed` says what is undone and what is not; call it again to go on.
         """
         async with self._turn:
-            return await self._kept("rollback").rollback(to, yes=yes)
+            return await (await self._kept("rollback")).rollback(to, yes=yes)
 
     async def rewind(self, to: int | None = None, *, entry: int | None = None) -> Rewound:
         """Go on from an earlier moment: after cell `to`, or when `entry` was the last entry; 0 is the beginning.
@@ -330,13 +334,15 @@ class Runtime:
         in the history, as a side branch that can be rewound to, or forked. `rollback` undoes what was done outside.
         """
         async with self._turn:
-            return await self._kept("rewind").rewind(to=to, entry=entry)
+            return await (await self._kept("rewind")).rewind(to=to, entry=entry)
 
-    def _kept(self, what: str) -> KeptSession:
+    async def _kept(self, what: str, *, under_way: bool = False) -> KeptSession:
         self._opened()
-        if self._kept_session is None:
+        if (kept := self._kept_session) is None:
             raise UsageError(f'{what}() needs a journal; open it with store="sqlite:///agents.db"')
-        return self._kept_session
+        if not under_way:
+            await kept.usable()
+        return kept
 
     async def search(self, query: str, limit: int = 8) -> tuple[SearchHit, ...]:
         """What in scope fits the words of `query`, the best first: names, signatures, one sentence each."""
@@ -371,11 +377,11 @@ async def replay(
 
     Gives `same`, or the first difference: the cell, the line, what is recorded, and what came instead.
     """
-    journal = open_store(str(store), make=False) if isinstance(store, str | Path) else store
+    journal = await opened_store(str(store), make=False) if isinstance(store, str | Path) else store
     host = ScopeHost(Scope())
     chosen = sandbox
     try:
-        journal.facts(session)  # told before anything is started
+        await off_loop(journal, journal.facts, session)  # told before anything is started
         if chosen is None:
             found = await environment(packages, cache=Settings.from_environment().cache_dir, progress=lambda line: None)
             chosen = ProcessSandbox(found, required=STANDARD)
@@ -385,13 +391,9 @@ async def replay(
         if sandbox is None and chosen is not None:
             await chosen.close()
         if isinstance(store, str | Path):
-            journal.close()
+            await close_store(journal)
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
     """The one sync door: run a coroutine to its end, as `asyncio.run` does."""
     return asyncio.run(main)
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

@@ -22,6 +22,9 @@ class UnkeptSession:
     async def begin(self) -> None:
         self._interpreter = await self._sandbox.open(self._opening)
 
+    async def usable(self) -> None:
+        """Always: see `KeptSession`."""
+
     async def run(self, code: str, on_event: OnEvent | None) -> Outcome:
         self._cells += 1
         if self._interpreter is None or not self._interpreter.alive:
@@ -44,7 +47,7 @@ class UnkeptSession:
         """The number of the last cell."""
         return self._cells
 
-    def ran(self) -> list[str]:
+    async def ran(self) -> list[str]:
         """The code of the cells that make up the state."""
         return self._ran
 

@@ -115,7 +115,7 @@ class Revivals:
         if made.number in self._still_held:
             value = self._still_held.pop(made.number)
         else:
-            origin = self._origin(made.number)
+            origin = await asyncio.to_thread(self._origin, made.number)  # it may have to be read from a journal
             if origin is None:
                 raise self._not_bound(made)
             value = await self._rebuilt(made, origin, (*chain, made.number))

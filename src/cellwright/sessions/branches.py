@@ -10,10 +10,10 @@ import time
 import unicodedata
 import uuid
 from collections.abc import Generator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
-from cellwright.errors import SessionBusy, UsageError
+from cellwright.errors import UsageError
 from cellwright.journal import (
     History,
     Rewind,
@@ -23,6 +23,7 @@ from cellwright.journal import (
     checked_entry,
     claim_session,
     existing_workspace,
+    release_session,
     remove_workspace,
     withdraw_of_lost_cells,
 )
@@ -118,7 +119,7 @@ def held(store: Store, session: str) -> Generator[Claim]:
     try:
         yield claim
     finally:
-        store.release(claim)
+        release_session(store, claim)
 
 
 def reaches(store: StoreReader, session: str, *, whole: bool = False) -> Sequence[Reach]:
@@ -184,18 +185,13 @@ def remove(store: Store, session: str, *, whole: bool = False) -> RemovedSession
             f"session {session!r} has forks or children: {names}; remove these first, or all together: whole=True"
         )
     doomed = [session, *(one.id for one in descendants)]
-    claims: list[Claim] = []
-    try:
-        for one in doomed:
-            claims.append(claim_session(store, one))
-    except SessionBusy:
-        for claim in claims:
-            store.release(claim)
-        raise
     files, gone = 0, list[Forgotten]()
-    for one in reversed(doomed):
-        files += remove_workspace(store, one)
-        gone.append(store.forget(one))
+    with ExitStack() as claims:
+        for one in doomed:
+            claims.enter_context(held(store, one))
+        for one in reversed(doomed):
+            files += remove_workspace(store, one)
+            gone.append(store.forget(one))
     return RemovedSessions(
         sessions=tuple(doomed),
         entries=sum(one.entries for one in gone),

@@ -4,6 +4,7 @@ from cellwright.store.codec import Codec, Packing, base64_of, bytes_of, digest_o
 from cellwright.store.contract import (
     LEASE_S,
     Blobs,
+    PromptStore,
     SearchStore,
     Store,
     StoreReader,
@@ -39,6 +40,7 @@ from cellwright.store.rows import (
     TurnStatus,
 )
 from cellwright.store.sqlite import MemoryStore, SqliteStore
+from cellwright.store.store_threads import close_store, off_loop, opened_store, threads_of
 from cellwright.store.stored_values import StoredPacked, fingerprint
 from cellwright.store.urls import open_store, shown_url
 
@@ -66,6 +68,7 @@ __all__ = [
     "MessageKind",
     "Note",
     "Packing",
+    "PromptStore",
     "Question",
     "Reach",
     "Row",
@@ -82,10 +85,14 @@ __all__ = [
     "base64_of",
     "bytes_of",
     "check_error",
+    "close_store",
     "digest_of",
     "fenced",
     "fingerprint",
+    "off_loop",
     "open_store",
+    "opened_store",
     "shown_url",
     "this_process",
+    "threads_of",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from cellwright.store.rows import (
     CellRow,
@@ -54,6 +54,17 @@ class StoreWriter(Protocol):
     def release(self, claim: Claim) -> None: ...
     def write(self, claim: Claim, *changes: Change) -> int: ...
     def forget(self, session: str) -> Forgotten: ...
+
+
+@runtime_checkable
+class PromptStore(Protocol):
+    """What a store may offer besides `StoreWriter`: a write that waits for no disk, no lock and no socket.
+
+    `try_write` does what `write` does. Where it would have to wait it writes nothing and gives None, and the event loop
+    leaves the same changes to `write` in a thread. A store without it is always written in a thread.
+    """
+
+    def try_write(self, claim: Claim, *changes: Change) -> int | None: ...
 
 
 class StoreReader(Protocol):

@@ -15,6 +15,7 @@ from cellwright.store.sqlite_reader import SqliteReader
 from cellwright.store.sqlite_schema import connect_file, connect_memory
 from cellwright.store.sqlite_search import SqliteSearch
 from cellwright.store.sqlite_writer import SqliteWriter
+from cellwright.store.store_file import StoreFile
 
 
 class SqliteEngine(SqliteReader, SqliteWriter, SqliteSearch):
@@ -35,6 +36,8 @@ class SqliteStore(SqliteEngine):
         super().__init__(
             connect_file(self.path, power_safe=power_safe), str(self.path), LargeFiles(self.path, durable=power_safe)
         )
+        self._file = StoreFile(self.path, moves=not power_safe)
+        self._flushes = power_safe
 
 
 class MemoryStore(SqliteEngine):

@@ -1,4 +1,7 @@
-"""A SQLite database, open: one connection and one lock, transactions, and contents by digest. It knows no rows."""
+"""A SQLite database, open: one connection and one lock, transactions, and contents by digest. It knows no rows.
+
+The lock is never held while another process's lock is waited for.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,18 @@ from cellwright.errors import JournalFailed
 from cellwright.store.codec import Large, checked, damaged, digest_of
 from cellwright.store.large_files import LARGE, LargeFiles, read_file, write_file
 from cellwright.store.sql_database import SqlDatabase
-from cellwright.store.sqlite_schema import NUMBER_BITS, failure
+from cellwright.store.sqlite_schema import BUSY_S, NUMBER_BITS, failure, is_busy
+from cellwright.store.store_file import StoreFile
 
 Moment = Literal["before", "after"]
 ADD_BLOB = "insert or ignore into blobs (digest, content) values (?, ?)"
 ADD_USE = "insert or ignore into uses values (?, ?)"
+PAGE = 4096
+LONGEST_PAUSE_S = 0.05  # between two tries for a lock
+
+
+class WouldWait(Exception):
+    """A write that must not wait would have to."""
 
 
 class SqliteDatabase(SqlDatabase):
@@ -30,11 +40,16 @@ class SqliteDatabase(SqlDatabase):
         self.on_write: Callable[[int, Moment], None] | None = None
         self._name = name  # for messages
         self._writes = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._prompt = False  # who holds the lock must not wait
+        self._file: StoreFile | None = None
         self._large = large
         self._connection = connection
 
     def close(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
         with self._lock:
             self._connection.close()
             self._claims.clear()
@@ -91,7 +106,12 @@ class SqliteDatabase(SqlDatabase):
         except UnicodeEncodeError:  # of a name that the caller gave
             raise
         except (sqlite3.Error, ValueError) as error:
-            raise failure(self._name, error) from error
+            raise self._failure(error) from error
+
+    def _failure(self, error: sqlite3.Error | ValueError) -> Exception:
+        if isinstance(error, sqlite3.Error) and self._prompt and is_busy(error):
+            return WouldWait()
+        return failure(self._name, error)
 
     def _read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._reading():
@@ -106,10 +126,14 @@ class SqliteDatabase(SqlDatabase):
         with self._reading():
             if self.on_write is not None and not quiet:
                 self._announce("before")
-            self._connection.execute("begin immediate")
+            if self._file is not None:
+                self._file.check()
+            self._execute("begin immediate")
             try:
                 yield
                 self._connection.execute("commit")
+                if self._file is not None:
+                    self._file.wrote(3)
             finally:
                 if self._connection.in_transaction:
                     with suppress(sqlite3.Error):  # what failed first is the reason
@@ -125,8 +149,29 @@ class SqliteDatabase(SqlDatabase):
         if self.on_write is not None:
             self.on_write(self._writes, moment)
 
+    def _execute(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Run a statement; outside of a transaction, another process's lock is waited for without our own."""
+        try:
+            return self._connection.execute(sql, values)
+        except sqlite3.OperationalError as error:
+            if self._prompt or self._connection.in_transaction or not is_busy(error):
+                raise
+        until, pause = time.monotonic() + BUSY_S, 0.001
+        while True:
+            self._lock.release()
+            try:
+                time.sleep(pause)
+            finally:
+                self._lock.acquire()
+            try:
+                return self._connection.execute(sql, values)
+            except sqlite3.OperationalError as error:
+                if not is_busy(error) or time.monotonic() > until:
+                    raise
+            pause = min(pause * 2, LONGEST_PAUSE_S)
+
     def _fetch(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        return self._connection.execute(sql, values).fetchall()
+        return self._execute(sql, values).fetchall()
 
     def _run(self, sql: str, *values: Any) -> int:
         """How many rows it changed. `storable` is applied only where SQLite refuses a value: most need it not."""
@@ -182,6 +227,8 @@ class SqliteDatabase(SqlDatabase):
             if self._large is not None and len(content) >= LARGE:
                 added += self._name_file(self._large, number, digest, len(content), content)
                 continue
+            if self._file is not None:
+                self._file.wrote(len(content) // PAGE)
             new = self._run(ADD_BLOB, digest, content)
             added += len(content) if new else 0
             self._run(ADD_USE, number, digest)

@@ -177,7 +177,7 @@ class SqliteReader(SqliteDatabase):
         living = {id: who for id, who in holders.items() if leases.is_alive(who)}
         return [
             summary_of(self._counted(columns) if columns[2] in LIVE else columns, restored, living.get(columns[0]))
-            for columns in self._connection.execute(sql, values)
+            for columns in self._execute(sql, values)
         ]
 
     def _counted(self, columns: tuple[Any, ...]) -> tuple[Any, ...]:

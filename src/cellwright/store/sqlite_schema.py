@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cellwright.errors import CellwrightError, JournalFailed, UsageError
 
-BUSY_S = 10.0
+BUSY_S = 10.0  # for a lock that another process holds
 APPLICATION_ID = 0x63774A6C  # "cwJl", in the file's header: it tells a journal from anybody else's database
 VERSION = 2
 NUMBER_BITS = 32  # an entry's key is its session's number and its own, in one integer: one tree, and no index beside it
@@ -89,11 +89,16 @@ def failure(name: object, error: sqlite3.Error | ValueError) -> CellwrightError:
         if "closed" in str(error):
             return UsageError(f"journal {name}: it is closed")
         return JournalFailed(f"journal {name}: {error}")
-    if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+    if is_busy(error):
         why = f"another process kept it locked for {BUSY_S:g} s; end that process, or try again"
     else:
         why = _WHY.get(code & 0xFF, "SQLite failed")
     return JournalFailed(f"journal {name}: {why} ({error})")
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another process holds a lock."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def connect_memory() -> sqlite3.Connection:
@@ -124,7 +129,10 @@ def connect_file(path: Path, *, power_safe: bool) -> sqlite3.Connection:
         connection.execute("commit")
         _write_ahead(connection, path)
         connection.execute(f"pragma synchronous = {'full' if power_safe else 'normal'}")
+        if not power_safe:
+            connection.execute("pragma wal_autocheckpoint = 0")  # `StoreFile` does it
         _make(connection, path)
+        connection.execute("pragma busy_timeout = 0")  # from now on `SqliteDatabase` waits, without its own lock
     except (sqlite3.Error, UnicodeDecodeError) as error:
         connection.close()
         raise failure(path, error) from error

@@ -32,20 +32,23 @@ from cellwright.store.rows import (
 )
 from cellwright.store.session_state import LIVE, SessionState, after, asked, counts, whole
 from cellwright.store.sql_database import OpenClaim
-from cellwright.store.sqlite_database import restored, span, storable
+from cellwright.store.sqlite_database import WouldWait, restored, span, storable
 from cellwright.store.sqlite_index import TextIndex
 from cellwright.store.sqlite_questions import SqliteQuestions
-from cellwright.store.sqlite_schema import NUMBER_BITS, failure
+from cellwright.store.sqlite_schema import NUMBER_BITS
 
 ADD = "insert into entries (n, session, number, parent, kind, cell, path, at, body)"
 ADD_ROW = f"{ADD} select ?, n, ?, ?, 'row', ?, ?, ?, ? from sessions where n = ? and epoch = ?"
 ADD_ANY = f"{ADD} values (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 STATE = "select title, name, state, turns, cells, early from sessions where n = ? and epoch = ?"
+PROMPT = 256 << 10  # bytes of contents that are written at once, where nothing may wait
 LEASE = "update sessions set epoch = ?, machine = ?, process = ?, started = ?, holder = ?, until = ? where n = ?"
 
 
 class SqliteWriter(SqliteQuestions):
     """See `StoreWriter`."""
+
+    _flushes = False  # a commit waits for the disk
 
     # claims
 
@@ -128,12 +131,29 @@ class SqliteWriter(SqliteQuestions):
     # entries
 
     def write(self, claim: Claim, *changes: Change) -> int:
+        return self._written(claim, changes)
+
+    def try_write(self, claim: Claim, *changes: Change) -> int | None:
+        """See `PromptStore`. A subclass with a `write` of its own is written by that."""
+        if self._flushes or type(self).write is not SqliteWriter.write or not self._lock.acquire(blocking=False):
+            return None
+        self._prompt, writes = True, self._writes
+        try:
+            return self._written(claim, changes, most=PROMPT)
+        except WouldWait:
+            self._writes = writes  # nothing was written
+            return None
+        finally:
+            self._prompt = False
+            self._lock.release()
+
+    def _written(self, claim: Claim, changes: Sequence[Change], most: int | None = None) -> int:
         large: Large = {}
         if len(changes) == 1 and type(row := changes[0]) is Row and row.door != "model":
             body = row_body(row, large)
             if not large and self._add_row(claim, row, body):
                 return len(body)
-        return self._write(claim, changes)
+        return self._write(claim, changes, most)
 
     def ask(self, claim: Claim, question: Question) -> Question:
         self._write(claim, [question])
@@ -146,30 +166,36 @@ class SqliteWriter(SqliteQuestions):
                 held = self._claimed(claim)
                 if row.cell > held.top or not held.live:
                     return False
+                if self._file is not None:
+                    self._file.check()
                 if self.on_write is not None:
                     self._announce("before")
                 number = held.last + 1
                 place = (held.number << NUMBER_BITS) + number, number, held.last
                 values = (*place, row.cell, row.path, self.clock(), body, held.number, claim.epoch)
                 try:
-                    changed = self._connection.execute(ADD_ROW, values)
+                    changed = self._execute(ADD_ROW, values)
                 except (UnicodeEncodeError, OverflowError):
-                    changed = self._connection.execute(ADD_ROW, [storable(value) for value in values])
+                    changed = self._execute(ADD_ROW, [storable(value) for value in values])
                 if changed.rowcount != 1:
                     raise self._fenced(claim)
                 held.last = number
+                if self._file is not None:
+                    self._file.wrote(1)
                 if self.on_write is not None:
                     self._announce("after")
         except sqlite3.IntegrityError:
             return False  # another store object wrote under the same claim: `_write` reads the last number anew
         except sqlite3.Error as error:
-            raise failure(self._name, error) from error
+            raise self._failure(error) from error
         return True
 
-    def _write(self, claim: Claim, changes: Sequence[Change]) -> int:
-        """Write any changes, all or none."""
+    def _write(self, claim: Claim, changes: Sequence[Change], most: int | None = None) -> int:
+        """Write any changes, all or none. `WouldWait` for more than `most` bytes."""
         large: Large = {}
         parts = [parts_of(change, large) for change in changes]
+        if most is not None and sum(map(len, large.values())) > most:
+            raise WouldWait
         files: list[str] = []
         with self._transaction():
             number = self._claimed(claim).number

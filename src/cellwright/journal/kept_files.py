@@ -1,0 +1,68 @@
+"""`KeptFiles`: the files of a kept session beside its rows: what a cell changed, what was, what is put back.
+
+It knows no guest: the caller sees to it that none works.
+"""
+
+from __future__ import annotations
+
+from cellwright.errors import Fenced, JournalFailed, PlatformError
+from cellwright.journal.history import History
+from cellwright.journal.session_journal import SessionJournal, with_cells, with_rows
+from cellwright.journal.snapshots import FileDiff, Snapshots, kept_after, told_files
+from cellwright.journal.trees import FileChange
+from cellwright.store import CellRow
+
+
+class KeptFiles:
+    """Of one session."""
+
+    def __init__(self, session: SessionJournal, snapshots: Snapshots) -> None:
+        self._session = session
+        self._snapshots = snapshots
+
+    async def after(self, row: CellRow) -> tuple[str, tuple[str, ...]]:
+        """The workspace after a cell, and the paths that it changed. The next cell tells of a disk that fails."""
+        try:
+            tree = await self._snapshots.take()
+            return tree, told_files(await self._snapshots.difference(row.tree, tree)) if row.tree else ()
+        except (Fenced, JournalFailed):
+            raise
+        except PlatformError:
+            return "", ()
+
+    async def branch(self, at: int | None, entry: int | None, cut_off: CellRow | None) -> tuple[History, str]:
+        """What a fork begins with: the session as it was after cell `at`, at `entry`, or as it is; and its files."""
+        if entry is not None:
+            parent = await self._session.history_at(entry)
+            return parent, await self._session.read(lambda: parent.tree)
+        parent = await self._session.history(at, read=with_rows)
+        cell = parent.last if at is None else at
+        if cut_off is not None and cell >= cut_off.number:
+            return parent, cut_off.tree  # as before one that was cut off
+        cells = (await self._session.history(read=with_cells)).cells
+        later = next((c for c in cells if c.number > cell), None)
+        taken = next((c.tree_after for c in cells if c.number == cell), "")
+        return parent, await self._snapshots.take() if later is None else taken or later.tree
+
+    async def diff(self, since: int | None) -> tuple[FileDiff, ...]:
+        """What is otherwise in the workspace than after cell `since`, or before the last one."""
+        return await self._snapshots.diff(self._session.store, await self._session.history(), since)
+
+    async def put_back(self, at: int | None) -> tuple[FileChange, ...]:
+        """The files as they were after cell `at`, or before the last one."""
+        history = await self._session.history()
+        changes, tree = await self._snapshots.put_back(self._session.store, history, at)
+        await self._keep(tree)
+        return changes
+
+    async def keep_last(self) -> None:
+        """At the end, where it costs little or the workspace goes with this process."""
+        if self._session.last and self._snapshots.is_due:
+            await self._keep(await self._snapshots.take())
+
+    async def _keep(self, tree: str) -> None:
+        """So that whoever resumes the session elsewhere finds what came into the workspace after the last cell."""
+        session = self._session
+        rows = await session.read(lambda: session.store.cells(session.id, session.last))
+        if rows and (row := kept_after(rows[-1], tree)) is not None:
+            await session.writer.now(row)
