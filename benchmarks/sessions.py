@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import history, keeping, recall, sleeping, workspace
+from benchmarks import history, keeping, recall, resume_memory, sleeping, workspace
 from benchmarks.results import Check
 from benchmarks.run import Run
 
@@ -12,5 +12,6 @@ async def measure(run: Run) -> list[Check]:
         checks = [*keeping.measure(run, directory), *await history.measure(run, directory)]
         checks += recall.measure(run, directory)
         checks += await sleeping.measure(run, directory)
+        checks += await resume_memory.measure(run, directory)
     checks += await workspace.measure(run)
     return checks
