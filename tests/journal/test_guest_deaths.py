@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tests.journal.lasting import PATIENT, SESSION, Sessions, run, value
 
 from cellwright import Limits, Runtime, operation
 from cellwright.errors import RestoreFailed, WorkspaceLimit
-from cellwright.journal import replay_deaths
+from cellwright.journal import checkpoint_schedule, replay_deaths
 from cellwright.runtime import replay
 from cellwright.sessions import Sessions as StoredSessions
 from cellwright.store import MemoryStore
@@ -25,6 +26,12 @@ from cellwright.testing import code
 pytestmark = pytest.mark.usefixtures("warm")
 
 CELLS = ("a = post.send('a')", "b = post.send('b') + post.send('c')", "n = a + b")
+
+
+@pytest.fixture(autouse=True)
+def no_checkpoint_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only at the close: not because a cell was slow."""
+    monkeypatch.setattr(checkpoint_schedule, "FIRST_S", math.inf)
 
 
 @pytest.fixture
