@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from types import TracebackType
 from typing import Any
 
 from cellwright.agent.context_window import REDIRECTED, ContextWindow, sendable
@@ -145,9 +144,7 @@ class TurnRecord:
         """The turn has its answer."""
         self._answer = cut(value if isinstance(value, str) else shown(value, ANSWER), ANSWER)
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self._turns is None or isinstance(error, Fenced | JournalFailed | RestoreFailed):
             return
         if error is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, Literal, TypeVar
 
 from mcp.client import Client
@@ -45,10 +44,8 @@ class CallClock:
         await self._limit.__aenter__()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return await self._limit.__aexit__(kind, error, trace)
+    async def __aexit__(self, *raised: Any) -> bool | None:
+        return await self._limit.__aexit__(*raised)
 
     def restart(self) -> None:
         """The call made progress: it has its whole time again, within `MOST` times of it in all."""

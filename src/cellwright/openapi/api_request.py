@@ -45,9 +45,9 @@ def build_request(
     given = {name: value for name, value in arguments.items() if value is not None or _clears(plan, name, resolve)}
     _require_known(title, plan, given)
     values = {p.name: _value(title, p, given[p.name], resolve) for p in plan.parameters if p.name in given}
-    sent = _written(title, plan, values)
+    path, query, written, cookies = _written(title, plan, values)
     content = _body(title, plan.body, given, resolve)
-    headers = [("accept", _accept(plan)), *sent.headers]
+    headers = [("accept", _accept(plan)), *written]
     if content.media:
         headers.append(("content-type", content.media))
     takes_key = any(p.place == "header" and p.key.lower() == IDEMPOTENCY_KEY for p in plan.parameters)
@@ -56,24 +56,20 @@ def build_request(
     has_key = takes_key and any(name.lower() == IDEMPOTENCY_KEY for name, _ in headers)
     return ApiRequest(
         method=plan.method,
-        target=with_query(sent.path, sent.query),
+        target=with_query(path, query),
         headers=tuple(headers),
-        cookies=tuple(f"{k}={v}" for k, v in sent.cookies),
+        cookies=tuple(f"{k}={v}" for k, v in cookies),
         content=content,
         repeatable=plan.method in IDEMPOTENT or has_key,
     )
 
 
-@dataclass(kw_only=True, slots=True)
-class _Written:
-    path: str = ""
-    query: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    headers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    cookies: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+Pairs = list[tuple[str, str]]
 
 
-def _written(title: str, plan: OperationPlan, values: dict[str, Any]) -> _Written:
-    made = _Written()
+def _written(title: str, plan: OperationPlan, values: dict[str, Any]) -> tuple[str, Pairs, Pairs, Pairs]:
+    """The path with its parameters; the pairs of the query, the headers and the cookies."""
+    query, headers, cookies = Pairs(), Pairs(), Pairs()
     holes: dict[str, str] = {}
     for parameter in plan.parameters:
         if parameter.name not in values:
@@ -84,15 +80,14 @@ def _written(title: str, plan: OperationPlan, values: dict[str, Any]) -> _Writte
                 case "path":
                     holes[parameter.key] = path_text(parameter, value)
                 case "query":
-                    made.query += query_pairs(parameter, value)
+                    query += query_pairs(parameter, value)
                 case "header":
-                    made.headers.append((parameter.key, header_text(parameter, value)))
+                    headers.append((parameter.key, header_text(parameter, value)))
                 case "cookie":
-                    made.cookies += cookie_pairs(parameter, value)
+                    cookies += cookie_pairs(parameter, value)
         except UnwritableArgument as wrong:
             _refuse(title, f"{parameter.name} {wrong}")
-    made.path = _path(title, plan.url, holes)
-    return made
+    return _path(title, plan.url, holes), query, headers, cookies
 
 
 def _path(title: str, template: str, holes: dict[str, str]) -> str:
