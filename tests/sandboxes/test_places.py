@@ -139,19 +139,26 @@ async def test_packages_that_the_guest_may_not_read_are_named(tmp_path: Path) ->
 
 
 UNDER = """
-import asyncio, os, sys
+import asyncio, os, pwd, sys
 os.umask(0o077)
+def unknown(uid): raise KeyError(uid)
+pwd.getpwuid = unknown
+os.mkdir("workspace"); workspace = os.path.abspath("workspace")
+os.mkdir("gone"); os.chdir("gone"); os.rmdir(os.getcwd())
 from cellwright import Runtime
+def fail(): raise OSError("/var/lib/secret is locked")
 async def main():
-    async with Runtime() as rt:
+    async with Runtime({"fail": fail}, workspace=workspace) as rt:
         print((await rt.execute("import wave; wave.__name__")).unwrap())
+        print((await rt.execute("fail()")).error.message)
 asyncio.run(main())
 """
 
 
-def test_a_host_with_a_strict_umask_and_no_home_opens_sessions(tmp_path: Path) -> None:
+def test_a_host_with_a_strict_umask_no_home_no_login_and_no_directory_opens_sessions(tmp_path: Path) -> None:
     environ = {name: value for name, value in os.environ.items() if name not in ("HOME", "TMPDIR")}
+    environ |= {"CELLWRIGHT_CACHE": str(tmp_path / "cache"), "CELLWRIGHT_STATE": str(tmp_path / "state")}
     done = subprocess.run(
         [sys.executable, "-c", UNDER], env=environ, capture_output=True, text=True, cwd=tmp_path, timeout=60
     )
-    assert (done.stdout, done.stderr) == ("wave\n", "")
+    assert (done.stdout, done.stderr) == ("wave\n.../secret is locked\n", "")

@@ -68,7 +68,7 @@ class Workspace:
         """A directory that is there already. Guest code gets all that is in it."""
         try:
             real = path.expanduser().resolve(strict=True)
-            if Path.home().is_relative_to(real):
+            if Path(os.path.expanduser("~")).is_relative_to(real):  # "~" itself where this user has no home
                 raise UsageError(f"workspace {path}: guest code would get all of it; give a directory of its own")
             workspace = cls(real, owner_uid, fresh=False)
         except (FileNotFoundError, NotADirectoryError):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import datetime as dt
 import os
 import re
 import sys
 from decimal import Decimal
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -95,7 +95,10 @@ def clean(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _host_paths() -> re.Pattern[str]:
-    roots = {str(Path.home()), os.getcwd(), sys.prefix, sys.base_prefix, "/home", "/root", "/usr/lib", "/tmp", "/var"}
+    home = os.path.expanduser("~")  # "~" itself where this user has none
+    roots = {home, sys.prefix, sys.base_prefix, "/home", "/root", "/usr/lib", "/tmp", "/var"}
+    with contextlib.suppress(FileNotFoundError):
+        roots.add(os.getcwd())
     listed = "|".join(re.escape(root) for root in sorted(roots, key=len, reverse=True) if len(root) > 3)
     return re.compile(rf"(?:{listed})(?:/[^\s'\":,;()<>]*)+")
 
