@@ -33,7 +33,7 @@ from typing import Any
 
 from tests.journal.crash.desk import Effects
 from tests.soak.cells import SessionModel, SoakDesk, ledger_faults
-from tests.soak.worker import LIMITS, MEMORY, children, proc, zygotes_of
+from tests.soak.worker import LIMITS, MEMORY, children, guests_of, proc, zygotes_of
 
 from cellwright import Runtime
 from cellwright.settings import Settings
@@ -157,7 +157,7 @@ class Soak:
     def _sample(self, workers: Sequence[int]) -> dict[str, float]:
         zygotes = [zygote for worker in workers for zygote in zygotes_of(worker)]
         others = [child for worker in workers for child in children(worker) if child not in zygotes]
-        guests = [guest for zygote in zygotes for guest in children(zygote)]
+        guests = guests_of(zygotes)
         stored = sum(file.stat().st_size for file in self.place.glob("s.db*") if file.is_file())
         stored += sum(file.stat().st_size for file in self.place.glob("s.db.blobs/*"))
         return {

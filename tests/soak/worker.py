@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections import Counter, deque
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -41,7 +42,7 @@ from cellwright.errors import (
 LIMITS = Limits(wall_s=10.0, cpu_s=10.0)
 MEMORY = 3 << 30  # of this process, and of each that it starts
 TRIES = 8
-KILL_S = 0.5, 4.0  # between two kills: three in a row in one resume stay rare
+KILL_S = 0.2, 2.0  # between two kills: three in a row in one resume stay rare
 
 
 def proc(pid: int | str, name: str) -> str:
@@ -58,7 +59,13 @@ def children(pid: int | str) -> list[int]:
 
 
 def zygotes_of(pid: int | str) -> list[int]:
-    return [child for child in children(pid) if "zygote.py" in proc(child, "cmdline")]
+    """The zygotes of a host: each is two processes, of which the second is the parent of all guests."""
+    started = [child for child in children(pid) if "zygote.py" in proc(child, "cmdline")]
+    return [*started, *(inner for outer in started for inner in children(outer))]
+
+
+def guests_of(zygotes: Sequence[int]) -> list[int]:
+    return [guest for zygote in zygotes for guest in children(zygote) if guest not in zygotes]
 
 
 class Worker:
@@ -89,8 +96,7 @@ class Worker:
         while True:
             await asyncio.sleep(self._rng.uniform(*KILL_S))
             zygotes = zygotes_of("self")
-            guests = [guest for zygote in zygotes for guest in children(zygote)]
-            kind, pids = ("zygotes", zygotes) if self._rng.random() < 0.08 else ("guests", guests)
+            kind, pids = ("zygotes", zygotes) if self._rng.random() < 0.15 else ("guests", guests_of(zygotes))
             if pids:
                 with suppress(ProcessLookupError):  # it ended by itself
                     os.kill(self._rng.choice(pids), signal.SIGKILL)
