@@ -167,7 +167,7 @@ class SqliteWriter(SqliteQuestions):
                 if row.cell > held.top or not held.live:
                     return False
                 if self._file is not None:
-                    self._file.check()
+                    self._file.glance()
                 if self.on_write is not None:
                     self._announce("before")
                 number = held.last + 1
