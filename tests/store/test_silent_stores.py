@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import signal
 import sqlite3
@@ -16,10 +17,26 @@ import pytest
 from tests.store.postgres_server import Server
 from tests.store.test_sqlite import call, facts
 
-from cellwright import Limits, Runtime, Scope
+from cellwright import Agent, Limits, Runtime, Scope, operation
 from cellwright.errors import TimeLimit
 from cellwright.journal import HEART
-from cellwright.store import Claim, MemoryStore, SqliteStore
+from cellwright.store import (
+    Checkpoint,
+    Claim,
+    Decision,
+    DroppedCheckpoint,
+    MemoryStore,
+    Row,
+    SqliteStore,
+    TurnRow,
+    close_store,
+    off_loop,
+    opened_store,
+    this_process,
+    threads_of,
+)
+from cellwright.store.store_threads import THREADS
+from cellwright.testing import ScriptedModel
 
 pytestmark = pytest.mark.usefixtures("warm")
 PATIENCE_S = 60.0
@@ -95,6 +112,10 @@ class Desk:
     async def send(self, what: str) -> int:
         self.sent.append(what)
         return len(self.sent)
+
+    @operation(ask=True)
+    async def post(self, what: str) -> int:
+        return await self.send(what)
 
 
 @asynccontextmanager
@@ -205,6 +226,119 @@ async def test_a_session_is_closed_and_resumed_while_others_go_on(silent: tuple[
             assert (await (await opening).execute("x")).unwrap() == 1
         finally:
             await again.close()
+
+
+@both
+async def test_a_cell_that_is_cancelled_before_its_row_is_written_never_runs(silent: tuple[str, Silence]) -> None:
+    url, silence = silent
+    desk = Desk(silence)
+    async with asyncio.timeout(PATIENCE_S), opened(url, desk) as (one, other):
+        (await one.execute("x = 1")).unwrap()
+        with silence():
+            held = asyncio.ensure_future(one.execute("await desk.send('cancelled')"))
+            await goes_on(other)
+            held.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await held
+    async with Runtime.resume("s1", scope=Scope({"desk": desk}), store=url) as again:
+        assert (await again.execute("x")).unwrap() == 1
+    assert desk.sent == []
+
+
+async def test_a_cell_that_was_carried_on_and_is_cancelled_at_its_end_is_not_run_twice(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'silent.db'}"
+    desk = Desk(lambda: locked(tmp_path / "silent.db"))
+    scope = Scope({"desk": desk})
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        Runtime(scope, store=url, session="s1") as one,
+        Runtime(store=MemoryStore()) as other,
+    ):
+        waits = await one.execute("y = await desk.post('a')\nz = await desk.fall_silent()\n1")
+        assert waits.waiting
+        assert one.journal is not None
+        for question in waits.waiting:
+            one.journal.decide(question, Decision(yes=True))
+        held = asyncio.ensure_future(one.outcome())
+        await desk.is_silent.wait()
+        await goes_on(other)
+        held.cancel()
+        await goes_on(other)
+        desk.speak()
+        with pytest.raises(asyncio.CancelledError):
+            await held
+        assert (await one.execute("y")).unwrap() == 1
+    async with Runtime.resume("s1", scope=scope, store=url) as again:
+        assert (await again.execute("y")).unwrap() == 1
+    assert desk.sent == ["a"]
+
+
+def test_a_process_that_was_forked_has_threads_of_its_own(tmp_path: Path) -> None:
+    async def used(name: str) -> None:
+        store = await opened_store(f"sqlite:///{tmp_path / name}")
+        assert not await off_loop(store, store.sessions)
+        await close_store(store)
+
+    asyncio.run(used("parent.db"))
+    child = multiprocessing.get_context("fork").Process(target=lambda: asyncio.run(used("child.db")))
+    child.start()
+    child.join(PATIENCE_S / 4)
+    if child.is_alive():
+        child.kill()
+    assert child.exitcode == 0
+
+
+async def test_work_that_waits_for_a_thread_is_done_though_nobody_waits_for_it() -> None:
+    store, free, done = MemoryStore(), threading.Event(), threading.Event()
+    busy = [asyncio.ensure_future(off_loop(store, free.wait)) for _ in range(THREADS)]
+    late = asyncio.ensure_future(off_loop(store, done.set))
+    await asyncio.sleep(0)
+    late.cancel()
+    await asyncio.gather(late, return_exceptions=True)
+    free.set()
+    await asyncio.gather(*busy)
+    assert await asyncio.to_thread(done.wait, PATIENCE_S / 4)
+
+
+def test_a_prompt_write_whose_files_cannot_be_removed_at_once_is_written_once(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    store, others = SqliteStore(path), list[AbstractContextManager[None]]()
+    claim = store.create(facts("s"))
+    digest = store.keep("s", bytes(2 << 20))
+    store.write(claim, Checkpoint(cell=1, digest=digest, signature="s"))
+
+    def lock(number: int, moment: str) -> None:
+        if moment == "after" and not others:
+            others.append(locked(path))
+            others[0].__enter__()
+
+    store.on_write = lock
+    assert store.try_write(claim, call(1), DroppedCheckpoint(cell=1)) is not None
+    others[0].__exit__(None, None, None)
+    assert len([entry for entry in store.entries("s") if isinstance(entry.change, Row)]) == 1
+    store.close()
+
+
+async def test_a_claim_that_nobody_waits_for_any_more_is_given_back() -> None:
+    class Slow(MemoryStore):
+        begun, go_on = threading.Event(), threading.Event()
+
+        def claim(self, *args: Any, **named: Any) -> Claim:
+            self.begun.set()
+            self.go_on.wait(PATIENCE_S)
+            return super().claim(*args, **named)
+
+    store = Slow()
+    claim = store.create(facts("s"), this_process())
+    store.write(claim, TurnRow(number=1, task="t"))
+    store.release(claim)
+    recovering = asyncio.ensure_future(Agent(ScriptedModel(), store=store).recover())
+    await asyncio.to_thread(store.begun.wait, PATIENCE_S)
+    recovering.cancel()
+    await asyncio.gather(recovering, return_exceptions=True)
+    store.go_on.set()
+    await asyncio.to_thread(threads_of(store).shutdown)
+    assert (HEART.holds(store, "s"), store.summary("s").holder) == (False, None)
 
 
 async def test_a_store_without_a_prompt_write_is_written_in_threads() -> None:

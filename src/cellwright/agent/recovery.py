@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cellwright.agent.inbox import ENDING
 from cellwright.agent.result import OnEvent, Result
 from cellwright.errors import Fenced, JournalFailed, NoSession, SessionBusy, TurnFailed, UsageError
-from cellwright.journal import claim_session, open_questions_in, release_session
+from cellwright.journal import claim_session, claimed, open_questions_in, release_session
 from cellwright.store import IMPORTED, CellRow, Claim, Row, Store, Summary, TurnRow, close_store, off_loop, opened_store
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ async def carry_on_turn(
 ) -> Recovered | None:
     """Carry on the last turn of one session. None if there is nothing to do, or another process does it."""
     try:
-        claim = await off_loop(store, claim_session, store, session)
+        claim = await claimed(store, lambda: claim_session(store, session))
     except (SessionBusy, NoSession):
         return None
     except JournalFailed as error:

@@ -4,7 +4,7 @@ from cellwright.journal.call_text import call_line, ended_by_done, value_text
 from cellwright.journal.checkpoints import read_key
 from cellwright.journal.conversations import Conversation, conversation, replies, reply_in, request_in, requests_in
 from cellwright.journal.divergence import Divergence
-from cellwright.journal.heartbeat import HEART, claim_session, release_session
+from cellwright.journal.heartbeat import HEART, claim_session, claimed, release_session
 from cellwright.journal.history import History, checked_entry
 from cellwright.journal.kept_session import KeptSession
 from cellwright.journal.mail import Mail, new_message
@@ -63,6 +63,7 @@ __all__ = [
     "check_id",
     "checked_entry",
     "claim_session",
+    "claimed",
     "conversation",
     "ended_by_done",
     "existing_workspace",

@@ -6,15 +6,18 @@ is renewed in a thread of its own: one that is silent does not cost the others t
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from weakref import WeakValueDictionary
 
 from cellwright.errors import Fenced, JournalFailed, SessionBusy, UsageError
-from cellwright.store import LEASE_S, Claim, Store, this_process
+from cellwright.store import LEASE_S, Claim, Store, this_process, threads_of
 
 AGAIN_S = 0.5
 
@@ -73,9 +76,12 @@ class Heart:
 
     def _beat(self) -> list[threading.Thread]:
         stores = {id(store): store for store, _ in self._kept.values()}.values()
-        threads = [threading.Thread(target=self._renew, args=(store,), daemon=True) for store in stores]
-        for thread in threads:
-            thread.start()
+        threads: list[threading.Thread] = []
+        with suppress(RuntimeError):  # there are too many threads: this one goes on, and the next beat tries again
+            for store in stores:
+                thread = threading.Thread(target=self._renew, args=(store,), daemon=True)
+                thread.start()
+                threads.append(thread)
         return threads
 
     def _renew(self, store: Store) -> None:
@@ -122,6 +128,21 @@ def claim_session(store: Store, session: str, *, take_over: bool = False) -> Cla
         claim = store.claim(session, this_process(), take_over=take_over)
         HEART.add(store, claim, lambda: None)
         return claim
+
+
+async def claimed(store: Store, claim: Callable[[], Claim]) -> Claim:
+    """The claim that this gives, in a thread. One that nobody waits for any more is given back."""
+    claiming = threads_of(store).submit(claim)
+    try:
+        return await asyncio.wrap_future(claiming)
+    except asyncio.CancelledError:
+        claiming.add_done_callback(partial(_give_back, store))
+        raise
+
+
+def _give_back(store: Store, claiming: Future[Claim]) -> None:
+    if not claiming.cancelled() and claiming.exception() is None:
+        release_session(store, claiming.result())
 
 
 def _place(store: Store) -> object:

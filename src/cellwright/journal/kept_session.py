@@ -77,7 +77,7 @@ class KeptSession:
     async def resume(self, *, take_over: bool = False) -> None:
         """A session that is there: its guest is brought back; a cell that was cut off waits to be carried on."""
         history = await self.session.resume(take_over=take_over)
-        self._cut_off = history.cut_off
+        self._cut_off, self._unsettled = history.cut_off, 0
         last = history.cells[-1] if history.cells else None
         if last is not None and last.status == "ended" and not last.undone and last.number > history.facts.parent_cell:
             self._unsettled = last.number  # its process may have died before all was undone
@@ -111,7 +111,11 @@ class KeptSession:
             tree = await self._take_quiet_tree()
             row = await self.session.begin(code, self.guest.replay.delivered, tree)
             while row.before != self.guest.replay.delivered:  # host code called the guest while that was written
-                tree = await self._take_quiet_tree()
+                try:
+                    tree = await self._take_quiet_tree()
+                except asyncio.CancelledError:
+                    self.session.never_ran(row)
+                    raise
                 row = await self.session.amend(replace(row, before=self.guest.replay.delivered, tree=tree))
             return await self._run(row, on_event)
 
@@ -178,9 +182,9 @@ class KeptSession:
         return Outcome(cell=row.number, error=error, rung=self._sandbox.rung)
 
     async def _cut(self, row: CellRow, error: GuestError) -> None:
+        self._cut_off, self._unsettled = None, row.number  # also where nobody waits until it is written
         await self.session.cut(row, error, self.guest.replay.delivered)
         await self._paused.tidy("its cell was ended")
-        self._cut_off = None
 
     @property
     def last(self) -> int:
@@ -222,9 +226,13 @@ class KeptSession:
         alive = guest.alive
         if outcome.error is not None and GONE in str(outcome.error):
             outcome = with_error(outcome, str(outcome.error).replace(GONE, KEPT))
-        tree, files = await self._files.after(row)
-        row = await self.session.end(row, outcome, guest.replay, alive=alive, tree=tree, files=files)
-        self._cut_off = None
+        ending = asyncio.ensure_future(self._end(row, outcome, guest, alive=alive))
+        try:
+            row = await asyncio.shield(ending)
+        except asyncio.CancelledError:  # its code has run: that is written down, also where nobody waits for it
+            await asyncio.wait((ending,))
+            self._ran = None
+            raise
         if row.status != "ended":
             if self._ran is not None:
                 self._ran.append(row.code)
@@ -236,6 +244,14 @@ class KeptSession:
             outcome = with_error(outcome, f"{outcome.error} {settled}")
             await self.session.amend(replace(row, error=told_error(outcome.error)))
         return outcome
+
+    async def _end(self, row: CellRow, outcome: Outcome, guest: LiveGuest, *, alive: bool) -> CellRow:
+        tree, files = await self._files.after(row)
+        row = await self.session.end(row, outcome, guest.replay, alive=alive, tree=tree, files=files)
+        self._cut_off = None
+        if row.status == "ended":
+            self._unsettled = row.number
+        return row
 
     async def _pause(self, row: CellRow, paused: CellPaused) -> Outcome:
         """The guest is ended, and the cell stays the one that was cut off."""

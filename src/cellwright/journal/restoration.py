@@ -145,13 +145,12 @@ class Restoration:
                 if not left:
                     raise
             except GuestDied as death:
-                if left:
-                    history = await self._since(history.start)  # a call may have begun since it was read
-                    continue
-                failed = death.failed(self._session.id)
-                if death.loading:
-                    raise CheckpointUnreadable(death.why, failed) from None
-                raise failed from None
+                if not left:
+                    failed = death.failed(self._session.id)
+                    if death.loading:
+                        raise CheckpointUnreadable(death.why, failed) from None
+                    raise failed from None
+            history = await self._since(history.start)  # a call may have begun since it was read
         raise AssertionError("unreachable")
 
     async def rescue(self, history: History, found: Divergence) -> tuple[LiveGuest, Restored] | None:

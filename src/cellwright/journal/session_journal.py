@@ -5,6 +5,7 @@ It does not know how a guest is opened, nor what stands behind the door.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from cellwright.doors import Beginning, Made
-from cellwright.errors import CodeError, GuestError, NoSession, UsageError
+from cellwright.errors import Cancelled, CodeError, GuestError, NoSession, UsageError
 from cellwright.journal.checkpoints import SessionCheckpoints
 from cellwright.journal.heartbeat import claim_session
 from cellwright.journal.history import NAMES, History, checked_entry, names_of
@@ -195,8 +196,7 @@ class SessionJournal:
         """A new cell, written down before it runs. `delivered` is the last delivery before it."""
         self.last += 1
         row = CellRow(number=self.last, code=code, at=self.clock.now(), before=delivered, tree=tree)
-        await self.writer.now(row)
-        return row
+        return await self.amend(row)
 
     async def end(
         self,
@@ -234,9 +234,19 @@ class SessionJournal:
         return row
 
     async def amend(self, row: CellRow) -> CellRow:
-        """Tell more of a cell."""
-        await self.writer.now(row)
+        """Tell more of a cell. One that is cancelled meanwhile never ran, and never will: its row is on its way."""
+        try:
+            await self.writer.now(row)
+        except asyncio.CancelledError:
+            if row.status == "running":
+                self.never_ran(row)
+            raise
         return row
+
+    def never_ran(self, row: CellRow) -> None:
+        """A cell that was cancelled before its code was run."""
+        error = told_error(Cancelled("the cell was cancelled before it ran"))
+        self.writer.soon(replace(row, status="ended", after=row.before, error=error))
 
     async def cut(self, row: CellRow, error: GuestError, delivered: int) -> None:
         """A cell that nobody waits for any more, or that cannot be carried on."""

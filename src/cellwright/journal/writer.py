@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cellwright.errors import Fenced, JournalFailed, UsageError
-from cellwright.journal.heartbeat import HEART, abandon_session, release_session
+from cellwright.journal.heartbeat import HEART, abandon_session, claimed, release_session
 from cellwright.store import Change, Claim, PromptStore, Store, fenced, off_loop, threads_of
 
 
@@ -73,17 +73,8 @@ class JournalWriter:
 
     async def take(self, claim: Callable[[], Claim]) -> None:
         """Write under the claim that this gives, in a thread, from now on."""
-        claiming = threads_of(self.store).submit(claim)
-        try:
-            self.hold(await asyncio.wrap_future(claiming))
-        except asyncio.CancelledError:
-            claiming.add_done_callback(self._give_back)
-            raise
-
-    def _give_back(self, claiming: Future[Claim]) -> None:
-        """Nobody waits for this claim any more."""
-        if not claiming.cancelled() and claiming.exception() is None:
-            release_session(self.store, claiming.result())
+        await self._on_disk.wait()  # what is under way belongs to the claim before
+        self.hold(await claimed(self.store, claim))
 
     async def release(self) -> None:
         """Write no more, when what is under way is written: another process may claim the session at once."""

@@ -47,10 +47,10 @@ class SqliteDatabase(SqlDatabase):
         self._connection = connection
 
     def close(self) -> None:
-        file, self._file = self._file, None
-        if file is not None:
-            file.close()
         with self._lock:
+            file, self._file = self._file, None
+            if file is not None:
+                file.close()
             self._connection.close()
             self._claims.clear()
 
@@ -100,15 +100,16 @@ class SqliteDatabase(SqlDatabase):
     @contextmanager
     def _reading(self) -> Generator[None]:
         """Hold the lock; errors of SQLite become ours."""
-        try:
-            with self._lock:
+        with self._lock:
+            try:
                 yield
-        except UnicodeEncodeError:  # of a name that the caller gave
-            raise
-        except (sqlite3.Error, ValueError) as error:
-            raise self._failure(error) from error
+            except UnicodeEncodeError:  # of a name that the caller gave
+                raise
+            except (sqlite3.Error, ValueError) as error:
+                raise self._failure(error) from error
 
     def _failure(self, error: sqlite3.Error | ValueError) -> Exception:
+        """With the lock held: another thread may be one that must not wait."""
         if isinstance(error, sqlite3.Error) and self._prompt and is_busy(error):
             return WouldWait()
         return failure(self._name, error)
@@ -252,7 +253,8 @@ class SqliteDatabase(SqlDatabase):
             return bool(self._fetch("select 1 from blobs where digest = ?", storable(digest)))
 
         if self._large is not None:
-            with suppress(JournalFailed), self._transaction(quiet=True):  # the next removal finds what is left
+            # The next removal finds what is left; what was written before this one is not to be written again.
+            with suppress(JournalFailed, WouldWait), self._transaction(quiet=True):
                 self._large.remove(digests, is_kept)
 
 

@@ -161,8 +161,8 @@ class SqliteWriter(SqliteQuestions):
 
     def _add_row(self, claim: Claim, row: Row, body: Body) -> bool:
         """Write one small row, as nearly all are, by one statement. False where more is to be written with it."""
-        try:
-            with self._lock:
+        with self._lock:
+            try:
                 held = self._claimed(claim)
                 if row.cell > held.top or not held.live:
                     return False
@@ -184,10 +184,10 @@ class SqliteWriter(SqliteQuestions):
                     self._file.wrote(1)
                 if self.on_write is not None:
                     self._announce("after")
-        except sqlite3.IntegrityError:
-            return False  # another store object wrote under the same claim: `_write` reads the last number anew
-        except sqlite3.Error as error:
-            raise self._failure(error) from error
+            except sqlite3.IntegrityError:
+                return False  # another store object wrote under the same claim: `_write` reads the last number anew
+            except sqlite3.Error as error:
+                raise self._failure(error) from error
         return True
 
     def _write(self, claim: Claim, changes: Sequence[Change], most: int | None = None) -> int:

@@ -61,8 +61,10 @@ class StoreFile:
         self._pages += pages
         if self._pages >= PAGES and self._moves and (self._thread is None or not self._thread.is_alive()):
             self._pages = 0
-            self._thread = threading.Thread(target=self._move, name="cellwright-wal", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._move, name="cellwright-wal", daemon=True)
+            with suppress(RuntimeError):  # there are too many threads: the next time will do, and this row is written
+                thread.start()
+                self._thread = thread
 
     def close(self) -> None:
         """Before the store's own connection is closed."""
