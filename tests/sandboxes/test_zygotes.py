@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -129,12 +130,19 @@ async def _answers(rt: Runtime) -> bool:
 
 def zygote_pids() -> list[int]:
     """The children of this process that guests are forked from."""
-    return [pid for pid in children() if "zygote.py" in Path(f"/proc/{pid}/cmdline").read_text()]
+    return [pid for pid in children() if "zygote.py" in _read(Path(f"/proc/{pid}/cmdline"))]
 
 
 def children() -> list[int]:
     tasks = Path("/proc/self/task").glob("*/children")
-    return [int(pid) for task in tasks for pid in task.read_text().split()]
+    return [int(pid) for task in tasks for pid in _read(task).split()]
+
+
+def _read(path: Path) -> str:
+    """Of a process or thread that may have ended since it was listed."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return path.read_text()
+    return ""
 
 
 async def settled() -> tuple[int, int, int]:
@@ -143,7 +151,8 @@ async def settled() -> tuple[int, int, int]:
 
     async def same() -> bool:
         await asyncio.sleep(0.05)
-        threads = [thread for thread in threading.enumerate() if not thread.name.startswith("asyncio_")]  # its pool
+        pools = ("asyncio_", "cellwright-store")  # threads of these are started when they are needed, and stay
+        threads = [thread for thread in threading.enumerate() if not thread.name.startswith(pools)]
         found.append((len(os.listdir("/proc/self/fd")), len(threads), len(children())))
         return found[-1] == found[-2] == found[max(0, len(found) - 4)]
 
