@@ -48,6 +48,23 @@ async def test_after_a_full_disk_the_same_runtime_goes_on_when_there_is_room(sto
         assert (await rt.execute("x")).unwrap() == 2
 
 
+async def test_an_attempt_to_go_on_that_fails_half_way_is_made_again(store: SmallDisk, monkeypatch: Any) -> None:
+    def unreadable(*args: object) -> Any:
+        raise JournalFailed("the disk cannot be read")
+
+    async with Runtime(store=store, session="s1") as rt:
+        (await rt.execute("x = 1")).unwrap()
+        store.fill()
+        with pytest.raises(JournalFailed, match="make room, then resume"):
+            await rt.execute(f"x += 1\n{LARGE}")
+        store.make_room()
+        with monkeypatch.context() as broken:
+            broken.setattr(store, "cells", unreadable)  # read when the session is claimed already
+            with pytest.raises(JournalFailed, match="cannot be read"):
+                await rt.execute("x")
+        assert (await rt.execute("x")).unwrap() == 2
+
+
 async def test_after_a_full_disk_nobody_finds_the_session_busy(store: SmallDisk) -> None:
     async with asyncio.timeout(20), Runtime(store=store, session="s1") as rt:
         (await rt.execute("x = 1")).unwrap()

@@ -288,6 +288,21 @@ def test_a_process_that_was_forked_has_threads_of_its_own(tmp_path: Path) -> Non
     assert child.exitcode == 0
 
 
+def test_a_process_that_was_forked_renews_none_of_its_parents_leases() -> None:
+    store, claim = MemoryStore(), Claim(session="s", epoch=1)
+    HEART.add(store, claim, lambda: None)
+    try:
+        kept = [HEART.holds(store, "s"), HEART.beats]
+        child = multiprocessing.get_context("fork").Process(target=lambda: os._exit(HEART.holds(store, "s")))
+        child.start()
+        child.join(PATIENCE_S / 4)
+        if child.is_alive():
+            child.kill()
+    finally:
+        HEART.remove(store, claim)
+    assert (kept, child.exitcode) == ([True, True], 0)
+
+
 async def test_work_that_waits_for_a_thread_is_done_though_nobody_waits_for_it() -> None:
     store, free, done = MemoryStore(), threading.Event(), threading.Event()
     busy = [asyncio.ensure_future(off_loop(store, free.wait)) for _ in range(THREADS)]

@@ -48,6 +48,15 @@ class Heart:
             if not self._kept:
                 self._changed.notify_all()
 
+    def forked(self) -> None:
+        """In a forked child: the leases are the parent's. The stores stay referenced, for a store that is closed here
+        would end the parent's locks.
+        """
+        self._parents, self._kept = self._kept, {}
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._renewing, self.thread = set(), None
+
     @property
     def beats(self) -> bool:
         """Whether the thread runs."""
@@ -112,6 +121,7 @@ HEART = Heart()
 """Of this process."""
 _CLAIMING: WeakValueDictionary[str, threading.Semaphore] = WeakValueDictionary()
 _GUARD = threading.Lock()
+os.register_at_fork(after_in_child=HEART.forked)
 
 
 def claim_session(store: Store, session: str, *, take_over: bool = False) -> Claim:
@@ -154,7 +164,8 @@ def _place(store: Store) -> object:
 def abandon_session(store: Store, claim: Claim) -> None:
     """Give that right up, of a session that cannot be written now: as soon as the store takes it. Does not block."""
     HEART.remove(store, claim)
-    threading.Thread(target=_abandon, args=(store, claim), name="cellwright-release", daemon=True).start()
+    with suppress(RuntimeError):  # no thread can be started: the lease runs out by itself
+        threading.Thread(target=_abandon, args=(store, claim), name="cellwright-release", daemon=True).start()
 
 
 def _abandon(store: Store, claim: Claim) -> None:
@@ -171,5 +182,5 @@ def _abandon(store: Store, claim: Claim) -> None:
 def release_session(store: Store, claim: Claim) -> None:
     """Give that right up. Blocks: call it in a thread."""
     HEART.remove(store, claim)
-    with suppress(Fenced, JournalFailed):  # the lease runs out by itself
+    with suppress(Fenced, JournalFailed, UsageError):  # the lease runs out by itself, also of a store that was closed
         store.release(claim)

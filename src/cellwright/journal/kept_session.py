@@ -56,6 +56,7 @@ class KeptSession:
         self._files = KeptFiles(session, self._snapshots)
         self._restoration = Restoration(session, host, sandbox, workspace, limits, self._snapshots, guard)
         self._guest: LiveGuest | None = None  # before the session is open
+        self._stale = False  # what is known here is from before a write that failed
         self._unsettled = 0  # a cell that was ended, whose transactions may be open
         self._cut_off: CellRow | None = None
         self._paused = PausedCell(session.store, session.id, asker)
@@ -88,10 +89,16 @@ class KeptSession:
 
     async def usable(self) -> None:
         """After a write that failed: claim the session again, and bring its guest back from what is written."""
-        if isinstance(self.session.writer.failed, JournalFailed):
-            if self._guest is not None:
-                await self._guest.end()
-            await self.resume()
+        writer = self.session.writer
+        self._stale = self._stale or isinstance(writer.failed, JournalFailed)
+        if not self._stale:
+            return
+        if self._guest is not None:
+            await self._guest.end()
+        if writer.can_write:  # an attempt had the claim, and did not come to its end
+            await writer.release()
+        await self.resume()
+        self._stale = False
 
     async def fork(self, parent: History) -> None:
         """A new session that begins where `parent`, read up to there, ends."""

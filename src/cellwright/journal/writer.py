@@ -152,7 +152,11 @@ class JournalWriter:
         """The first of the queue; the next begins when it is on disk."""
         self._on_disk.clear()
         write = self._queue[0]
-        future = threads_of(self.store).submit(self.store.write, self.claim, *write.soon, *write.changes)
+        try:
+            future = threads_of(self.store).submit(self.store.write, self.claim, *write.soon, *write.changes)
+        except RuntimeError as error:  # no thread can be started: the process has too many, or ends
+            future = Future[int]()
+            future.set_exception(JournalFailed(f"journal: nothing can be written now: {error}"))
         future.add_done_callback(self._wrote)
 
     def _wrote(self, future: Future[int]) -> None:
