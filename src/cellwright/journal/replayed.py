@@ -92,9 +92,9 @@ class Replayed(Wrapper):
         if row is not None and row.value is not None:  # it came to its end, and the guest was never told
             answer = _again(row, await in_memory(row.value))
         else:
-            if replay.writer.is_behind:  # a call does nothing before what the guest was told is on disk
-                await _written(replay)
             try:
+                if replay.writer.is_behind:  # a call does nothing before what the guest was told is on disk
+                    await _written(replay, call)
                 answer = await self.inner.call(call)
             except asyncio.CancelledError as error:
                 if error.args == (BY_GUEST,):
@@ -139,7 +139,7 @@ class Recorded(Wrapper):
         except (Fenced, JournalFailed):  # kept by the writer, which tells whoever runs the cell
             await _never()
         except asyncio.CancelledError:
-            self._replay.never_began.add(call.path)
+            _never_began(self._replay, call)
             raise
         return await self.inner.call(call)
 
@@ -156,12 +156,22 @@ def _again(row: Row, value: Packed) -> Answer:
     return Answer(value=value, failed=row.status == "failed", made=row.made, kept=row.kept, at=row.at, back=row.back)
 
 
-async def _written(replay: Replay) -> None:
+async def _written(replay: Replay, call: Call) -> None:
     """Until all that the guest was told is on disk; for ever where that cannot be."""
     try:
         await replay.writer.caught_up()
     except (Fenced, JournalFailed):  # the writer tells whoever runs the cell
         await _never()
+    except asyncio.CancelledError:
+        _never_began(replay, call)
+        raise
+
+
+def _never_began(replay: Replay, call: Call) -> None:
+    """It was given up before it was made; but an earlier guest may have begun it."""
+    earlier = replay.host_rows.get(call.path)
+    if earlier is None or earlier.status != "started":
+        replay.never_began.add(call.path)
 
 
 async def _never() -> None:
