@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from cellwright.errors import Fenced, JournalFailed, PlatformError
 from cellwright.journal.history import History
+from cellwright.journal.replay import Replay
 from cellwright.journal.session_journal import SessionJournal, with_cells, with_rows
 from cellwright.journal.snapshots import FileDiff, Snapshots, kept_after, told_files
 from cellwright.journal.trees import FileChange
 from cellwright.store import CellRow
+
+QUIET_TRIES = 10  # to take the workspace while no call of host code changes it
 
 
 class KeptFiles:
@@ -19,6 +22,17 @@ class KeptFiles:
     def __init__(self, session: SessionJournal, snapshots: Snapshots) -> None:
         self._session = session
         self._snapshots = snapshots
+
+    async def before(self, replay: Replay, wall_s: float) -> str:
+        """The workspace before a cell: with what callbacks between cells wrote, whole."""
+        tree, delivered = "", -1
+        for _ in range(QUIET_TRIES):
+            await replay.quiet(wall_s)
+            if delivered == replay.delivered:
+                break
+            delivered = replay.delivered
+            tree = await self._snapshots.take()
+        return tree
 
     async def after(self, row: CellRow) -> tuple[str, tuple[str, ...]]:
         """The workspace after a cell, and the paths that it changed. The next cell tells of a disk that fails."""

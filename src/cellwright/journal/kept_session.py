@@ -27,7 +27,6 @@ from cellwright.journal.trees import FileChange, Trees
 from cellwright.sandboxes import GONE, Limits, OnEvent, Outcome, Sandbox, Workspace
 from cellwright.store import CellRow
 
-QUIET_TRIES = 10  # to take the workspace while no call of host code changes it
 KEPT = "The names are as they were before the cell; what it did outside is done."
 
 
@@ -115,11 +114,11 @@ class KeptSession:
                 raise self._paused.refuse(self._cut_off, await self._paused.open(self._cut_off))
             if not self.guest.alive:
                 await self._restore(await self.session.history())
-            tree = await self._take_quiet_tree()
+            tree = await self._files.before(self.guest.replay, self._limits.wall_s)
             row = await self.session.begin(code, self.guest.replay.delivered, tree)
             while row.before != self.guest.replay.delivered:  # host code called the guest while that was written
                 try:
-                    tree = await self._take_quiet_tree()
+                    tree = await self._files.before(self.guest.replay, self._limits.wall_s)
                 except asyncio.CancelledError:
                     self.session.never_ran(row)
                     raise
@@ -337,17 +336,6 @@ class KeptSession:
     async def branch(self, at: int | None, entry: int | None) -> tuple[History, str]:
         """What a fork begins with: see `KeptFiles`."""
         return await self._files.branch(at, entry, self._cut_off)
-
-    async def _take_quiet_tree(self) -> str:
-        """The workspace before a cell: with what callbacks between cells wrote, whole."""
-        tree, delivered = "", -1
-        for _ in range(QUIET_TRIES):
-            await self.guest.replay.quiet(self._limits.wall_s)
-            if delivered == self.guest.replay.delivered:
-                break
-            delivered = self.guest.replay.delivered
-            tree = await self._snapshots.take()
-        return tree
 
     # files
 
