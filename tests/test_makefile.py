@@ -11,6 +11,7 @@ import pytest
 
 from cellwright.sandboxes.packages import host_python
 
+pytestmark = pytest.mark.slow  # `make elsewhere` runs these too
 CLONE = Path(__file__).parent.parent
 MADE = "making .venv"
 UV = """#!/bin/sh

@@ -74,6 +74,7 @@ async def test_a_replay_holds_one_recorded_answer_at_a_time() -> None:
         assert await _peak(work) < 8 * SIZE  # each answer is copied on its way
 
 
+@pytest.mark.slow
 async def test_many_answers_of_some_kilobytes_are_not_held_either() -> None:
     store = MemoryStore()
     cells, calls = 4, 100

@@ -16,7 +16,7 @@ from cellwright import Runtime
 from cellwright.doors import Model, Reply, Request
 from cellwright.errors import ModelBusy, ModelMissing, ModelRefused, UsageError
 from cellwright.messages import Generation, Message, Piece, Tool, ToolMessage, ToolResult, UserMessage
-from cellwright.models import EmbeddedModel
+from cellwright.models import EmbeddedModel, engine
 from cellwright.settings import install_command
 
 WINDOW = 2048
@@ -178,6 +178,30 @@ async def test_a_damaged_file_is_told_and_not_loaded(content: bytes, tmp_path: P
     with pytest.raises(ModelMissing, match=r"any\.gguf does not load: it is damaged, or 2 GB of memory are not free"):
         await model.request(asked(UserMessage(text="Hi")))
     await model.close()
+
+
+def test_the_engines_thread_starts_while_another_user_is_collected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def settings(name: str) -> engine.EngineSettings:
+        return engine.EngineSettings(path=tmp_path / name, threads=1, window=256)
+
+    earlier, start, released = engine.acquire(settings("a")), threading.Thread.start, list[bool]()
+
+    def collected() -> None:
+        engine.release(earlier)
+        released.append(True)
+
+    def starts(thread: threading.Thread) -> None:
+        if thread.name == "cellwright-model":  # as a collection in the new thread does
+            collector = threading.Thread(target=collected, daemon=True)
+            start(collector)
+            collector.join(10)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", starts)
+    engine.release(engine.acquire(settings("b")))
+    assert released == [True]
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:

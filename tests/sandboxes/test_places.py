@@ -25,7 +25,7 @@ from cellwright.sandboxes.packages import host_python
 from cellwright.store import MemoryStore
 from cellwright_guest import cloudpickle_copy
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]  # `make elsewhere` runs these too
 SRC = Path(cellwright_guest.__file__).parent
 
 

@@ -214,12 +214,14 @@ def acquire(loading: EngineSettings) -> Engine:
     _end_at_exit()
     with _lock:
         engine = _shared.get(loading)
+        is_new = engine is None
         if engine is None:
             engine = _shared[loading] = Engine(loading)
             _running.add(engine)
-            engine.thread.start()
         engine.users += 1
-        return engine
+    if is_new:  # without the lock: the new thread may collect another user, and `release` waits for the lock
+        engine.thread.start()
+    return engine
 
 
 def release(engine: Engine) -> None:
