@@ -165,6 +165,7 @@ async def test_json_tells_the_same_for_programs(tmp_path: Path) -> None:
         "calls": 3,
         "difference": None,
         "changed": [],
+        "died": "",
         "same": True,
     }
 
