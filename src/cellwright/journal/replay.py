@@ -186,7 +186,10 @@ class Replay:
         try:
             async with asyncio.timeout(timeout_s):
                 while self.callbacks:
-                    await asyncio.wait([asyncio.wrap_future(one) for one in self.callbacks])
+                    waiting = [asyncio.wrap_future(callback) for callback in self.callbacks]
+                    for future in waiting:  # that the guest ended is told to the host code that called it
+                        future.add_done_callback(lambda done: done.cancelled() or done.exception())
+                    await asyncio.wait(waiting)
         except TimeoutError:
             return
 
