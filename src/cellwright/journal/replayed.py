@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from cellwright.doors import BY_GUEST, Answer, Beginning, Call, GuestDoor, Host, Lineage, Wrapper
@@ -157,11 +158,10 @@ def _again(row: Row, value: Packed) -> Answer:
 
 
 async def _written(replay: Replay, call: Call) -> None:
-    """Until all that the guest was told is on disk; for ever where that cannot be."""
+    """Until all that the guest was told is on disk. Where that cannot be, the cell is ended; a read does no harm."""
     try:
-        await replay.writer.caught_up()
-    except (Fenced, JournalFailed):  # the writer tells whoever runs the cell
-        await _never()
+        with suppress(Fenced, JournalFailed):  # the writer tells whoever runs the cell
+            await replay.writer.caught_up()
     except asyncio.CancelledError:
         _never_began(replay, call)
         raise
