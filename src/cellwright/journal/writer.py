@@ -16,7 +16,7 @@ from typing import Any
 
 from cellwright.errors import Fenced, JournalFailed, UsageError
 from cellwright.journal.heartbeat import HEART, abandon_session, claimed, release_session
-from cellwright.store import Change, Claim, PromptStore, Store, fenced, off_loop, threads_of
+from cellwright.store import Change, Claim, PromptStore, Store, fenced, off_loop, threads_of, unstopped
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,7 +102,7 @@ class JournalWriter:
                 raise
         done = self._loop.create_future()
         self._add(QueuedWrite(soon=soon, changes=changes, done=done))
-        await asyncio.shield(done)
+        await unstopped(done)
 
     def soon(self, change: Change) -> None:
         """Write it before anything else is written, and before the next call does anything."""

@@ -40,7 +40,7 @@ from cellwright.store.rows import (
     TurnStatus,
 )
 from cellwright.store.sqlite import MemoryStore, SqliteStore
-from cellwright.store.store_threads import close_store, off_loop, opened_store, threads_of
+from cellwright.store.store_threads import close_store, off_loop, opened_store, threads_of, unstopped
 from cellwright.store.stored_values import StoredPacked, fingerprint
 from cellwright.store.urls import open_store, shown_url
 
@@ -95,4 +95,5 @@ __all__ = [
     "shown_url",
     "this_process",
     "threads_of",
+    "unstopped",
 ]

@@ -43,7 +43,23 @@ def threads_of(store: object) -> ThreadPoolExecutor:
 async def off_loop(store: object, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """What `work` gives, in a thread of this store. To stop waiting does not stop it."""
     loop = asyncio.get_running_loop()
-    return await asyncio.shield(loop.run_in_executor(threads_of(store), partial(work, *args, **named)))
+    return await unstopped(loop.run_in_executor(threads_of(store), partial(work, *args, **named)))
+
+
+async def unstopped(future: asyncio.Future[T]) -> T:
+    """What the future comes to. To stop waiting does not stop it, and nobody is warned of what it raises then."""
+    future.add_done_callback(_seen)
+    waiting = asyncio.shield(future)
+    try:
+        return await waiting
+    except asyncio.CancelledError:
+        waiting.add_done_callback(_seen)
+        raise
+
+
+def _seen(future: asyncio.Future[Any]) -> None:
+    if not future.cancelled():
+        future.exception()
 
 
 async def opened_store(url: str, *, make: bool = True) -> Store:
