@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,11 +11,30 @@ from typing import Any
 
 from tests.journal.crash.dying import Mortal
 
-from cellwright import Limits, Outcome, Runtime
+from cellwright import Limits, Outcome, Runtime, operation
 from cellwright.store import MemoryStore
 
 SESSION = "s1"
 PATIENT = Limits(wall_s=20.0, cpu_s=20.0)
+
+
+class Post:
+    """Letters, and a gate that a call waits at."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+        self.gate = asyncio.Event()
+        self.at_gate = asyncio.Event()
+
+    def send(self, what: Any) -> int:
+        self.sent.append(what)
+        return len(self.sent)
+
+    @operation(reads=True)
+    async def wait(self) -> str:
+        self.at_gate.set()
+        await self.gate.wait()
+        return "open"
 
 
 class Sessions:

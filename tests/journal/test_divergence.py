@@ -7,38 +7,15 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.journal.lasting import SESSION, Sessions, run, value
+from tests.journal.lasting import SESSION, Post, Sessions, run, value
 
-from cellwright import Runtime, operation
+from cellwright import Runtime
 from cellwright.errors import Diverged
 from cellwright.runtime import replay
 
 pytestmark = pytest.mark.usefixtures("warm")
-
-
-@pytest.fixture
-def sessions(tmp_path: Path) -> Sessions:
-    return Sessions(tmp_path)
-
-
-class Post:
-    def __init__(self) -> None:
-        self.sent: list[Any] = []
-        self.gate = asyncio.Event()
-        self.at_gate = asyncio.Event()
-
-    def send(self, what: Any) -> int:
-        self.sent.append(what)
-        return len(self.sent)
-
-    @operation(reads=True)
-    async def wait(self) -> str:
-        self.at_gate.set()
-        await self.gate.wait()
-        return "open"
 
 
 # name: the cell, the line of it that differs, and what is asked there

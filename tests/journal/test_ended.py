@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,11 +24,6 @@ from cellwright.runtime import replay
 pytestmark = pytest.mark.usefixtures("warm")
 
 KEPT = "The names are as they were before the cell; what it did outside is done."
-
-
-@pytest.fixture
-def sessions(tmp_path: Path) -> Sessions:
-    return Sessions(tmp_path)
 
 
 class Post:

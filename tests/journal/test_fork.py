@@ -19,11 +19,6 @@ from cellwright.store import SqliteStore
 pytestmark = pytest.mark.usefixtures("warm")
 
 
-@pytest.fixture
-def sessions(tmp_path: Path) -> Sessions:
-    return Sessions(tmp_path)
-
-
 @asynccontextmanager
 async def branch_of(rt: Runtime, **options: Any) -> AsyncGenerator[Runtime]:
     """A fork, which is open when it is made."""

@@ -13,7 +13,7 @@ from tests.agent.worlds import agent_with
 from tests.guard.keeping import LOOP, Office, carried_on, waits
 from tests.guard.people import Mail
 from tests.journal.killing import Killing
-from tests.journal.lasting import PATIENT, SESSION, Sessions, run, value
+from tests.journal.lasting import PATIENT, SESSION, Post, Sessions, run, value
 
 from cellwright import Limits, Runtime, operation
 from cellwright.errors import RestoreFailed, WorkspaceLimit
@@ -34,21 +34,10 @@ def no_checkpoint_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint_schedule, "FIRST_S", math.inf)
 
 
-@pytest.fixture
-def sessions(tmp_path: Path) -> Sessions:
-    return Sessions(tmp_path)
-
-
-class Post:
+class Letters(Post):
     def __init__(self) -> None:
-        self.sent: list[Any] = []
+        super().__init__()
         self.undone: list[Any] = []
-        self.gate = asyncio.Event()
-        self.at_gate = asyncio.Event()
-
-    def send(self, what: Any) -> int:
-        self.sent.append(what)
-        return len(self.sent)
 
     def take_back(self, result: int, what: Any) -> None:
         self.undone.append(what)
@@ -57,14 +46,8 @@ class Post:
     def put(self, what: Any) -> int:
         return self.send(what)
 
-    @operation(reads=True)
-    async def wait(self) -> str:
-        self.at_gate.set()
-        await self.gate.wait()
-        return "open"
 
-
-async def record(sessions: Sessions, post: Post, *, checkpoint: bool = False) -> None:
+async def record(sessions: Sessions, post: Letters, *, checkpoint: bool = False) -> None:
     async with sessions.life(scope={"post": post}) as rt:
         for cell in CELLS:
             await value(rt, cell)
@@ -83,7 +66,7 @@ def is_whole(rt: Runtime) -> bool:
 
 @pytest.mark.parametrize("moment", ["cell 1", "call 1", "call 2", "call 3", "after 2", "cell 3", "after 3", "reveal"])
 async def test_a_guest_that_dies_in_replay_is_followed_by_another(moment: str, sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     await record(sessions, post)
     sandbox = await Killing.make(moment, moment)
     async with sessions.life(scope={"post": post}, sandbox=sandbox) as rt:
@@ -95,7 +78,7 @@ async def test_a_guest_that_dies_in_replay_is_followed_by_another(moment: str, s
 
 @pytest.mark.parametrize("moment", ["load", "reveal"])
 async def test_one_that_dies_with_a_checkpoint_is_followed_by_another_with_it(moment: str, sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     await record(sessions, post, checkpoint=True)
     sandbox = await Killing.make(moment, moment)
     async with sessions.life(scope={"post": post}, sandbox=sandbox) as rt:
@@ -110,12 +93,12 @@ async def test_one_that_dies_with_a_checkpoint_is_followed_by_another_with_it(mo
 async def test_after_three_deaths_nothing_is_written_and_the_next_resume_succeeds(
     moment: str, sessions: Sessions
 ) -> None:
-    post = Post()
+    post = Letters()
     await record(sessions, post)
     before = entries(sessions)
     sandbox = await Killing.make(moment, moment, moment)
     with pytest.raises(RestoreFailed, match=r"'s1' was not brought back: 3 guests ended .* was run again"):
-        async with sessions.life(scope={"post": post, "more": Post()}, sandbox=sandbox):
+        async with sessions.life(scope={"post": post, "more": Letters()}, sandbox=sandbox):
             pass
     assert entries(sessions) == before
     assert sessions.journal.summary(SESSION).holder is None
@@ -143,7 +126,7 @@ async def test_what_a_checkpoint_has_is_not_given_up_for_guests_that_died_over_i
     await sandbox.close()
 
 
-async def cut_off(sessions: Sessions, post: Post, cell: str) -> None:
+async def cut_off(sessions: Sessions, post: Letters, cell: str) -> None:
     """A cell whose process dies while it waits."""
     async with sessions.life(scope={"post": post}) as rt:
         await value(rt, "a = post.send('a')")
@@ -157,7 +140,7 @@ async def cut_off(sessions: Sessions, post: Post, cell: str) -> None:
 
 @pytest.mark.parametrize("moment", ["call 1", "call 2", "cell 2"])
 async def test_a_cut_off_cell_is_carried_on_though_guests_die_in_it(moment: str, sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     await cut_off(sessions, post, "b = post.send('b') + post.send('c')\nawait post.wait()\nb += post.send('d')\nb")
     sandbox = await Killing.make(moment, moment)
     async with sessions.life(scope={"post": post}, sandbox=sandbox) as rt:
@@ -168,7 +151,7 @@ async def test_a_cut_off_cell_is_carried_on_though_guests_die_in_it(moment: str,
 
 
 async def test_an_open_transaction_of_a_cut_off_cell_is_not_settled_because_guests_died(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     cell = "with transaction():\n    b = post.put('b')\n    c = post.put('c')\n    await post.wait()\nb + c"
     await cut_off(sessions, post, cell)
     before = entries(sessions)
@@ -202,7 +185,7 @@ async def test_an_approved_call_is_made_once_though_guests_die_before_it(moment:
 
 @pytest.mark.slow
 async def test_replay_has_its_own_time_whatever_the_cells_may_take_now(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     async with sessions.life(scope={"post": post}) as rt:
         await value(rt, "slow = sum(range(8_000_000))")
     await cut_off(
@@ -223,7 +206,7 @@ async def test_a_cell_that_never_ends_again_is_given_up_with_its_journal_unchang
 ) -> None:
     monkeypatch.setattr(replay_deaths, "REPLAY_S", 0.2)
     monkeypatch.setattr(replay_deaths, "TIMES", 0)
-    post = Post()
+    post = Letters()
     await record(sessions, post)
     rewrite(sessions, waits_for)
     before = entries(sessions)
@@ -254,7 +237,7 @@ async def test_that_a_workspace_is_too_full_after_a_cell_is_neither_a_death_nor_
 
 
 async def test_a_session_whose_cell_ends_every_guest_is_rewound_to_before_it(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     await record(sessions, post)
     rewrite(sessions, "import os; os._exit(3)")
     with pytest.raises(RestoreFailed, match=r"cell 3 was run again.* exit code 3.* rewind"):
@@ -269,7 +252,7 @@ async def test_a_session_whose_cell_ends_every_guest_is_rewound_to_before_it(ses
 
 
 async def test_a_live_session_whose_guest_is_not_brought_back_tries_again_at_the_next_cell(sessions: Sessions) -> None:
-    post, moments = Post(), ["after 1", "cell 1", "cell 1", "cell 1", "cell 1"]
+    post, moments = Letters(), ["after 1", "cell 1", "cell 1", "cell 1", "cell 1"]
     sandbox = await Killing.make(*moments)
     async with sessions.life(scope={"post": post}, sandbox=sandbox) as rt:
         await value(rt, "a = post.send('a')")
@@ -283,7 +266,7 @@ async def test_a_live_session_whose_guest_is_not_brought_back_tries_again_at_the
 
 
 async def test_a_rewind_that_is_written_holds_though_no_guest_comes_back_then(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     sandbox = await Killing.make("", *["cell 1"] * 3)
     async with sessions.life(scope={"post": post}, sandbox=sandbox) as rt:
         for cell in CELLS:
@@ -295,7 +278,7 @@ async def test_a_rewind_that_is_written_holds_though_no_guest_comes_back_then(se
 
 
 async def test_a_fork_whose_guests_died_can_be_resumed(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     sandbox = await Killing.make("", *["call 1"] * 3)
     async with sessions.life(scope={"post": post}, sandbox=sandbox) as rt:
         for cell in CELLS:
@@ -308,7 +291,7 @@ async def test_a_fork_whose_guests_died_can_be_resumed(sessions: Sessions) -> No
 
 
 async def test_an_offline_replay_whose_guests_die_tells_that_and_no_difference(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     await record(sessions, post)
     sandbox = await Killing.make("call 2")
     assert (await replay(SESSION, store=sessions.journal, sandbox=sandbox)).same

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,11 +14,6 @@ from cellwright import operation
 from cellwright.runtime import replay
 
 pytestmark = pytest.mark.usefixtures("warm")
-
-
-@pytest.fixture
-def sessions(tmp_path: Path) -> Sessions:
-    return Sessions(tmp_path)
 
 
 class Record:

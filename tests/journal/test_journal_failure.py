@@ -52,11 +52,6 @@ x = post.send("four")
 """
 
 
-@pytest.fixture
-def sessions(tmp_path: Path) -> Sessions:
-    return Sessions(tmp_path)
-
-
 async def test_a_cell_whose_journal_fails_ends_and_whoever_runs_it_is_told(sessions: Sessions) -> None:
     post = Post(sessions)
     async with sessions.life(scope={"post": post}) as rt:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +10,6 @@ from tests.journal.lasting import SESSION, Sessions, failure, value
 from cellwright.runtime import replay
 
 pytestmark = pytest.mark.usefixtures("warm")
-
-
-@pytest.fixture
-def sessions(tmp_path: Path) -> Sessions:
-    return Sessions(tmp_path)
 
 
 class Post:

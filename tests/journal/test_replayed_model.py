@@ -313,11 +313,6 @@ class Post:
         return len(self.sent)
 
 
-@pytest.fixture
-def sessions(tmp_path: Path) -> Sessions:
-    return Sessions(tmp_path)
-
-
 async def talked(rt: Runtime, model: ScriptedModel) -> ReplayedModel:
     """Two cells, with a request before each and one after."""
     door = journaled(rt, model)

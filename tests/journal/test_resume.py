@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.journal.lasting import SESSION, Sessions, failure, run, value
+from tests.journal.lasting import SESSION, Post, Sessions, failure, run, value
 
 from cellwright import Limits, Runtime, operation
 from cellwright.errors import CodeError, JournalFailed, NoSession, OutcomeUnknown, UsageError
@@ -17,23 +16,12 @@ from cellwright.scope import current_call
 pytestmark = pytest.mark.usefixtures("warm")
 
 
-@pytest.fixture
-def sessions(tmp_path: Path) -> Sessions:
-    return Sessions(tmp_path)
-
-
-class Post:
+class Letters(Post):
     """Letters, of which some wait at a gate."""
 
     def __init__(self) -> None:
-        self.sent: list[Any] = []
+        super().__init__()
         self.keys: list[str] = []
-        self.gate = asyncio.Event()
-        self.at_gate = asyncio.Event()
-
-    def send(self, what: Any) -> int:
-        self.sent.append(what)
-        return len(self.sent)
 
     async def hold(self, what: Any) -> str:
         self.sent.append(what)
@@ -46,14 +34,8 @@ class Post:
         self.keys.append(current_call().idempotency_key)
         return await self.hold(what)
 
-    @operation(reads=True)
-    async def wait(self) -> str:
-        self.at_gate.set()
-        await self.gate.wait()
-        return "open"
 
-
-async def die_in(sessions: Sessions, post: Post, code: str) -> None:
+async def die_in(sessions: Sessions, post: Letters, code: str) -> None:
     """Run a cell, and die in it as soon as it is at the gate."""
     async with sessions.life(scope={"post": post}) as rt:
         cell = asyncio.create_task(run(rt, code))
@@ -67,7 +49,7 @@ async def die_in(sessions: Sessions, post: Post, code: str) -> None:
 
 
 async def test_names_values_and_files_are_there_again(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     async with sessions.life(scope={"post": post}) as rt:
         await value(rt, "x = [post.send('a')]\ndef double(n): return n * 2\nclass P: pass\np = P(); p.x = x")
         await value(rt, "x.append(double(4)); open('f.txt', 'w').write('kept'); import math as m")
@@ -128,7 +110,7 @@ async def test_cells_that_raised_are_part_of_the_state(sessions: Sessions) -> No
 
 
 async def test_a_call_in_doubt_raises_with_what_is_known_of_it(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     await die_in(sessions, post, "x = 1\nawait post.hold('a letter')")
     async with sessions.life(scope={"post": post}) as rt:
         outcome = await rt.outcome()
@@ -139,7 +121,7 @@ async def test_a_call_in_doubt_raises_with_what_is_known_of_it(sessions: Session
 
 
 async def test_code_can_catch_a_call_in_doubt_and_go_on(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     code = """
     try:
         await post.hold("a letter")
@@ -156,7 +138,7 @@ async def test_code_can_catch_a_call_in_doubt_and_go_on(sessions: Sessions) -> N
 
 
 async def test_an_idempotent_call_in_doubt_is_made_again_with_its_key(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     await die_in(sessions, post, "got = await post.hold_twice('a letter')")
     post.gate.set()
     async with sessions.life(scope={"post": post}) as rt:
@@ -167,7 +149,7 @@ async def test_an_idempotent_call_in_doubt_is_made_again_with_its_key(sessions: 
 
 
 async def test_a_read_under_way_is_made_again(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     await die_in(sessions, post, "got = await post.wait()")
     post.gate.set()
     async with sessions.life(scope={"post": post}) as rt:
@@ -175,7 +157,7 @@ async def test_a_read_under_way_is_made_again(sessions: Sessions) -> None:
 
 
 async def test_a_new_cell_runs_after_the_one_that_was_cut_off(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     await die_in(sessions, post, "got = await post.wait()\nn = post.send('after')")
     post.gate.set()
     async with sessions.life(scope={"post": post}) as rt:
@@ -183,7 +165,7 @@ async def test_a_new_cell_runs_after_the_one_that_was_cut_off(sessions: Sessions
 
 
 async def test_a_cut_off_cell_whose_guest_died_again_does_nothing_twice(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     await die_in(sessions, post, "n = post.send('first')\ngot = await post.wait()")
     post.gate.set()
     async with sessions.life(scope={"post": post}) as rt:
@@ -194,7 +176,7 @@ async def test_a_cut_off_cell_whose_guest_died_again_does_nothing_twice(sessions
 
 
 async def test_a_cut_off_cell_is_still_there_after_a_resume_that_nobody_waited_for(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     await die_in(sessions, post, "n = post.send('first')\ngot = await post.wait()")
     for _ in range(2):
         async with sessions.life(scope={"post": post}):
@@ -206,7 +188,7 @@ async def test_a_cut_off_cell_is_still_there_after_a_resume_that_nobody_waited_f
 
 
 async def test_a_cut_off_cell_begins_with_the_files_that_it_began_with(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     await die_in(sessions, post, "open('log', 'a').write('once ')\nawait post.wait()\nopen('log', 'a').write('done')")
     (sessions.workspace / "left.txt").write_text("by nobody")
     post.gate.set()
@@ -240,7 +222,7 @@ async def test_files_that_came_from_outside_between_cells_are_there_for_the_cell
 
 
 async def test_answers_that_nobody_waited_for_yet_come_after_all_recorded_ones(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     async with sessions.life(scope={"post": post}) as rt:
         await value(
             rt,
@@ -266,7 +248,7 @@ async def test_answers_that_nobody_waited_for_yet_come_after_all_recorded_ones(s
 
 
 async def test_more_calls_at_once_than_may_be_under_way_are_refused_alike_when_run_again(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     post.gate.set()
     async with sessions.life(scope={"post": post}, limits=Limits(wall_s=60, cpu_s=60)) as rt:
         code = """
@@ -282,7 +264,7 @@ async def test_more_calls_at_once_than_may_be_under_way_are_refused_alike_when_r
 
 
 async def test_a_resume_that_fails_leaves_the_session_as_it_was(sessions: Sessions) -> None:
-    post = Post()
+    post = Letters()
     await die_in(sessions, post, "n = post.send('first')\ngot = await post.wait()")
     post.gate.set()
     for point in range(4):

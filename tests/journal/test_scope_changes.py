@@ -16,11 +16,6 @@ from cellwright.store import SqliteStore
 pytestmark = pytest.mark.usefixtures("warm")
 
 
-@pytest.fixture
-def sessions(tmp_path: Path) -> Sessions:
-    return Sessions(tmp_path)
-
-
 class Post:
     def __init__(self) -> None:
         self.sent: list[Any] = []
