@@ -127,6 +127,11 @@ class Sessions:
             assert await value(rt, "(before, later)") == (1, 2)
 
 
+@pytest.fixture
+def sessions(tmp_path: Path) -> Sessions:
+    return Sessions(tmp_path)
+
+
 # what is not promised
 
 
