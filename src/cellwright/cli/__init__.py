@@ -42,7 +42,7 @@ app.command("chat", epilog="Example: cellwright chat --model local --scope shop:
 app.command("exec", epilog="Example: cellwright exec report.py --scope crm=shop.live:crm --memory-mb 512 --wall-s 60")(
     execute
 )
-app.command("doctor", epilog="Example: cellwright doctor --json")(doctor)
+app.command("doctor", epilog="Example: cellwright doctor --seccomp > cellwright.json")(doctor)
 app.add_typer(gateway, name="gateway")
 app.add_typer(models, name="models")
 app.command("stubs", epilog="Example: cellwright stubs typings --openapi github=spec.json --scope shop:crm")(stubs)

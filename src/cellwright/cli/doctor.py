@@ -69,6 +69,9 @@ LIMITS = (
 
 def doctor(
     as_json: Annotated[bool, option("Print one JSON object in place of the tables.", "--json")] = False,
+    seccomp: Annotated[
+        bool, option("Print a seccomp profile for docker, podman or Kubernetes, and try nothing.", "--seccomp")
+    ] = False,
 ) -> None:
     """Try every layer of isolation on this machine, run a cell, and say what is missing and what adds it.
 
@@ -76,6 +79,11 @@ def doctor(
     """
     import asyncio
 
+    if seccomp:
+        from cellwright.sandboxes import container_profile
+
+        print(json.dumps(container_profile(), indent=1))
+        return
     if not sys.platform.startswith("linux"):
         raise ended(PLATFORM, f"the process sandbox needs Linux; this is {sys.platform}")
     report, rung = asyncio.run(_examine())

@@ -11,6 +11,7 @@ from cellwright.sandboxes.base import (
     Sandbox,
     SavedState,
 )
+from cellwright.sandboxes.container_seccomp import container_profile
 from cellwright.sandboxes.directory_tree import DiskUsage
 from cellwright.sandboxes.exit_errors import GONE
 from cellwright.sandboxes.files import FileEntry, Files, clone
@@ -70,6 +71,7 @@ __all__ = [
     "chunks",
     "clone",
     "composed",
+    "container_profile",
     "environment",
     "guest_at_work",
     "probe_layers",
