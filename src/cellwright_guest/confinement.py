@@ -26,6 +26,7 @@ _MB = 1 << 20
 _ADDRESSES = 16 << 30  # beyond those of the warm interpreter: each 2 MB that is only read costs a page of page tables
 _NO_SETUID_FIXUP_NOROOT_LOCKED = 0b1110_1111  # every secure bit but KEEP_CAPS itself, which is locked off
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
+_RLIMITS = {getattr(resource, name): name for name in dir(resource) if name.startswith("RLIMIT_")}
 
 # Landlock's file rights, by the version that brought them: 13 bits in the first, then refer, truncate, device ioctl.
 _RIGHTS_OF_ABI = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
@@ -39,18 +40,17 @@ class Confinement:
     """The plan's part for children, in the form that a child applies without further work."""
 
     def __init__(
-        self, plan: dict[str, Any], layers: namespaces.Layers, origin: namespaces.ZygoteOwner, proc: str
+        self, plan: dict[str, Any], layers: namespaces.Layers, owner: namespaces.ZygoteOwner, proc: str
     ) -> None:
         self._layers = layers
-        self._origin = origin
-        self._uid: int = plan["uid"]
+        self._owner = owner
         self._inner_uid: int = plan["inner_uid"]
         self._tmp: bytes = plan["tmp"].encode()
         self._filters = {name: kernel.Filter(base64.b64decode(text)) for name, text in plan["seccomp"].items()}
         self._proc = os.path.join(proc, "self")
         self._proc_self = -1
-        self._own_mounts = self._open_own_mounts()
-        self._zygote = os.pidfd_open(os.getpid())
+        self._own_mounts = self.open_mounts()
+        self._zygote = namespaces.ParentProcess(apart="pid" in layers.got)
         self._baseline = 0
         self._mapped = 0
         self._paths: dict[str, dict[str, list[str]]] = plan["landlock"]
@@ -100,6 +100,8 @@ class Confinement:
             raise OSError(errno.ECHILD, f"the rehearsal of the jail ended with status {status}")
         if closed := told.pop(_CLOSED, ""):
             raise OSError(f"guests, which have another uid, may not read {closed}; run `chmod -R o+rX {closed}`")
+        if "mount" in told and "mount" in self._layers.got:
+            raise OSError(errno.EPERM, told["mount"])  # the zygote lives in that root already
         self._layers.settle(STEPS, told)
 
     def _try_out(self, writer: int, limits: dict[str, int], modules: dict[str, str]) -> None:
@@ -135,10 +137,9 @@ class Confinement:
                 os._exit(1)  # astray in a child's namespace it must not go on; the host starts another
 
     def open_mounts(self) -> int:
-        """Between `ahead` and `back`: the mount namespace of the next child, for `reveal`; -1 where it has none."""
-        return self._open_own_mounts() if "mount" in self._layers.got else -1
-
-    def _open_own_mounts(self) -> int:
+        """The mount namespace; between `ahead` and `back` that of the next child, for `reveal`. -1: there is none."""
+        if "mount" not in self._layers.got:
+            return -1
         return os.open(os.path.join(self._proc, "ns", "mnt"), os.O_RDONLY | os.O_CLOEXEC)
 
     def reveal(self, child: int) -> None:
@@ -154,7 +155,7 @@ class Confinement:
         self._hold_on()
 
     def _hold_on(self) -> None:
-        namespaces.die_with(self._zygote)
+        self._zygote.die_with()
         self._proc_self = os.open(self._proc, os.O_PATH | os.O_DIRECTORY)
 
     def apply(self, workspace: str, limits: dict[str, int], scratch: str = "") -> None:
@@ -166,11 +167,14 @@ class Confinement:
         for name, step in steps[:-1]:
             if name in got:
                 step()
+        if "rlimits" not in got:
+            with contextlib.suppress(OSError):
+                self._limit(limits)  # those that this kernel takes
         if "mount" not in got:
             os.chdir(workspace)
             os.environ["HOME"] = os.environ["TMPDIR"] = workspace
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
-        namespaces.die_with(self._zygote)  # last, since a change of uid takes it back
+        self._zygote.die_with()  # last, since a change of uid takes it back
         kernel.close_from(4)
         if "seccomp" in got:
             steps[-1][1]()
@@ -184,24 +188,29 @@ class Confinement:
         mounts.enter()
 
     def _become(self) -> None:
-        if self._origin.uid != 0:
+        if self._owner.uid != 0:
             return  # the host's own user, who is not root
-        if not self._origin.privileged:
-            raise OSError(errno.EPERM, "the host is root without the right to change its uid")
-        os.setgroups([])
-        os.setresgid(self._uid, self._uid, self._uid)
-        os.setresuid(self._uid, self._uid, self._uid)
+        uid = self._owner.guest_uid
+        if uid < 0:
+            raise OSError(errno.EPERM, "the host is root without the rights to give guests a uid of their own")
+        with kernel.named("setgroups"):
+            os.setgroups([])
+        with kernel.named("setresgid"):
+            os.setresgid(uid, uid, uid)
+        with kernel.named("setresuid"):
+            os.setresuid(uid, uid, uid)
 
     def _nest(self) -> None:
         uid, gid = os.getuid(), os.getgid()
         kernel.prctl(kernel.PR_SET_DUMPABLE, 1)  # else the change of uid leaves /proc/self to root
         kernel.unshare(kernel.CLONE_NEWUSER)
-        namespaces.map_ids(self._inner_uid, uid, gid, self._proc_self)
+        namespaces.map_own_ids(self._inner_uid, uid, gid, self._proc_self)
 
     def _limit(self, limits: dict[str, int]) -> None:
         # Without its own user namespace (and before Linux 5.14) a guest would be counted with all others of its uid.
         counted = self._count_nproc and "user" in self._layers.got
         tasks = 1 + limits["processes"] + limits["threads"]
+        refused: OSError | None = None
         for kind, value in (
             (resource.RLIMIT_DATA, self._baseline + limits["memory_mb"] * _MB),
             (resource.RLIMIT_AS, self._mapped + limits["memory_mb"] * _MB + _ADDRESSES),
@@ -214,9 +223,14 @@ class Confinement:
             (resource.RLIMIT_MSGQUEUE, 0),
             (resource.RLIMIT_SIGPENDING, 256),
         ):
-            _, hard = resource.getrlimit(kind)
-            least = value if hard == -1 else hard if value == -1 else min(value, hard)
-            resource.setrlimit(kind, (least, least))
+            try:
+                _, hard = resource.getrlimit(kind)
+                least = value if hard == -1 else hard if value == -1 else min(value, hard)
+                resource.setrlimit(kind, (least, least))
+            except (OSError, ValueError) as error:  # ValueError is how `resource` tells of what the kernel refuses
+                refused = OSError(errno.EPERM, f"setrlimit({_RLIMITS[kind]}): {error}")
+        if refused is not None:  # the others hold
+            raise refused
 
     def _open_ruleset(self) -> None:
         """Landlock's rules but for the workspace."""
@@ -262,7 +276,8 @@ def _may_read(directory: str) -> bool:
 
 def _drop_capabilities() -> None:
     kernel.drop_bounding_set()
-    kernel.prctl(kernel.PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+    with contextlib.suppress(OSError):  # a kernel without the ambient set; emptying the others empties it too
+        kernel.prctl(kernel.PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     with contextlib.suppress(OSError):  # only where this process came with the right to: in its own user namespace
         kernel.prctl(kernel.PR_SET_SECUREBITS, _NO_SETUID_FIXUP_NOROOT_LOCKED)
     kernel.drop_capabilities()

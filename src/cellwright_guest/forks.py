@@ -46,7 +46,7 @@ class Forks:
         self._control = control
         self._host = host
         self._apart = apart
-        self._own = os.open(f"{host}/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        self._own = os.open(f"{host}/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC) if apart else -1
         # signal.signal goes through enums: 60 pages touched in each child; the C function below it does not
         self._set_handler = importlib.import_module("_signal").signal
         self._set_wakeup_fd = importlib.import_module("_signal").set_wakeup_fd
@@ -92,8 +92,10 @@ class Forks:
         return ForkedChild(pid, ours, self._host_pid(pid), mounts)
 
     def _host_pid(self, pid: int) -> int:
-        """The child's number where the host lives; in this pid namespace it has another."""
-        fd = os.pidfd_open(pid)
+        """The child's number where the host lives; in a pid namespace of its own the zygote has another for it."""
+        if not self._apart:
+            return pid
+        fd = kernel.pidfd_open(pid)
         try:
             with open(f"{self._host}/proc/self/fdinfo/{fd}", "rb") as lines:
                 return int(lines.read().split(b"\nPid:")[1].split()[0])

@@ -1,4 +1,4 @@
-"""The system calls that Python's standard library lacks. Each raises an OSError that names the call.
+"""The system calls that Python's standard library lacks. Each raises an OSError whose text begins with the call's name.
 
 It knows no policy: who calls what, and in which order, stands in `namespaces`, `mounts` and `confinement`. Numbers are
 used only for calls that are the same on every architecture; the rest goes by libc's own name.
@@ -6,11 +6,13 @@ used only for calls that are the same on every architecture; the rest goes by li
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import resource
 import stat
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from ctypes import c_char_p, c_int, c_long, c_ulong
 from typing import Any
 
@@ -20,6 +22,7 @@ CLONE_NEWIPC = 0x0800_0000
 CLONE_NEWUSER = 0x1000_0000
 CLONE_NEWPID = 0x2000_0000
 CLONE_NEWNET = 0x4000_0000
+_CLONES = {value: name for name, value in list(globals().items()) if name.startswith("CLONE_")}
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
@@ -27,8 +30,10 @@ MNT_DETACH, UMOUNT_NOFOLLOW = 2, 8
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
 PR_SET_SECUREBITS, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 28, 38, 47
+_PRCTLS = {value: name for name, value in list(globals().items()) if name.startswith("PR_")}
 
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT, _CLOSE_RANGE, _MOUNT_SETATTR = 444, 445, 446, 436, 442
+_PIDFD_OPEN = 434
 _LANDLOCK_OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # execute, write, read; truncate; device ioctl
 _AT_RECURSIVE = 0x8000
 _CAPABILITY_VERSION_3 = 0x2008_0522
@@ -53,6 +58,7 @@ _capset = _bind("capset", c_char_p, c_char_p)
 _syscall5 = ctypes.CDLL(None, use_errno=True).syscall
 _syscall5.argtypes = (c_long, c_long, c_long, c_long, c_long, c_long)
 _syscall5.restype = c_long
+_most_files = min(resource.getrlimit(resource.RLIMIT_NOFILE)[0] % (1 << 64), 1 << 20)  # a child inherits no more
 _set_default_attr: _Function | None = getattr(_libc, "pthread_setattr_default_np", None)
 
 
@@ -63,17 +69,31 @@ def _checked(name: str, result: int) -> int:
     return result
 
 
-def unshare(flags: int) -> None:
-    _checked("unshare", _unshare(flags))
+@contextlib.contextmanager
+def named(call: str) -> Generator[None]:
+    """Of a call that Python has: its error gets the call's name too."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, f"{call}: {error.strerror}") from None
+
+
+def unshare(flag: int) -> None:
+    _checked(f"unshare({_CLONES[flag]})", _unshare(flag))
 
 
 def setns(fd: int, kind: int) -> None:
-    _checked("setns", _setns(fd, kind))
+    _checked(f"setns({_CLONES[kind]})", _setns(fd, kind))
 
 
 def mount(source: bytes, target: bytes, kind: bytes | None, flags: int, options: bytes | None = None) -> None:
     if _mount(source, target, kind, flags, options) < 0:
-        _checked(f"mount {source.decode()} on {target.decode()}", -1)
+        _checked(f"mount({source.decode()}, {target.decode()})", -1)
+
+
+def pidfd_open(pid: int) -> int:
+    """Not inherited by programs."""
+    return _checked("pidfd_open", _syscall5(_PIDFD_OPEN, pid, 0, 0, 0, 0))
 
 
 def umount(target: bytes, flags: int) -> None:
@@ -95,7 +115,7 @@ def mount_setattr_recursive(target: bytes, attributes: int) -> None:
 
 
 def prctl(option: int, value: int = 0, third: int = 0) -> int:
-    return _checked(f"prctl {option}", _prctl(option, value, third, 0, 0))
+    return _checked(f"prctl({_PRCTLS[option]})", _prctl(option, value, third, 0, 0))
 
 
 def drop_bounding_set() -> None:
@@ -111,7 +131,8 @@ def drop_capabilities() -> None:
 
 
 def close_from(first: int) -> None:
-    _checked("close_range", _syscall5(_CLOSE_RANGE, first, 0xFFFF_FFFF, 0, 0, 0))
+    if _syscall5(_CLOSE_RANGE, first, 0xFFFF_FFFF, 0, 0, 0) < 0:  # before Linux 5.9, or refused
+        os.closerange(first, _most_files)
 
 
 def landlock_abi() -> int:

@@ -22,7 +22,10 @@ _below_tmp: list[str] = []  # names in the root's /tmp: an interpreter that is i
 
 
 def build(entries: list[list[str]], over: str) -> None:
-    """Makes the root on a tmpfs at `over` (any directory: the mount moves away) and moves into it."""
+    """In a new mount namespace: makes the root on a tmpfs at `over` (any directory: the mount moves away) and moves
+    into it. A failure leaves this process half-way: see `rehearse`."""
+    kernel.unshare(kernel.CLONE_NEWNS)
+    kernel.mount(b"none", b"/", None, MS_REC | kernel.MS_PRIVATE)
     mask = os.umask(0o022)  # the guest may have another uid, and passes through these directories
     try:
         _build(entries, over)
@@ -37,8 +40,9 @@ def _build(entries: list[list[str]], over: str) -> None:
     for kind, target, source in entries:
         _place(kind, over + target, source)
     os.chdir(over)
-    kernel.pivot_root(b".", os.fsencode(HOST[1:]))
-    os.chroot(".")
+    kernel.pivot_root(b".", os.fsencode(HOST[1:]))  # takes along every process that has the old root: this one
+    if not os.path.samestat(os.stat("."), os.stat("/")):
+        raise OSError(errno.EINVAL, "pivot_root: this process still has its old root")
     os.chdir("/")
     kernel.mount(b"none", b"/", None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
 
@@ -83,6 +87,17 @@ def _bind(source: str, target: str, flags: int) -> None:
         kernel.mount_setattr_recursive(where, flags)  # MOUNT_ATTR_* of these four equal MS_*
         return
     kernel.mount(b"none", where, None, MS_REMOUNT | MS_BIND | flags | os.statvfs(target).f_flag & _KEPT)
+
+
+def rehearse(entries: list[list[str]], over: str, tmp_options: bytes) -> None:
+    """In a process that then ends: all that a zygote and its children do with mounts."""
+    build(entries, over)
+    own = os.open(f"{HOST}/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+    begin(tmp_options)
+    kernel.setns(own, kernel.CLONE_NEWNS)
+    begin(tmp_options)
+    place("/dev")
+    enter()
 
 
 def begin(tmp_options: bytes) -> None:

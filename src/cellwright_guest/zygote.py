@@ -165,18 +165,19 @@ class ZygoteServer:
 
 def _prepare(plan: dict[str, Any], control: socket.socket) -> ZygoteServer:
     """Namespaces, root, rehearsal, packages; then tells the host its outcome."""
-    layers, origin = namespaces.Layers(plan["layers"]), namespaces.ZygoteOwner()
-    namespaces.enter(layers, origin)
-    layers.attempt("mount", lambda: mounts.build(plan["root"], _HOME))
+    layers, owner = namespaces.Layers(plan["layers"]), namespaces.ZygoteOwner(plan["uid"])
+    namespaces.enter(layers, owner)
+    root, tmp = plan["root"], plan["tmp"].encode()
+    layers.attempt_whole("mount", lambda: mounts.rehearse(root, _HOME, tmp), lambda: mounts.build(root, _HOME))
     host = mounts.HOST if "mount" in layers.got else ""
     os.environ.clear()
     os.environ.update(plan["environ"])
-    confinement = Confinement(plan, layers, origin, host + "/proc")
+    confinement = Confinement(plan, layers, owner, host + "/proc")
     rooted, bare = plan["site"]["rooted"], plan["site"]["bare"]
     confinement.rehearse(plan["limits"], dict(zip((*sys.path, *rooted), (*sys.path, *bare), strict=True)))
     kernel.default_thread_stack(_THREAD_STACK)
-    with open(f"{host}/proc/self/oom_score_adj", "w") as score:
-        score.write("1000")  # when memory runs out, guests go before the host
+    with contextlib.suppress(OSError), open(f"{host}/proc/self/oom_score_adj", "w") as score:
+        score.write("1000")  # when memory runs out, guests go before the host; no layer depends on it
     sys.path.extend(rooted if "mount" in layers.got else bare)
     interpreter.watch_inputs()
     warnings = _preload(plan["stdlib"]) + _preload(plan["preload"])

@@ -15,7 +15,8 @@ from typing import Any
 
 from cellwright.sandboxes import zygotes
 from cellwright.sandboxes.base import Limits
-from cellwright.sandboxes.jail import GUEST_UID, JailPlan
+from cellwright.sandboxes.guest_uid import guest_uid
+from cellwright.sandboxes.jail import JailPlan
 from cellwright.sandboxes.zygotes import Child, Zygote
 
 PYTHON = Path(sys.executable).resolve()
@@ -39,8 +40,8 @@ class Jailed:
     """One child that runs `code`."""
 
     def __init__(self, zygote: Zygote, workspace: Path, code: str, limits: Limits | None = None) -> None:
-        if os.getuid() == 0:
-            os.chown(workspace, GUEST_UID, GUEST_UID)
+        if (uid := guest_uid()) is not None:
+            os.chown(workspace, uid, uid)
         self.conn, theirs = socket.socketpair()
         self.conn.setblocking(False)
         self.output, writer = os.pipe()

@@ -16,7 +16,8 @@ from cellwright.sandboxes.directory_tree import DiskUsage
 from cellwright.sandboxes.exit_errors import GONE
 from cellwright.sandboxes.files import FileEntry, Files, clone
 from cellwright.sandboxes.guest_calls import guest_at_work, waiting
-from cellwright.sandboxes.jail import GUEST_UID, LAYERS, STANDARD
+from cellwright.sandboxes.guest_uid import GUEST_UID
+from cellwright.sandboxes.jail import LAYERS, STANDARD
 from cellwright.sandboxes.limit_watch import FILES as MOST_FILES
 from cellwright.sandboxes.limit_watch import TOO_FULL
 from cellwright.sandboxes.packages import Environment, environment

@@ -8,20 +8,26 @@ from __future__ import annotations
 import base64
 import os
 import platform
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cellwright.errors import PlatformError
+from cellwright.errors import IsolationMissing, PlatformError
 from cellwright.sandboxes import seccomp
 from cellwright.sandboxes.base import Limits
+from cellwright.sandboxes.guest_uid import guest_uid
 
 LAYERS = (
     *("user", "mount", "pid", "net", "ipc", "uts", "uid", "rlimits", "caps"),
     *("no_new_privs", "landlock", "seccomp", "cgroup"),
 )
-STANDARD = frozenset(LAYERS) - {"landlock", "cgroup"}
-GUEST_UID = 65_533  # outside, where the host is root; within the 65,536 ids that a container usually has
+STANDARD = frozenset(LAYERS) - {"uts", "landlock", "cgroup"}
+_FLOOR = {  # of each line one layer is in force wherever guest code runs
+    ("mount", "landlock"): "the host's files and those of other guests",
+    ("pid", "landlock", "seccomp"): "the memory of the host's processes",
+    ("uid", "user", "caps"): "the rights of root",
+}
 INNER_UID = 1000
 
 # What agents' code usually imports: loaded once, shared by all children.
@@ -56,6 +62,27 @@ class JailPlan:
     programs: bool = False  # subprocesses, and programs for them
     required: frozenset[str] = field(default=STANDARD)
     without: frozenset[str] = frozenset()  # layers not to use though the machine gives them
+    probing: bool = False  # runs the probe's own trials and no guest code: layers may lack
+
+
+def check_layers(plan: JailPlan, layers: frozenset[str], missing: dict[str, str]) -> None:
+    """Raises `IsolationMissing` where a layer lacks that the plan requires, or that nobody can do without."""
+    if plan.probing:
+        return
+
+    def reasons(names: Iterable[str]) -> str:
+        return "; ".join(f"{name} ({missing.get(name, 'turned off')})" for name in names)
+
+    if lacking := plan.required - layers - {"cgroup"}:
+        raise IsolationMissing(
+            f"this machine does not give: {reasons(sorted(lacking))}. `cellwright doctor` says how to add them"
+        )
+    for names, guarded in _FLOOR.items():
+        if layers.isdisjoint(names):
+            raise IsolationMissing(
+                f"nothing here would keep guest code from {guarded}, so none is run, whatever is required: "
+                f"{reasons(names)}. `cellwright doctor` says how to add one"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +110,7 @@ def render(plan: JailPlan, interpreter: InterpreterPaths) -> dict[str, Any]:
             "bare": {"read": shown, "device": _DEVICES},
         },
         "seccomp": {"threads": threads} | ({"programs": programs} if plan.programs else {}),
-        "uid": GUEST_UID,
+        "uid": -1 if (uid := guest_uid()) is None else uid,
         "inner_uid": INNER_UID,
         "count_nproc": _release() >= (5, 14),
         "tmp": _TMP,

@@ -23,7 +23,8 @@ from typing import Any
 from cellwright.errors import PlatformError, SandboxDied
 from cellwright.sandboxes import cgroup, zygotes
 from cellwright.sandboxes.base import Limits
-from cellwright.sandboxes.jail import GUEST_UID, INNER_UID, LAYERS, STANDARD, JailPlan
+from cellwright.sandboxes.guest_uid import guest_uid
+from cellwright.sandboxes.jail import INNER_UID, LAYERS, STANDARD, JailPlan
 from cellwright.sandboxes.packages import host_python
 
 _USERNS = (
@@ -107,7 +108,7 @@ def _finding(name: str, ok: bool, seen: str) -> LayerFinding:
 
 
 async def _try_jail(python: Path, without: frozenset[str], layers: tuple[str, ...]) -> dict[str, tuple[bool, str]]:
-    zygote = await zygotes.acquire(JailPlan(python=python, required=frozenset(), without=without))
+    zygote = await zygotes.acquire(JailPlan(python=python, without=without, probing=True))
     try:
         with tempfile.TemporaryDirectory(prefix="cellwright-probe-") as directory:
             answers = await asyncio.wait_for(_ask(zygote, Path(directory), layers), _ANSWER_S)
@@ -175,8 +176,8 @@ def _furnish(directory: Path) -> Path:
     (directory / "secret").write_text("of the host's")
     workspace = directory / "workspace"
     workspace.mkdir()
-    if os.getuid() == 0:
-        os.chown(workspace, GUEST_UID, GUEST_UID)
+    if (uid := guest_uid()) is not None:
+        os.chown(workspace, uid, uid)
     return workspace
 
 

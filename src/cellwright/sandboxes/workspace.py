@@ -24,6 +24,7 @@ from typing import Protocol
 from cellwright.errors import PlatformError, UsageError
 from cellwright.sandboxes import directory_tree
 from cellwright.sandboxes.directory_tree import DiskUsage
+from cellwright.sandboxes.guest_uid import guest_uid
 
 PREFIX = "cellwright-ws-"
 _MADE = re.compile(rf"{PREFIX}[a-z0-9_]{{8}}")  # by `mkdtemp`
@@ -40,7 +41,7 @@ class Workspace:
 
     def __init__(self, path: Path, owner_uid: int | None, *, fresh: bool) -> None:
         self.path = path
-        self.owner_uid = owner_uid if os.geteuid() == 0 else None
+        self.owner_uid = None if owner_uid is None or guest_uid() is None else owner_uid
         self.fresh = fresh
         self.guests: Callable[[], Iterable[int]] = tuple  # the processes that may hold deleted files of it open
         self.closing: list[Callable[[], None]] = []  # called when it is closed
@@ -95,7 +96,7 @@ class Workspace:
         self.hand_over(self._fd)
 
     def hand_over(self, fd: int) -> None:
-        """Make the guest the owner of an open file or directory. Does nothing unless the host is root."""
+        """Make the guest the owner of an open file or directory. Does nothing where guests have the host's uid."""
         if self.owner_uid is not None:
             os.fchown(fd, self.owner_uid, self.owner_uid)
 

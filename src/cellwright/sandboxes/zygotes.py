@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import cellwright_guest
-from cellwright.errors import IsolationMissing, PlatformError, SandboxDied, UsageError
+from cellwright.errors import PlatformError, SandboxDied, UsageError
 from cellwright.sandboxes.base import Limits
-from cellwright.sandboxes.jail import InterpreterPaths, JailPlan, render
+from cellwright.sandboxes.jail import InterpreterPaths, JailPlan, check_layers, render
 from cellwright_guest import cloudpickle_copy
 
 INTERPRETER = "cellwright_guest.interpreter"
@@ -126,10 +126,7 @@ class Zygote:
         self.version: str = ready["version"]
         self.modules = frozenset[str](ready["modules"])
         self.warnings: tuple[str, ...] = tuple(ready["warnings"])
-        lacking = self.plan.required - self.layers - {"cgroup"}
-        if lacking:
-            reasons = "; ".join(f"{name} ({self.missing.get(name, 'turned off')})" for name in sorted(lacking))
-            raise IsolationMissing(f"this machine does not give: {reasons}. `cellwright doctor` says how to add them")
+        check_layers(self.plan, self.layers, self.missing)
 
     def _receive(self) -> dict[str, Any]:
         try:
