@@ -103,6 +103,15 @@ def test_with_nothing_to_serve_it_ends_at_once(here: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_over_http_it_ends_at_once_where_no_interpreter_can_be_opened(here: Path) -> None:
+    (here / "tokens").write_text("ann: a-token-of-ann-0123\n")
+    serving = ["--python", "shop:crm", "--check", "off", "--http", "127.0.0.1:0", "--token-file", "tokens"]
+    done = cellwright("gateway", *serving, "--packages", str(here / "gone"), cwd=here)
+    assert done.returncode in (2, 4)
+    assert str(here / "gone") in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
 def test_wrong_usage_is_one_clear_line_each(here: Path) -> None:
     (here / "p.toml").write_text("default = 'x'\n")
     crm = ["gateway", "--python", "shop:crm"]

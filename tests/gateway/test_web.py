@@ -190,6 +190,26 @@ async def test_whether_it_lives_can_be_asked_without_a_token() -> None:
     assert (found.status_code, found.json()) == (200, {"ok": True})
 
 
+async def test_it_is_healthy_when_its_sources_are_open_and_an_interpreter_was() -> None:
+    opening, listening = asyncio.Event(), bound_socket(WebOptions(port=0))
+    web = WebOptions(port=listening.getsockname()[1])
+
+    async def drop(key: object) -> None:
+        return None
+
+    async def never() -> Gateway:
+        raise AssertionError("nobody calls a tool")
+
+    tools = GatewayServer(never, sessions=True)
+    async with serving(web_app(tools.server(), web, drop, opening.is_set), listening), httpx2.AsyncClient() as http:
+        address = f"http://127.0.0.1:{web.port}/healthz"
+        codes = [(await http.get(address)).status_code]
+        opening.set()
+        codes += [(await http.get(address)).status_code]
+    await tools.close()
+    assert codes == [503, 200]
+
+
 async def test_a_request_that_is_too_large_is_refused() -> None:
     async with served(body_bytes=1000) as (address, _):
         assert (await post(address, b"x" * 2000)).status_code == 413

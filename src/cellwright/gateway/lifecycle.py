@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -60,7 +60,15 @@ async def _served(
     """The tools at once, and the gateway when it is open: a client's handshake does not wait for the sources."""
 
     async def only() -> Gateway:
-        return (await open_gateway(sources, options, find=find, say=say))[0]
+        gateway = (await open_gateway(sources, options, find=find, say=say))[0]
+        if web:  # nobody looks at a server's first cell: where none can run, the server ends with the reason
+            try:
+                await gateway.sessions.warm(only)
+                await gateway.sessions.drop(only)
+            except BaseException:
+                await close_gateway(gateway)
+                raise
+        return gateway
 
     opening = asyncio.ensure_future(only())
 
@@ -93,7 +101,7 @@ async def serve_stdio(sources: Sequence[GatewaySource], options: GatewaySettings
         serving = asyncio.ensure_future(serve())
         warming = asyncio.ensure_future(_warm(opening, say))
         try:
-            await _until_one_fails(serving, opening)
+            await _until_one_fails(serving, opening, serving.cancel)
         finally:
             warming.cancel()
             await asyncio.wait([warming])
@@ -126,7 +134,7 @@ async def serve_http(
             async def drop(key: object) -> None:
                 await (await asyncio.shield(opening)).sessions.drop(key)
 
-            app = web_app(served.server(), web, drop)
+            app = web_app(served.server(), web, drop, opening.done)
             config = uvicorn.Config(
                 app,
                 log_level="warning",
@@ -135,7 +143,12 @@ async def serve_http(
                 timeout_graceful_shutdown=5,
             )
             say(f"serving {web.url}")
-            await _until_one_fails(asyncio.ensure_future(uvicorn.Server(config).serve([listening])), opening)
+            server = uvicorn.Server(config)
+
+            def stop() -> None:
+                server.should_exit = True  # cancelled, it would log a traceback
+
+            await _until_one_fails(asyncio.ensure_future(server.serve([listening])), opening, stop)
     finally:
         listening.close()
 
@@ -147,11 +160,15 @@ def _end_by_signal() -> None:
         signal.signal(signal.SIGTERM, lambda number, frame: loop.call_soon_threadsafe(me.cancel))
 
 
-async def _until_one_fails(serving: asyncio.Future[None], opening: asyncio.Task[Gateway]) -> None:
-    """Serve to the end, or end at once if the gateway cannot be opened."""
+async def _until_one_fails(
+    serving: asyncio.Future[None], opening: asyncio.Task[Gateway], stop: Callable[[], object]
+) -> None:
+    """Serve to the end, or `stop` at once if the gateway cannot be opened."""
     try:
         await asyncio.wait([serving, opening], return_when=asyncio.FIRST_COMPLETED)
         if not serving.done() and opening.exception() is not None:
+            stop()
+            await asyncio.wait([serving], timeout=5)
             opening.result()
         await serving
     finally:

@@ -96,8 +96,8 @@ def bound_socket(web: WebOptions) -> socket.socket:
     return made
 
 
-def web_app(server: Server[Any], web: WebOptions, drop: Drop) -> Starlette:
-    """The application. `drop` is called for a session that its client ended."""
+def web_app(server: Server[Any], web: WebOptions, drop: Drop, ready: Callable[[], bool] = lambda: True) -> Starlette:
+    """The application. `drop` is called for a session that its client ended; until it is `ready`, health is 503."""
     from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
     from starlette.applications import Starlette
     from starlette.responses import JSONResponse
@@ -120,7 +120,8 @@ def web_app(server: Server[Any], web: WebOptions, drop: Drop) -> Starlette:
         inner = _for_pages(inner, web.origins)
 
     async def healthz(request: Any) -> JSONResponse:
-        return JSONResponse({"ok": True})
+        ok = ready()
+        return JSONResponse({"ok": ok}, 200 if ok else 503)
 
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncGenerator[None]:
