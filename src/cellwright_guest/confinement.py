@@ -192,7 +192,10 @@ class Confinement:
             return  # the host's own user, who is not root
         uid = self._owner.guest_uid
         if uid < 0:
-            raise OSError(errno.EPERM, "the host is root without the rights to give guests a uid of their own")
+            raise OSError(
+                errno.EPERM,
+                "the host is root without the capabilities that give guests another uid; run it as another user",
+            )
         with kernel.named("setgroups"):
             os.setgroups([])
         with kernel.named("setresgid"):

@@ -93,8 +93,11 @@ def rehearse(entries: list[list[str]], over: str, tmp_options: bytes) -> None:
     """In a process that then ends: all that a zygote and its children do with mounts."""
     build(entries, over)
     own = os.open(f"{HOST}/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+    root = os.stat("/")
     begin(tmp_options)
     kernel.setns(own, kernel.CLONE_NEWNS)
+    if not os.path.samestat(root, os.stat("/")):  # it leads to the namespace's own root, past any chroot
+        raise OSError(errno.EINVAL, "setns(CLONE_NEWNS): leads out of the chroot in which this process runs")
     begin(tmp_options)
     place("/dev")
     enter()

@@ -148,7 +148,7 @@ def _become_root_of_own(guest_uid: int) -> None:
             os.close(enter_now)
             _, status = os.waitpid(mapper, 0)
         if code := os.waitstatus_to_exitcode(status):
-            raise OSError(code, f"write(uid_map): {os.strerror(code)}")
+            raise OSError(code, f"write(uid_map): {os.strerror(code)} (root needs CAP_SETFCAP)")
     finally:
         os.close(proc_self)
 

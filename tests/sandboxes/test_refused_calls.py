@@ -11,7 +11,7 @@ from errno import EINVAL, ENOSYS
 from pathlib import Path
 
 import pytest
-from tests.sandboxes.jails import PLAN, Jailed, started
+from tests.sandboxes.jails import PLAN, PYTHON, Jailed, started
 from tests.sandboxes.refusing import CONTAINER_CAPABILITIES, refusing
 
 from cellwright import Runtime
@@ -155,6 +155,33 @@ async def test_root_without_the_right_to_mount_gives_guests_another_uid_by_a_use
     assert (workspace / "made").stat().st_uid == GUEST_UID
 
 
+IN_CHROOT = """#!{python} -IS
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+libc.unshare(0x20000)
+libc.mount(b"none", b"/", None, 1 << 18 | 1 << 14, None)
+libc.mount(b"/", {place!r}, None, 1 << 12 | 1 << 14, None)
+os.chroot({place!r})
+os.chdir("/")
+os.execv({python!r}, [{python!r}, *sys.argv[1:]])
+"""
+
+
+@ROOT
+async def test_a_chroot_is_not_left_by_the_way_back_from_a_childs_namespace(
+    tmp_path: Path, workspace: Workspace
+) -> None:
+    python, place = tmp_path / "python", tmp_path / "root"
+    place.mkdir()
+    python.write_text(IN_CHROOT.format(python=str(PYTHON), place=os.fsencode(place)))
+    python.chmod(0o755)
+    async with started(replace(PLAN, python=python, required=frozenset())) as zygote:
+        assert "chroot" in zygote.missing["mount"]
+        jailed = Jailed(zygote, workspace.path, "answer = 1")
+        assert await jailed.line() == b'{"answer": 1}\n', os.read(jailed.output, 1000)
+        await jailed.close()
+
+
 HOST = """
 import asyncio
 from cellwright import Runtime
@@ -182,5 +209,5 @@ def test_root_without_any_capability_is_refused_in_one_line_or_shares_its_uid(tm
     )
     refused, shared = done.stdout.splitlines()
     assert done.stderr == ""
-    assert refused.startswith("this machine does not give: uid (the host is root without")
+    assert refused.startswith("this machine does not give: uid (the host is root without the cap")
     assert shared == "4"
