@@ -10,6 +10,8 @@ import pytest
 
 from cellwright import Limits, Runtime
 
+pytest_plugins = ("tests.layers",)
+
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.layers import skip_where_refused
+
 SHOP = '''
 """Live objects."""
 import asyncio
@@ -116,7 +118,7 @@ def environment(here: Path, **more: str) -> dict[str, str]:
 
 
 def cellwright(*args: str, cwd: Path, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "cellwright", *args],
         cwd=cwd,
         input=stdin,
@@ -126,6 +128,8 @@ def cellwright(*args: str, cwd: Path, stdin: str = "", **environ: str) -> subpro
         timeout=120,
         check=False,
     )
+    skip_where_refused(done.stdout + done.stderr)
+    return done
 
 
 def started(*args: str, cwd: Path, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.layers import skip_where_refused
 
 from cellwright.cli.exec import execute
 from cellwright.sandboxes import Limits
@@ -40,7 +41,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def cellwright(*args: str, cwd: Path, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "cellwright", *args],
         cwd=cwd,
         input=stdin,
@@ -50,6 +51,8 @@ def cellwright(*args: str, cwd: Path, stdin: str = "", **environ: str) -> subpro
         timeout=120,
         check=False,
     )
+    skip_where_refused(done.stdout + done.stderr)
+    return done
 
 
 def test_the_value_of_the_last_line_is_printed(here: Path) -> None:

@@ -175,6 +175,7 @@ async def test_a_guest_whose_names_cannot_be_given_leaves_nothing_behind() -> No
         assert all(now <= then for now, then in zip(counts[-1], counts[0], strict=True)), counts
 
 
+@pytest.mark.needs_layers
 async def test_a_killed_host_leaves_no_process_behind(tmp_path: Path) -> None:
     program = ("-m", "tests.sandboxes.hosts", str(tmp_path))
     root = Path(__file__).parents[2]
