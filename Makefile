@@ -32,6 +32,12 @@ else
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK)
 endif
 
+# A user of a container may have no home, or one that cannot be written. The model and the caches are kept in the clone then.
+ifeq ($(shell test -w "$$HOME" && echo yes),)
+$(shell mkdir -p .home)
+export HOME := $(CURDIR)/.home
+endif
+
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # Thousands of processes import the package here: with its bytecode kept, that is half the time.
 export PYTHONDONTWRITEBYTECODE :=

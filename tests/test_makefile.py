@@ -58,3 +58,12 @@ def test_the_environment_is_made_anew_for_another_interpreter_or_place_and_not_o
     moved = clone.rename(clone.with_name("moved"))
     assert MADE in lint(moved, python)
     assert MADE not in lint(moved, python)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize(("home", "used"), [("", ".home"), ("none", ".home"), ("bin", "bin")])
+def test_a_user_without_a_home_that_can_be_written_gets_one_in_the_clone(clone: Path, home: str, used: str) -> None:
+    environ = os.environ | {"HOME": str(clone / home) if home else ""}
+    command = ["make", "--eval", 'home: ; @test -d "$$HOME" && echo "$$HOME"', "home"]
+    done = subprocess.run(command, cwd=clone, env=environ, capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == [str(clone / used)]
