@@ -419,3 +419,44 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
     if before is not None:
         assert set(os.listdir("/proc/self/fd")) == before
     shutil.rmtree(tmp_path)
+
+
+# a volume that cannot be written is told at opening
+
+
+def volume(**changes: int) -> os.statvfs_result:
+    names = ("f_bsize", "f_frsize", "f_blocks", "f_bfree", "f_bavail", "f_files", "f_ffree", "f_favail", "f_flag")
+    return os.statvfs_result([*(changes.get(name, 1) for name in names), 255])
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"f_flag": os.ST_RDONLY, "f_bavail": 1}, "is on a read-only volume; mount it writable"),
+        ({"f_flag": 0, "f_blocks": 100, "f_bavail": 0}, "is on a volume without free space; free some"),
+    ],
+)
+def test_a_directory_on_a_volume_that_cannot_be_written_is_refused(
+    state: dict[str, int], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(fd: int) -> os.statvfs_result:
+        return volume(**state)
+
+    monkeypatch.setattr(os, "fstatvfs", told)
+    with pytest.raises((UsageError, PlatformError), match=words):
+        Workspace.at(tmp_path)
+
+
+@pytest.mark.usefixtures("unprivileged")
+def test_a_directory_that_guests_may_not_write_is_refused() -> None:
+    with pytest.raises(UsageError, match=f"/usr cannot be written by uid {os.geteuid()}, as which guests run"):
+        Workspace.at(Path("/usr"))
+
+
+def test_without_a_temporary_directory_the_error_says_what_to_mount(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp', '/']")
+
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+    with pytest.raises(PlatformError, match=r"no writable temporary directory: mount one .*--tmpfs /tmp.*TMPDIR"):
+        Workspace.create()

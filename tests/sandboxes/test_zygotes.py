@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -122,6 +123,43 @@ async def test_deaths_of_zygotes_leave_no_descriptor_thread_or_process_behind() 
         after = await settled()
         assert all(now <= then for now, then in zip(after, before, strict=True)), (before, after)
     await zygotes.end_idle()
+
+
+async def test_a_guest_that_cannot_be_started_is_an_error_of_the_platform_and_no_crash_of_the_cell() -> None:
+    await zygotes.end_idle()
+    async with Runtime() as rt:
+        assert await _answers(rt)
+        (zygote,) = (int(inner) for pid in zygote_pids() for inner in _children(pid))
+        await eventually(lambda: _has(zygote, children=2, sockets=2))  # a guest, and one that waits for a request
+        for pid in _children(zygote):
+            os.kill(int(pid), signal.SIGKILL)
+        await eventually(lambda: _has(zygote, children=0, sockets=1))
+        limit = resource.prlimit(zygote, resource.RLIMIT_NOFILE)
+        taken = {int(fd) for fd in os.listdir(f"/proc/{zygote}/fd")}
+        free = [fd for fd in range(len(taken) + 3) if fd not in taken]
+        resource.prlimit(zygote, resource.RLIMIT_NOFILE, (free[2], limit[1]))  # two: it hears a request and cannot fork
+        try:
+            async with Runtime() as refused:
+                with pytest.raises(SandboxDied, match=r"cannot start a guest: .*Too many open files"):
+                    await refused.execute("1")
+                resource.prlimit(zygote, resource.RLIMIT_NOFILE, limit)
+                assert await _answers(refused)
+        finally:
+            resource.prlimit(zygote, resource.RLIMIT_NOFILE, limit)
+
+
+def _children(pid: int) -> list[str]:
+    return _read(Path(f"/proc/{pid}/task/{pid}/children")).split()
+
+
+async def _has(pid: int, *, children: int, sockets: int) -> bool:
+    return len(_children(pid)) == children and sum(map(_is_socket, os.scandir(f"/proc/{pid}/fd"))) == sockets
+
+
+def _is_socket(fd: os.DirEntry[str]) -> bool:
+    with suppress(FileNotFoundError):  # closed since it was listed
+        return os.readlink(fd).startswith("socket:")
+    return False
 
 
 async def _answers(rt: Runtime) -> bool:

@@ -36,7 +36,7 @@ class Cgroup:
     def cpu_s(self) -> float | None:
         """Processor time of all that ran in it; None where nobody counts it."""
         if self.version == 2:
-            return _field(self.directories["memory"] / "cpu.stat", "usage_usec") / 1e6
+            return field(self.directories["memory"] / "cpu.stat", "usage_usec") / 1e6
         if "cpuacct" in self.directories:
             return int((self.directories["cpuacct"] / "cpuacct.usage").read_text()) / 1e9
         return None
@@ -44,7 +44,7 @@ class Cgroup:
     def out_of_memory(self) -> bool:
         """Whether the kernel ended one of its processes for want of memory."""
         name = "memory.events" if self.version == 2 else "memory.oom_control"
-        return _field(self.directories["memory"] / name, "oom_kill") > 0
+        return field(self.directories["memory"] / name, "oom_kill") > 0
 
     def pids(self) -> list[int]:
         """The processes in it now; none once it is gone."""
@@ -93,7 +93,7 @@ def create(limits: Limits) -> Cgroup | None:
     memory, tasks = limits.memory_mb * _MB, 1 + limits.processes + limits.threads
     name = f"cellwright-{os.getpid()}-{next(_numbers)}"
     with contextlib.suppress(OSError, KeyError):
-        own = _own_groups()
+        own = own_groups()
         if "" in own and _offers(own[""]):
             group = Cgroup(version=2, directories=dict.fromkeys(_NEEDED, own[""] / name))
             files = {"memory": ("memory.max", memory), "pids": ("pids.max", tasks)}
@@ -134,26 +134,34 @@ def _offers(directory: Path) -> bool:
     return True
 
 
-def _own_groups() -> dict[str, Path]:
-    """The directory of this process's group by controller; the unified hierarchy goes by the empty name."""
-    mounted: dict[str, Path] = {}
-    for line in Path("/proc/self/mounts").read_text().splitlines():
-        _, where, kind, options, *_ = line.split()
+def own_groups(root: Path = Path("/")) -> dict[str, Path]:
+    """The directory of this process's group by controller; the unified hierarchy goes by the empty name.
+
+    A container of docker with version 1 sees its group as the root of each mount, and the group's whole path in
+    /proc/self/cgroup.
+    """
+    mounted: dict[str, tuple[str, Path]] = {}
+    for line in (root / "proc/self/mountinfo").read_text().splitlines():
+        fields, _, kinds = line.partition(" - ")
+        _, _, _, shown, where, *_ = fields.split()
+        kind, _, options = kinds.split()[:3]
         if kind == "cgroup2":
-            mounted[""] = Path(where)
+            mounted[""] = shown, root / where.lstrip("/")
         elif kind == "cgroup":
-            mounted.update({option: Path(where) for option in options.split(",")})
+            mounted.update({option: (shown, root / where.lstrip("/")) for option in options.split(",")})
     groups: dict[str, Path] = {}
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
+    for line in (root / "proc/self/cgroup").read_text().splitlines():
         _, kinds, path = line.split(":", 2)
         for kind in kinds.split(","):
-            if kind in mounted:
-                directory = mounted[kind] / path.lstrip("/")
+            shown, where = mounted.get(kind, ("", Path()))
+            if shown and Path(path).is_relative_to(shown):
+                directory = where / Path(path).relative_to(shown)
                 groups[kind] = directory.parent if directory.name == "cellwright-host" else directory
     return groups
 
 
-def _field(file: Path, name: str) -> int:
+def field(file: Path, name: str) -> int:
+    """One number of a file of names and numbers; 0 where it is not there."""
     for line in file.read_text().splitlines():
         key, _, value = line.partition(" ")
         if key == name:

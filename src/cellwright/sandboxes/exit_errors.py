@@ -18,6 +18,7 @@ from cellwright.errors import (
     WorkspaceLimit,
 )
 from cellwright.sandboxes.base import Limits
+from cellwright.sandboxes.outer_limits import OuterLimits
 from cellwright_guest.wire import type_of
 
 GONE = "The names of earlier cells are gone; the next cell starts afresh."
@@ -26,13 +27,13 @@ _ABORTS = (signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGTRAP)
 _OUT_OF_MEMORY = ("memory allocation of", "MemoryError", "bad_alloc", "Cannot allocate memory", "Out of memory")
 
 
-def of_report(report: Any, limits: Limits) -> GuestError:
+def of_report(report: Any, limits: Limits, outer: OuterLimits | None = None) -> GuestError:
     """The error that a guest reported for its cell. Its fields are used as text only: the guest may lie."""
     fields: dict[str, Any] = report if type_of(report) is dict else {}
     kind, message, text = (str(fields.get(k, ""))[:60_000] for k in ("type", "message", "text"))
     line = fields.get("line")
     code = CodeError(text or f"{kind}: {message}", type=kind, message=message, line=line if type(line) is int else None)
-    limit_passed = _limit(fields.get("limit"), limits)
+    limit_passed = _limit(fields.get("limit"), limits, outer)
     if limit_passed is None:
         return code
     error, words = limit_passed
@@ -41,7 +42,7 @@ def of_report(report: Any, limits: Limits) -> GuestError:
     return limit
 
 
-def _limit(name: Any, limits: Limits) -> tuple[type[LimitExceeded], str] | None:
+def _limit(name: Any, limits: Limits, outer: OuterLimits | None) -> tuple[type[LimitExceeded], str] | None:
     match name:
         case "memory":
             return MemoryLimit, f"the cell needed more than memory_mb={limits.memory_mb}; use less at a time"
@@ -53,12 +54,12 @@ def _limit(name: Any, limits: Limits) -> tuple[type[LimitExceeded], str] | None:
             return WorkspaceLimit, "no space is left where the cell wrote (/tmp holds 64 MB); delete what is not needed"
         case "threads":
             most = f"threads={limits.threads} or processes={limits.processes}"
-            return ProcessLimit, f"more than {most} at once; run fewer"
+            return ProcessLimit, f"more than {most} at once{outer.refused_by() if outer else ''}; run fewer"
         case _:
             return None
 
 
-def of_status(status: int, printed: str, limits: Limits) -> GuestError:
+def of_status(status: int, printed: str, limits: Limits, outer: OuterLimits) -> GuestError:
     """The error for a guest process that the host did not end."""
     last = printed[-4000:]
     if any(words in last for words in _OUT_OF_MEMORY) and (os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 1):
@@ -70,5 +71,6 @@ def of_status(status: int, printed: str, limits: Limits) -> GuestError:
         name = signal.Signals(number).name if number in signal.valid_signals() else f"signal {number}"
         hint = " (a stack overflow or a fault in C code)" if number == signal.SIGSEGV else ""
         hint = " (a system call that the sandbox does not have)" if number == signal.SIGSYS else hint
+        hint = outer.ended_by() if number == signal.SIGKILL else hint
         return Crashed(f"the guest process was ended by {name}{hint}. {GONE}")
     return Crashed(f"the guest process ended itself with exit code {os.waitstatus_to_exitcode(status)}. {GONE}")

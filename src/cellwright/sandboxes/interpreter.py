@@ -30,6 +30,7 @@ from cellwright.sandboxes.cgroup import Cgroup
 from cellwright.sandboxes.guest_calls import Callbacks, GuestCalls, RunningCell
 from cellwright.sandboxes.guest_socket import GuestOutput, GuestSocket
 from cellwright.sandboxes.limit_watch import CellWatch, DiskGauge, IdleWatch, at_work
+from cellwright.sandboxes.outer_limits import OuterLimits
 from cellwright.sandboxes.state_transfer import StateTransfer
 from cellwright.sandboxes.workspace_stack import WorkspaceStack
 from cellwright.sandboxes.zygotes import SETUP_FAILED, Child
@@ -75,6 +76,7 @@ class ProcessInterpreter:
         self._invokes = Callbacks(opening.limits.wall_s, self._send, self.kill, opening.repeats)
         self._state = StateTransfer(opening.limits.wall_s, self._send_in_turn, self.kill)
         self._ended = False
+        self._outer = OuterLimits()
         self._confined = self._out_of_memory = False
         child.exited.add_done_callback(lambda _: self._exited())
         try:
@@ -169,7 +171,7 @@ class ProcessInterpreter:
                 self.kill(ProtocolError(f"{broken}. {exit_errors.GONE}"))
                 error = self._reason
         else:
-            error = exit_errors.of_report(tree, self._limits)
+            error = exit_errors.of_report(tree, self._limits, self._outer)
             if getattr(error, "type", "") == "CallLimit" and self._calls.over_limit:
                 error = CallLimit(str(error))
         return Outcome(
@@ -335,7 +337,9 @@ class ProcessInterpreter:
             raise SandboxDied(f"the guest could not be confined: {printed.strip() or 'no reason given'}")
         if self._out_of_memory:
             return exit_errors.of_report({"limit": "memory", "type": "MemoryLimit"}, self._limits)
-        return self._reason or exit_errors.of_status(status, printed, self._limits)
+        if self._reason is None and self._child.refusal:
+            raise SandboxDied(self._outer.explained(self._child.refusal))
+        return self._reason or exit_errors.of_status(status, printed, self._limits, self._outer)
 
     async def close(self) -> None:
         """End the guest and wait until it is gone."""

@@ -51,12 +51,12 @@ class Workspace:
     @classmethod
     def create(cls, base: Path | None = None, owner_uid: int | None = None) -> Workspace:
         """A new directory of mode 0700 in `base` (the temporary directory when None), owned by the guest's uid."""
+        base = base or temporary_directory()
         try:
             path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base)).resolve()
         except OSError as error:
-            where = base or tempfile.gettempdir()
             raise PlatformError(
-                f"no workspace can be made in {where} ({error.strerror}); give another directory"
+                f"no workspace can be made in {base} ({error.strerror}); give another directory"
             ) from None
         workspace = cls(path, owner_uid, fresh=True)
         with contextlib.suppress(OSError):  # a file system without locks: then nobody can lock it to remove it
@@ -77,11 +77,24 @@ class Workspace:
         except OSError as error:
             raise UsageError(f"workspace {path} cannot be opened ({error.strerror}); give one that you own") from None
         try:
+            workspace._check_volume()
             workspace._adopt()
-        except UsageError:
+        except (UsageError, PlatformError):
             workspace.close()
             raise
         return workspace
+
+    def _check_volume(self) -> None:
+        disk = os.fstatvfs(self._fd)
+        if disk.f_flag & os.ST_RDONLY:
+            raise UsageError(f"workspace {self.path} is on a read-only volume; mount it writable, or give another")
+        if disk.f_blocks and not disk.f_bavail:
+            raise PlatformError(f"workspace {self.path} is on a volume without free space; free some, or give another")
+        if self.owner_uid is None and not os.access(self.path, os.W_OK | os.X_OK, effective_ids=True):
+            raise UsageError(
+                f"workspace {self.path} cannot be written by uid {os.geteuid()}, as which guests run: make it the "
+                "owner (Kubernetes: securityContext.fsGroup), or give another"
+            )
 
     def _adopt(self) -> None:
         uid = os.fstat(self._fd).st_uid
@@ -168,10 +181,20 @@ class Workspace:
         self.close()
 
 
+def temporary_directory() -> Path:
+    """Where new workspaces are. Raises `PlatformError` where no such directory can be written."""
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError:
+        raise PlatformError(
+            "no writable temporary directory: mount one (a container: --tmpfs /tmp), or set TMPDIR"
+        ) from None
+
+
 @functools.cache
 def remove_leftovers(base: Path | None = None) -> None:
     """Delete the directories that `Workspace.create` made for processes which were killed. Once in a process."""
-    for path in Path(base or tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    for path in (base or temporary_directory()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError, PlatformError):  # another process is faster, or has it, or it is not ours
             if _MADE.fullmatch(path.name) and time.time() - path.lstat().st_mtime > LEFT_S and not path.is_symlink():
                 left = Workspace(path, None, fresh=True)

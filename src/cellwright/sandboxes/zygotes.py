@@ -25,6 +25,7 @@ import cellwright_guest
 from cellwright.errors import PlatformError, SandboxDied, UsageError
 from cellwright.sandboxes.base import Limits
 from cellwright.sandboxes.jail import InterpreterPaths, JailPlan, check_layers, render
+from cellwright.sandboxes.outer_limits import OuterLimits
 from cellwright_guest import cloudpickle_copy
 
 INTERPRETER = "cellwright_guest.interpreter"
@@ -46,6 +47,7 @@ class Child:
         self._pid: asyncio.Future[int] = self._loop.create_future()
         self.exited: asyncio.Future[int] = self._loop.create_future()  # its wait status; never an exception
         self._revealed: asyncio.Future[str] | None = None
+        self.refusal = ""  # why the zygote could not start it
 
     async def pid(self) -> int:
         """Its process id where the host lives. Raises `SandboxDied` when it could not be started."""
@@ -85,6 +87,7 @@ class Child:
         if "revealed" in answer and self._revealed is not None and not self._revealed.done():
             self._revealed.set_result(answer["revealed"])
         if "error" in answer and not self._pid.done():
+            self.refusal = answer["error"] if "id" in answer else ""  # without one they are words of this side
             self._pid.set_exception(SandboxDied(answer["error"]))
             self._pid.exception()  # read here, so that asyncio does not warn of an exception that was never retrieved
         if ("exit" in answer or "error" in answer) and not self.exited.done():
@@ -103,6 +106,7 @@ class Zygote:
         self._numbers = 0
         self._waiting: deque[tuple[Child, bytes, list[int]]] = deque()
         self._unanswered = 0
+        self._outer = OuterLimits()
         self._control, self._process = _exec(plan)
         try:
             self._greet()
@@ -138,11 +142,11 @@ class Zygote:
         if not message:
             assert self._process.stderr is not None
             last = self._process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
-            words = " ".join(last) or "it ended without an error message"
+            words = " ".join(last) or f"it ended without an error message{self._outer.ended_by()}"
             raise SandboxDied(f"the zygote of {self.plan.python} did not start: {words}")
         answer = json.loads(message)
         if "error" in answer:
-            raise SandboxDied(answer["error"])
+            raise SandboxDied(self._outer.explained(answer["error"]))
         return answer
 
     def spawn(
@@ -295,7 +299,7 @@ def _exec(plan: JailPlan) -> tuple[socket.socket, subprocess.Popen[bytes]]:
         )
     except OSError as error:
         ours.close()
-        raise SandboxDied(f"cannot run {plan.python}: {error.strerror}") from None
+        raise SandboxDied(OuterLimits().explained(f"cannot run {plan.python}: {error}")) from None
     except ModuleNotFoundError as error:
         ours.close()
         raise PlatformError(str(error)) from None
