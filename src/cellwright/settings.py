@@ -31,20 +31,26 @@ class Settings:
 
     `cache_dir` may be deleted at any time at the cost of making its contents again: installed packages, probes.
     `state_dir` holds what cannot be made again. `keys` names the providers whose key is set; the keys are not here.
+    `sandbox` is the rung that the operator chose for programs that chose none.
     """
 
     cache_dir: Path
     state_dir: Path
     keys: frozenset[str] = frozenset()
+    sandbox: str = "auto"
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """`CELLWRIGHT_CACHE` and `CELLWRIGHT_STATE`, else the XDG directories, else their defaults below the home."""
+        """`CELLWRIGHT_CACHE` and `CELLWRIGHT_STATE`, else the XDG directories, else their defaults below the home.
+
+        `CELLWRIGHT_SANDBOX`, else "auto".
+        """
         environ = os.environ if environ is None else environ
         return cls(
             cache_dir=_directory(environ, "CELLWRIGHT_CACHE", "XDG_CACHE_HOME", ".cache"),
             state_dir=_directory(environ, "CELLWRIGHT_STATE", "XDG_STATE_HOME", ".local/state"),
             keys=frozenset(provider for provider in KEY_VARIABLES if key_of(provider, environ) is not None),
+            sandbox=environ.get("CELLWRIGHT_SANDBOX") or "auto",
         )
 
 

@@ -11,17 +11,19 @@ import base64
 import contextlib
 import ctypes
 import errno
+import fcntl
 import os
 import resource
 import struct
 from collections.abc import Callable
 from typing import Any
 
-from cellwright_guest import kernel, mounts, namespaces
+from cellwright_guest import kernel, mounts, namespaces, workspace_name
 
 STEPS = ("mount", "uid", "user", "rlimits", "caps", "no_new_privs", "landlock", "seccomp")
 
 _CLOSED = "closed"
+_OUT_OF_THE_WAY = 32  # of the numbers that a guest's own descriptors get
 _MB = 1 << 20
 _ADDRESSES = 16 << 30  # beyond those of the warm interpreter: each 2 MB that is only read costs a page of page tables
 _NO_SETUID_FIXUP_NOROOT_LOCKED = 0b1110_1111  # every secure bit but KEEP_CAPS itself, which is locked off
@@ -57,6 +59,7 @@ class Confinement:
         self._landlock = _landlock_attributes(kernel.landlock_abi())
         self._handled: int = struct.unpack_from("Q", self._landlock)[0] if self._landlock else 0
         self._ruleset = -1
+        self._held: list[int] = []  # without the mount layer: the directories that the guest works in
         self._count_nproc: bool = plan["count_nproc"]
 
     def measure(self) -> None:
@@ -76,14 +79,18 @@ class Confinement:
             ("caps", _drop_capabilities),
             ("no_new_privs", lambda: kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)),
             ("landlock", lambda: self._restrict_paths(workspace)),
-            ("seccomp", self._filters["programs" if limits["processes"] else "threads"].install),
+            ("seccomp", lambda: self._filter(limits).install()),
         ]
 
-    def rehearse(self, limits: dict[str, int], modules: dict[str, str]) -> None:
+    def _filter(self, limits: dict[str, int]) -> kernel.Filter:
+        kind = "programs" if limits["processes"] else "threads" if "mount" in self._layers.got else "bare"
+        return self._filters[kind]
+
+    def rehearse(self, limits: dict[str, int], modules: dict[str, str]) -> str:
         """Runs the steps in a child that then ends; what failed there is left out from then on.
 
-        `modules` are the directories that guests import from, each with its name outside. Raises OSError where a guest
-        may not read one of them.
+        `modules` are the directories that guests import from, each with its name outside. Gives the one that a guest
+        may not read, if any.
         """
         reader, writer = os.pipe()
         child = os.fork()
@@ -98,11 +105,11 @@ class Confinement:
         _, status = os.waitpid(child, 0)
         if status:
             raise OSError(errno.ECHILD, f"the rehearsal of the jail ended with status {status}")
-        if closed := told.pop(_CLOSED, ""):
-            raise OSError(f"guests, which have another uid, may not read {closed}; run `chmod -R o+rX {closed}`")
+        closed = told.pop(_CLOSED, "")
         if "mount" in told and "mount" in self._layers.got:
             raise OSError(errno.EPERM, told["mount"])  # the zygote lives in that root already
         self._layers.settle(STEPS, told)
+        return closed
 
     def _try_out(self, writer: int, limits: dict[str, int], modules: dict[str, str]) -> None:
         self._hold_on()
@@ -111,8 +118,7 @@ class Confinement:
         for name, step in self.steps("/dev", limits):
             self._layers.attempt(name, step)
         told = self._layers.missing.copy()
-        if "mount" in self._layers.got:  # elsewhere a parent that is closed to others is no mistake of the operator's
-            told |= [(_CLOSED, outside) for place, outside in modules.items() if not _may_read(place)]
+        told |= [(_CLOSED, outside) for place, outside in modules.items() if not _may_read(place)]
         os.write(writer, "\n".join(f"{name}\t{why}" for name, why in told.items()).encode())
         os._exit(0)
 
@@ -162,22 +168,30 @@ class Confinement:
         """All layers that are in force, in order. Descriptors above 3 are closed. Raises OSError."""
         steps = self.steps(workspace, limits, scratch)
         got = self._layers.got
-        if scratch and "mount" not in got:
-            raise OSError(errno.ENOTSUP, "a scratch workspace needs the mount layer")
+        self._hold_bare(workspace, scratch)
         for name, step in steps[:-1]:
             if name in got:
                 step()
         if "rlimits" not in got:
             with contextlib.suppress(OSError):
                 self._limit(limits)  # those that this kernel takes
-        if "mount" not in got:
-            os.chdir(workspace)
-            os.environ["HOME"] = os.environ["TMPDIR"] = workspace
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
         self._zygote.die_with()  # last, since a change of uid takes it back
-        kernel.close_from(4)
+        for number, fd in enumerate(self._held, workspace_name.SEEN_FD):
+            os.dup2(fd, number, inheritable=False)
+        kernel.close_from(workspace_name.SEEN_FD + len(self._held))
+        if self._held:
+            os.chdir(workspace_name.BARE)
         if "seccomp" in got:
             steps[-1][1]()
+
+    def _hold_bare(self, workspace: str, scratch: str = "") -> None:
+        """Without the mount layer: open the directories while their parents are open to this uid."""
+        if "mount" not in self._layers.got:
+            for path in (scratch, workspace) if scratch else (workspace,):
+                fd = os.open(path, os.O_PATH | os.O_DIRECTORY)
+                self._held.append(fcntl.fcntl(fd, fcntl.F_DUPFD, _OUT_OF_THE_WAY))
+                os.close(fd)
 
     def _move_in(self, workspace: str, scratch: str) -> None:
         mounts.place(workspace)
@@ -196,6 +210,7 @@ class Confinement:
                 errno.EPERM,
                 "the host is root without the capabilities that give guests another uid; run it as another user",
             )
+        kernel.drop_bounding_set()  # without a user namespace of its own a guest has no right to later
         with kernel.named("setgroups"):
             os.setgroups([])
         with kernel.named("setresgid"):
@@ -244,6 +259,8 @@ class Confinement:
         paths = self._paths["rooted" if rooted else "bare"]
         for path in paths["read"]:
             self._allow(path, _READ)
+        for path in paths["list"]:
+            self._allow(path, _READ_DIR)
         for path in paths["device"]:
             self._allow(path, _DEVICE)
         if rooted:
@@ -253,7 +270,10 @@ class Confinement:
         kernel.landlock_allow(self._ruleset, os.fsencode(path), access & self._handled)
 
     def _restrict_paths(self, workspace: str) -> None:
-        self._allow("/workspace" if "mount" in self._layers.got else workspace, ~_MAKE_SPECIAL)
+        if not self._held:
+            self._hold_bare(workspace)
+        for path in [f"/proc/self/fd/{fd}" for fd in self._held] or ["/workspace"]:
+            self._allow(path, ~_MAKE_SPECIAL)
         kernel.landlock_restrict(self._ruleset)
 
 

@@ -16,16 +16,13 @@ import threading
 from collections import deque
 from typing import Any
 
-from cellwright_guest import paths
+from cellwright_guest import paths, workspace_name
 from cellwright_guest.framing import FrameReader, frame, parse
 from cellwright_guest.wire import Bounds, WireError
 
 # The host is trusted by the guest; these bounds only keep a broken host from looking like a memory leak.
 FROM_HOST = Bounds(header_bytes=1 << 30, blob_bytes=1 << 32 - 1, nodes=1 << 30, keys=1 << 30, depth=400, blobs=1 << 30)
 TO_HOST = Bounds()
-
-WORKSPACE = "/workspace"
-DEEPEST = 256
 
 Message = tuple[list[Any], list[Any]]
 
@@ -186,7 +183,7 @@ class Door:
         elif kind == "i":
             self._invokes.append(entry)
         elif kind == "w":  # done by whichever thread reads: later messages of the host rely on it
-            _move_to_live_workspace()
+            workspace_name.move_to_live()
             self._moved = True
         else:
             self.main.queue.append(entry)
@@ -217,47 +214,3 @@ class Door:
             if body[0] == "a":
                 del self._waiting[body[1]]
         return entry[1]
-
-
-def _move_to_live_workspace() -> None:
-    """Change to the same directory of the live workspace, or to its top, when the host has taken the scratch away.
-
-    The working directory is then on a file system without a name: `os.getcwd` fails there, and the way up ends at its
-    top. Files that are open there stay open. A working directory elsewhere (in /tmp) stays.
-    """
-    try:
-        os.getcwd()
-        return
-    except OSError:
-        if os.stat(".").st_dev == os.stat("/tmp").st_dev:
-            return  # a directory of /tmp that was deleted
-    try:
-        os.chdir(os.path.join(WORKSPACE, *_way_down()))
-    except OSError:
-        os.chdir(WORKSPACE)
-
-
-def _way_down() -> list[str]:
-    """The names from the top of the scratch to here; none where that cannot be known."""
-    names: list[str] = []
-    here = -1
-    try:
-        here = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        while len(names) < DEEPEST:
-            above = os.open("..", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=here)
-            below, here = here, above
-            about = os.fstat(below)
-            os.close(below)
-            if os.path.samestat(about, os.fstat(here)):
-                return names[::-1]
-            with os.scandir(here) as entries:
-                name = next((entry.name for entry in entries if entry.inode() == about.st_ino), None)
-            if name is None:  # deleted
-                return []
-            names.append(name)
-    except OSError:  # closed by its mode, or no descriptor left
-        return []
-    finally:
-        if here >= 0:
-            os.close(here)
-    return []

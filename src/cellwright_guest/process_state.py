@@ -19,6 +19,8 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from cellwright_guest import workspace_name
+
 TMP = "/tmp"
 TMP_BYTES, TMP_FILES = 8 << 20, 500
 _PLAIN = (str, int, float, bytes, bool, type(None), tuple)
@@ -110,7 +112,7 @@ def _is_constant(key: str, value: Any) -> bool:
 
 def _own_modules() -> Iterator[str]:
     """The modules whose files the guest can write. The interpreter and this package may be below /tmp too."""
-    places = tuple(os.path.join(place, "") for place in ("/workspace", TMP))
+    places = tuple(os.path.join(place, "") for place in workspace_name.own_places())
     given = tuple(os.path.join(place, "") for place in _settings.get("path", ()))
     for name, module in list(sys.modules.items()):
         known = name in _modules or name.partition(".")[0] in _OWN
@@ -229,6 +231,8 @@ def _files() -> list[File] | None:
     """The files in /tmp, directories before what is in them. None: too much, or something that is no file."""
     files: list[File] = []
     size = 0
+    if TMP not in workspace_name.own_places():
+        return files
     try:
         device = os.lstat(TMP).st_dev
         for directory, below, names in os.walk(TMP):

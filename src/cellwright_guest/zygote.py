@@ -31,7 +31,7 @@ sys.path.insert(0, os.path.dirname(_HOME))
 from cellwright_guest import forkhooks  # noqa: E402
 
 forkhooks.watch()
-from cellwright_guest import cloudpickle_copy, forks, interpreter, kernel, mounts, namespaces  # noqa: E402
+from cellwright_guest import cloudpickle_copy, forks, interpreter, kernel, mounts, namespaces, workspace_name  # noqa: E402
 from cellwright_guest.confinement import Confinement  # noqa: E402
 from cellwright_guest.forks import Forks  # noqa: E402
 
@@ -69,7 +69,7 @@ class ZygoteServer:
         self._control = control
         self._forks = forks
         self._reveal = reveal
-        self._mounts: dict[int, int] = {}  # request id → mount namespace, of children with a scratch workspace
+        self._mounts: dict[int, int] = {}  # request id → mount namespace or -1, of children with a scratch workspace
         self._refill = True
         self._pids: dict[int, int] = {}  # request id → pid
         self._ids: dict[int, int] = {}
@@ -110,8 +110,8 @@ class ZygoteServer:
                 self._forks.bury_spare(pid)
             else:
                 del self._pids[number]
-                if number in self._mounts:
-                    os.close(self._mounts.pop(number))
+                if (mounts := self._mounts.pop(number, -1)) >= 0:
+                    os.close(mounts)
                 self._send(id=number, exit=status)
 
     def _answer(self) -> bool:
@@ -132,7 +132,7 @@ class ZygoteServer:
         try:
             fork = self._forks.take()
             self._pids[number], self._ids[fork.pid] = fork.pid, number
-            if "scratch" in request and fork.mounts >= 0:
+            if "scratch" in request:
                 self._mounts[number] = fork.mounts
             elif fork.mounts >= 0:
                 os.close(fork.mounts)
@@ -151,7 +151,7 @@ class ZygoteServer:
         mounts, refused = self._mounts.pop(number, None), ""
         if mounts is None:
             refused = "it has no scratch workspace"
-        else:
+        elif mounts >= 0:  # without the mount layer the guest changes places itself
             try:
                 self._reveal(mounts)
             except OSError as error:
@@ -172,13 +172,20 @@ def _prepare(plan: dict[str, Any], control: socket.socket) -> ZygoteServer:
     host = mounts.HOST if "mount" in layers.got else ""
     os.environ.clear()
     os.environ.update(plan["environ"])
+    if not host:
+        workspace_name.install_bare()
+        os.environ["HOME"] = os.environ["TMPDIR"] = workspace_name.BARE
     confinement = Confinement(plan, layers, owner, host + "/proc")
-    rooted, bare = plan["site"]["rooted"], plan["site"]["bare"]
-    confinement.rehearse(plan["limits"], dict(zip((*sys.path, *rooted), (*sys.path, *bare), strict=True)))
+    site = plan["site"]["rooted" if host else "bare"]
+    closed = confinement.rehearse(
+        plan["limits"], dict(zip((*sys.path, *site), (*sys.path, *plan["site"]["bare"]), strict=True))
+    )
+    if closed and host:
+        raise OSError(f"guests, which have another uid, may not read {closed}; run `chmod -R o+rX {closed}`")
     kernel.default_thread_stack(_THREAD_STACK)
     with contextlib.suppress(OSError), open(f"{host}/proc/self/oom_score_adj", "w") as score:
         score.write("1000")  # when memory runs out, guests go before the host; no layer depends on it
-    sys.path.extend(rooted if "mount" in layers.got else bare)
+    sys.path.extend(site)
     interpreter.watch_inputs()
     warnings = _preload(plan["stdlib"]) + _preload(plan["preload"])
     interpreter.prepare()
@@ -186,6 +193,7 @@ def _prepare(plan: dict[str, Any], control: socket.socket) -> ZygoteServer:
         "pid": int(os.readlink(f"{host}/proc/self")),
         "layers": sorted(layers.got),
         "missing": layers.missing,
+        "closed": closed,  # without a root of its own a guest passes the directories above, too
         "version": ".".join(map(str, sys.version_info[:3])),
         "modules": _importable(plan["ask"]),
         "warnings": warnings,

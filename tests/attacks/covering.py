@@ -6,6 +6,7 @@ import asyncio
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from cellwright.sandboxes import GUEST_UID, Environment, Interpreter, Opening, ProcessSandbox, Workspace
 
@@ -15,11 +16,11 @@ PYTHON = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
 class Covering:
     """For one session. `reveal` takes the scratch away; guest code may ask for it."""
 
-    rung = "process"
-
-    def __init__(self, canary: str) -> None:
+    def __init__(self, canary: str, rung: Literal["process"] | ProcessSandbox) -> None:
         self._canary = canary
-        self._inside = ProcessSandbox(Environment(python=PYTHON))
+        self._own = rung == "process"
+        self._inside = ProcessSandbox(Environment(python=PYTHON)) if rung == "process" else rung
+        self.rung = self._inside.rung
         self._interpreter: Interpreter | None = None
         self._scratches: list[Workspace] = []
 
@@ -38,6 +39,7 @@ class Covering:
             await self._interpreter.reveal()
 
     async def close(self) -> None:
-        await self._inside.close()
+        if self._own:
+            await self._inside.close()
         for scratch in self._scratches:
             await asyncio.to_thread(scratch.remove)

@@ -33,8 +33,9 @@ Names in an attack's scope:
     toolbox   bound module: double(x), LIMIT; holds os, sys, subprocess, SETTING, _SECRET, not_listed
     Note      dataclass(title, text, stars)     Colour    enum RED, BLUE     Refused    exception class
     places    a dict of what may be aimed at: closed_file (0600), open_file (0644), canary_dir, neighbour_workspace,
-              unix_socket, abstract_socket, tcp_port, udp_port (all of the host), host_pid, host_is_root, and marker:
-              put it into the name of a file, and the harness looks for it where a guest must not be able to write
+              unix_socket, unix_datagrams, abstract_socket, tcp_port, udp_port (all of the host), host_pid,
+              host_is_root, and marker: put it into the name of a file, and the harness looks for it where a guest must
+              not be able to write
 
 While the attack runs, the host reads `inbox/report.txt`, writes `inbox/order.txt`, lists everything and deletes
 `inbox/old` in the attack's workspace, again and again: swap these for links. What it read is the attack's output too.
@@ -63,6 +64,7 @@ from tests.attacks.lures import Books, Canaries, Colour, Note, Places, Refused, 
 
 from cellwright import Limits, Outcome, Runtime, Scope, replay
 from cellwright.errors import CellwrightError
+from cellwright.sandboxes import LandlockSandbox
 from cellwright.store import MemoryStore
 
 CELLS = Path(__file__).parent / "cells"
@@ -213,8 +215,8 @@ def unexpected(attack: Attack, outcome: Outcome) -> str | None:
 class Arena:
     """The host that is attacked: canaries, witnesses, a neighbour on each zygote. An async context manager."""
 
-    def __init__(self, rung: Literal["process"]) -> None:
-        self.rung: Literal["process"] = rung
+    def __init__(self, rung: Literal["process"] | LandlockSandbox) -> None:
+        self.rung: Literal["process"] | LandlockSandbox = rung
         self.canaries = Canaries()
         self._directory = Path(tempfile.mkdtemp(prefix="arena-", dir="/tmp"))
         self._directory.chmod(0o755)
@@ -292,6 +294,7 @@ class Arena:
             canary_dir=self._files,
             neighbour_workspace=self._directory / "neighbour-0",
             unix_socket=self.listeners.path,
+            unix_datagrams=self.listeners.datagrams,
             abstract_socket=self.listeners.abstract,
             tcp_port=self.listeners.tcp_port,
             udp_port=self.listeners.udp_port,
@@ -321,7 +324,7 @@ class Arena:
         self.listeners.heard()
         resident = witnesses.reset_peak_mb()
         read: list[bytes] = []
-        covering = Covering(self.canaries.live) if attack.scratch else None
+        covering = Covering(self.canaries.live, self.rung) if attack.scratch else None
         journal = MemoryStore() if attack.journal else None
         runtime = await self.runtime(vault, limits, places, covering=covering, journal=journal).__aenter__()
         try:
@@ -421,8 +424,12 @@ class Arena:
         (session,) = journal.sessions()
         errors: list[str] = []
         try:
-            await asyncio.wait_for(replay(session, store=journal, limits=limits), 3 * limits.wall_s + ANSWER_S)
-            runtime = Runtime.resume(session, scope=Scope(), store=journal, limits=limits, progress=_nobody)
+            inside = None if self.rung == "process" else self.rung
+            repeated = replay(session, store=journal, sandbox=inside, limits=limits)
+            await asyncio.wait_for(repeated, 3 * limits.wall_s + ANSWER_S)
+            runtime = Runtime.resume(
+                session, scope=Scope(), store=journal, sandbox=self.rung, limits=limits, progress=_nobody
+            )
             async with asyncio.timeout(6 * limits.wall_s + ANSWER_S):
                 async with runtime:
                     await runtime.execute("1 + 1")

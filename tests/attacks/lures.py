@@ -213,6 +213,7 @@ class Places:
     canary_dir: Path
     neighbour_workspace: Path
     unix_socket: Path
+    unix_datagrams: Path
     abstract_socket: str
     tcp_port: int
     udp_port: int

@@ -118,7 +118,7 @@ def strays(marker: str) -> list[str]:
 
 
 class Listeners:
-    """Sockets of the host that must hear nothing: TCP and UDP on the loopback, a unix path, an abstract name."""
+    """Sockets of the host that must hear nothing: TCP and UDP on the loopback, two unix paths, an abstract name."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / "listener.sock"
@@ -129,6 +129,10 @@ class Listeners:
         named = socket.socket(socket.AF_UNIX)
         named.bind(str(self.path))
         self.path.chmod(0o777)
+        self.datagrams = directory / "datagrams.sock"
+        datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        datagrams.bind(str(self.datagrams))
+        self.datagrams.chmod(0o777)
         abstract = socket.socket(socket.AF_UNIX)
         abstract.bind(f"\0{self.abstract}")
         for server in (named, abstract):
@@ -136,8 +140,8 @@ class Listeners:
         self.tcp_port: int = tcp.getsockname()[1]
         self.udp_port: int = udp.getsockname()[1]
         self._servers = {"tcp": tcp, "unix": named, "abstract": abstract}
-        self._udp = udp
-        for server in (*self._servers.values(), udp):
+        self._datagrams = {"udp": udp, "unix datagram": datagrams}
+        for server in (*self._servers.values(), *self._datagrams.values()):
             server.setblocking(False)
 
     def heard(self) -> list[str]:
@@ -147,11 +151,12 @@ class Listeners:
             with contextlib.suppress(BlockingIOError):
                 server.accept()[0].close()
                 found.append(name)
-        with contextlib.suppress(BlockingIOError):
-            self._udp.recv(1)
-            found.append("udp")
+        for name, receiver in self._datagrams.items():
+            with contextlib.suppress(BlockingIOError):
+                receiver.recv(1)
+                found.append(name)
         return found
 
     def close(self) -> None:
-        for server in (*self._servers.values(), self._udp):
+        for server in (*self._servers.values(), *self._datagrams.values()):
             server.close()

@@ -221,7 +221,7 @@ def test_commands_work_from_a_pipe_and_the_output_is_plain(here: Path) -> None:
         "session    2 requests, ",
         "`/undo yes` undoes the rest; nothing was done.",
         "2 cells rolled back",
-        "rung     process: CPython in a kernel jail; it is the only rung so far",
+        "rung     process: CPython in a kernel jail",
         "cellwright: there is no /nonsense; /help lists what there is",
         "/fork     go on in a copy",
     ):

@@ -23,7 +23,7 @@ from tests.sandboxes.jails import PLAN, started
 from tests.sandboxes.jails import Jailed as PlainJailed
 
 from cellwright import Limits
-from cellwright.errors import IsolationMissing, SandboxDied, UsageError, WorkspaceLimit
+from cellwright.errors import SandboxDied, UsageError, WorkspaceLimit
 from cellwright.sandboxes import (
     GUEST_UID,
     STANDARD,
@@ -32,9 +32,7 @@ from cellwright.sandboxes import (
     Opening,
     ProcessSandbox,
     Workspace,
-    zygotes,
 )
-from cellwright.sandboxes.jail import JailPlan
 from cellwright.sandboxes.zygotes import Zygote
 from cellwright.scope import Scope, ScopeHost
 from cellwright_guest import cloudpickle_copy
@@ -386,19 +384,6 @@ async def test_a_child_without_a_scratch_cannot_be_revealed(tmp_path: Path) -> N
         with pytest.raises(SandboxDied, match="no scratch"):
             await jailed.child.reveal()
         await jailed.close()
-
-
-async def test_a_machine_without_the_mount_layer_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Environment(python=PYTHON)
-    sandbox = ProcessSandbox(found, required=frozenset())
-    async with two_workspaces() as (live, scratch):
-        opening = Opening(host=ScopeHost(Scope({})), workspace=live, scratch=scratch)
-        zygote = await zygotes.acquire(JailPlan(python=found.python, required=frozenset()))
-        monkeypatch.setattr(zygote, "layers", zygote.layers - {"mount"})
-        with pytest.raises(IsolationMissing, match="mount"):
-            await sandbox.open(opening)
-        await sandbox.close()
-        await zygotes.release(zygote)
 
 
 # as an ordinary user

@@ -27,7 +27,7 @@ from cellwright.journal import SessionOwner
 from cellwright.messages import Generation
 from cellwright.models import Budget, Spending, default_model, open_model
 from cellwright.runtime import Runtime
-from cellwright.sandboxes import Limits, Sandbox
+from cellwright.sandboxes import Limits, Sandbox, SandboxName
 from cellwright.scope import Scope, signature_text
 from cellwright.sessions import SEARCH_HINT, SearchPolicy, check_policy
 from cellwright.settings import Settings
@@ -82,7 +82,7 @@ class Agent:
         packages: Path | str | Sequence[str] | None = None,
         check: Literal["auto", "off", "warn", "strict"] = "auto",
         store: str | Path | Store | None = None,
-        sandbox: Literal["auto", "process"] | Sandbox = "auto",
+        sandbox: SandboxName | Sandbox = "auto",
         generation: Generation | None = None,
         approve: Approve | None = None,
         approvals: Approvals | None = None,
@@ -112,7 +112,7 @@ class Agent:
         self.approvals = approvals
         self.spawning = Spawning() if spawn is True else spawn or None
         self._check: Any = ("strict" if find_spec("ty") else "off") if check == "auto" else check
-        self._sandbox: Literal["auto", "process"] | Sandbox = sandbox
+        self._sandbox: SandboxName | Sandbox = sandbox
         self._model = model
         self._say = say or _say
         self._told: set[str] = set()

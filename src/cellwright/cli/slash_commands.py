@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cellwright.cli.terminal_page import harmless
 from cellwright.cli.turn_view import usage_words
 from cellwright.errors import CellwrightError, RollbackRefused
+from cellwright.settings import Settings
 
 if TYPE_CHECKING:
     from cellwright.cli.chat import Chat
@@ -121,7 +122,9 @@ class SlashCommands:
         report = self._chat.do(probe_layers())
         there = [finding.name for finding in report.findings if finding.ok]
         missing = [f"{f.name}{'' if f.name in STANDARD else ' (optional)'}" for f in report.findings if not f.ok]
-        self._page.line("rung     process: CPython in a kernel jail; it is the only rung so far")
+        asked = Settings.from_environment().sandbox
+        lower = asked == "landlock" or (asked == "best" and not report.ok)
+        self._page.line(f"rung     {'landlock: no namespaces' if lower else 'process: CPython in a kernel jail'}")
         self._page.line(f"layers   {', '.join(there)}")
         if missing:
             self._page.line(f"missing  {', '.join(missing)}; `cellwright doctor` says what adds them", "yellow")

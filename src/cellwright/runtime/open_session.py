@@ -32,13 +32,15 @@ from cellwright.journal import (
 from cellwright.sandboxes import (
     GUEST_UID,
     MOST_FILES,
+    STANDARD,
     DiskUsage,
     Files,
     Limits,
-    ProcessSandbox,
     Sandbox,
+    SandboxName,
     UnkeptSession,
     Workspace,
+    choose,
     environment,
 )
 from cellwright.scope import KEYWORD_ONLY, AddedName, Declaration, Parameter, ScopeHost, Signature
@@ -96,7 +98,7 @@ class ForkedStart:
 class RuntimeOptions:
     """What the developer chose: see `Runtime`. `session` is "" where there is no store."""
 
-    sandbox: Literal["auto", "process"] | Sandbox
+    sandbox: SandboxName | Sandbox
     packages: Path | str | Sequence[str] | None
     limits: Limits
     workspace: Path | None
@@ -163,11 +165,22 @@ async def _sandbox(options: RuntimeOptions, stack: AsyncExitStack) -> tuple[Sand
         return options.sandbox, None
     if not sys.platform.startswith("linux"):
         raise PlatformError(f"the process sandbox needs Linux, and this is {sys.platform}; run it on Linux")
-    cache = Settings.from_environment().cache_dir
-    packages = await environment(options.packages, cache=cache, progress=options.progress)
-    sandbox = ProcessSandbox(packages, required=options.require)
+    sandbox, site = await named_sandbox(options.sandbox, options.packages, options.require, options.progress)
     stack.push_async_callback(sandbox.close)
-    return sandbox, packages.site
+    return sandbox, site
+
+
+async def named_sandbox(
+    name: SandboxName,
+    packages: Path | str | Sequence[str] | None,
+    required: frozenset[str] = STANDARD,
+    progress: Callable[[str], None] | None = None,
+) -> tuple[Sandbox, tuple[Path, ...]]:
+    """The sandbox that a name stands for here, and where its packages are."""
+    settings = Settings.from_environment()
+    found = await environment(packages, cache=settings.cache_dir, progress=progress)
+    chosen = await choose(name, found, setting=settings.sandbox, required=required, progress=progress)
+    return chosen, found.site
 
 
 async def _store(options: RuntimeOptions, stack: AsyncExitStack) -> Store | None:

@@ -33,12 +33,12 @@ from cellwright.runtime.open_session import (
     OpenSession,
     ResumedStart,
     RuntimeOptions,
+    named_sandbox,
     open_session,
     say,
 )
-from cellwright.sandboxes import STANDARD, Files, Limits, OnEvent, Outcome, ProcessSandbox, Sandbox, environment
+from cellwright.sandboxes import SANDBOXES, STANDARD, Files, Limits, OnEvent, Outcome, Sandbox, SandboxName
 from cellwright.scope import Scope, ScopeHost, current_call, surface_of
-from cellwright.settings import Settings
 from cellwright.store import CellRow, Store, close_store, off_loop, opened_store
 
 T = TypeVar("T")
@@ -51,7 +51,8 @@ class Runtime:
     ...     outcome = await rt.execute("crm.contacts.list(city='Oslo')")
 
     scope      names for guest code: a mapping, or a `Scope` with rules
-    sandbox    "auto" and "process" are the kernel jail; or a `Sandbox` of your own
+    sandbox    "process" is the kernel jail, "landlock" less, for machines without namespaces, "best" the first of these
+               that is there; "auto" is the setting CELLWRIGHT_SANDBOX, else "process"; or a `Sandbox` of your own
     packages   what guest code may import besides the standard library: a venv's path, or a list to be installed
     limits     what a cell may use
     workspace  a directory to share with guest code; a fresh one, removed at the end, when left out
@@ -70,7 +71,7 @@ class Runtime:
         self,
         scope: Scope | Mapping[str, Any] | None = None,
         *,
-        sandbox: Literal["auto", "process"] | Sandbox = "auto",
+        sandbox: SandboxName | Sandbox = "auto",
         packages: Path | str | Sequence[str] | None = None,
         limits: Limits | None = None,
         workspace: Path | str | None = None,
@@ -85,8 +86,8 @@ class Runtime:
     ) -> None:
         if check not in ("off", "warn", "strict"):
             raise UsageError(f'check={check!r}: give "off", "warn" or "strict"')
-        if isinstance(sandbox, str) and sandbox not in ("auto", "process"):
-            raise UsageError(f'sandbox={sandbox!r}: give "auto", "process", or a Sandbox')
+        if isinstance(sandbox, str) and sandbox not in SANDBOXES:
+            raise UsageError(f'sandbox={sandbox!r}: give "auto", "process", "landlock", "best", or a Sandbox')
         if session is not None and store is None:
             raise UsageError(f'session={session!r} needs a store to be kept in, as in store="sqlite:///agents.db"')
         self.scope = Scope.of(scope)
@@ -383,8 +384,7 @@ async def replay(
     try:
         await off_loop(journal, journal.facts, session)  # told before anything is started
         if chosen is None:
-            found = await environment(packages, cache=Settings.from_environment().cache_dir, progress=lambda line: None)
-            chosen = ProcessSandbox(found, required=STANDARD)
+            chosen, _ = await named_sandbox("auto", packages)
         return await repeat(journal, session, chosen, host, limits, on_cell)
     finally:
         host.close()

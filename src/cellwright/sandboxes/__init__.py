@@ -18,12 +18,14 @@ from cellwright.sandboxes.files import FileEntry, Files, clone
 from cellwright.sandboxes.guest_calls import guest_at_work, waiting
 from cellwright.sandboxes.guest_uid import GUEST_UID
 from cellwright.sandboxes.jail import LAYERS, STANDARD
+from cellwright.sandboxes.landlock import LandlockSandbox
 from cellwright.sandboxes.limit_watch import FILES as MOST_FILES
 from cellwright.sandboxes.limit_watch import TOO_FULL
 from cellwright.sandboxes.packages import Environment, environment
 from cellwright.sandboxes.probe import LayerFinding, LayerReport
 from cellwright.sandboxes.probe import probe as probe_layers
 from cellwright.sandboxes.process import ProcessSandbox
+from cellwright.sandboxes.rungs import SANDBOXES, SandboxName, choose
 from cellwright.sandboxes.unkept_session import UnkeptSession
 from cellwright.sandboxes.workspace import Workspace, remove_leftovers
 from cellwright.sandboxes.workspace_index import (
@@ -44,6 +46,7 @@ __all__ = [
     "LAYERS",
     "MODE",
     "MOST_FILES",
+    "SANDBOXES",
     "STANDARD",
     "TOO_FULL",
     "CallRecord",
@@ -53,6 +56,7 @@ __all__ = [
     "Files",
     "GuestValue",
     "Interpreter",
+    "LandlockSandbox",
     "LayerFinding",
     "LayerReport",
     "Limits",
@@ -61,6 +65,7 @@ __all__ = [
     "Outcome",
     "ProcessSandbox",
     "Sandbox",
+    "SandboxName",
     "SavedState",
     "UnkeptSession",
     "Workspace",
@@ -69,6 +74,7 @@ __all__ = [
     "WorkspaceIndex",
     "WorkspaceListing",
     "WorkspaceTracker",
+    "choose",
     "chunks",
     "clone",
     "composed",

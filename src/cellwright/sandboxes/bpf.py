@@ -31,10 +31,14 @@ class ArgumentCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class SyscallVerdict:
-    """What becomes of a call: allowed when all checks hold, otherwise refused with `errno`. `errno=0` allows always."""
+    """What becomes of a call: allowed when all checks hold, otherwise refused with `errno`. `errno=0` allows always.
+
+    `pretended`: instead of being allowed it is answered with success, and nothing happens.
+    """
 
     errno: int
     checks: tuple[ArgumentCheck, ...] = ()
+    pretended: bool = False
 
 
 ALLOW = SyscallVerdict(errno=0)
@@ -80,10 +84,11 @@ def _skip(condition: int, value: int, distance: int) -> _Code:
 def _decide(verdict: SyscallVerdict) -> _Code:
     if verdict is _KILLED:
         return [(_RETURN, 0, 0, _KILL_PROCESS)]
-    if not verdict.checks:
-        return [(_RETURN, 0, 0, _ERRNO | verdict.errno if verdict.errno else _ALLOW)]
     refused = (_RETURN, 0, 0, _ERRNO | verdict.errno)
-    return [*(line for check in verdict.checks for line in _test(check, refused)), (_RETURN, 0, 0, _ALLOW)]
+    passed = (_RETURN, 0, 0, _ERRNO if verdict.pretended else _ALLOW)
+    if not verdict.checks:
+        return [refused if verdict.errno else passed]
+    return [*(line for check in verdict.checks for line in _test(check, refused)), passed]
 
 
 def _test(check: ArgumentCheck, refused: tuple[int, int, int, int]) -> _Code:

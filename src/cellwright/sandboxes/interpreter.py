@@ -56,9 +56,11 @@ class ProcessInterpreter:
         opening: Opening,
         libraries: frozenset[str],
         group: Cgroup | None,
+        rung: str,
     ) -> None:
         self.on_end: Callable[[ProcessInterpreter], None] = lambda _: None
         self._child = child
+        self._rung = rung
         self._host = opening.host
         self._limits = opening.limits
         self._repeats = opening.repeats
@@ -180,7 +182,7 @@ class ProcessInterpreter:
             stdout=printed,
             error=error or (await self._gauge.after_cell() if self.alive else None),
             calls=tuple(cell.calls),
-            rung="process",
+            rung=self._rung,
             duration_s=time.monotonic() - cell.began,
         )
 

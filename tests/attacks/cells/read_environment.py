@@ -7,7 +7,7 @@ Control: the guest's own HOME is set
 # control
 import os
 
-os.environ["HOME"] == "/workspace"
+os.path.samefile(os.environ["HOME"], ".")
 
 # attack
 import ctypes

@@ -19,10 +19,14 @@ for fd in range(1024):
         found = os.fstat(fd)
     except OSError:
         continue
-    kinds[fd] = stat.S_IFMT(found.st_mode)
-    if fd > 3:
+    names = (".", "..", "etc/shadow", "/etc/shadow")
+    if fd == 4 and os.path.samestat(found, os.stat(os.environ["HOME"])):
+        names = names[1:]  # its own workspace, where it has no root of its own
+    else:
+        kinds[fd] = stat.S_IFMT(found.st_mode)
+    if fd > 3 and fd in kinds:
         loot.append(f"ESCAPED: descriptor {fd} {found}")
-    for name in (".", "..", "etc/shadow", "/etc/shadow"):
+    for name in names:
         try:
             opened = os.open(name, os.O_RDONLY, dir_fd=fd)
         except OSError:

@@ -23,7 +23,8 @@ def syscall(x86_64, aarch64, *args):
 
 
 open("mine.txt", "w").write("x")
-os.listdir("/workspace") == ["mine.txt"]
+here = os.environ["HOME"]
+os.listdir(here) == ["mine.txt"]
 
 # attack
 loot = []
@@ -45,8 +46,8 @@ for name, call in {
     result, why = syscall(*call)
     loot.append(f"ESCAPED: {name}" if result >= 0 else (name, why))
 
-root = os.open("/", os.O_RDONLY)
-starts = [root, os.open("/workspace", os.O_RDONLY), os.open("/workspace", os.O_PATH), os.open("/tmp", os.O_RDONLY)]
+starts = [os.open("/", os.O_PATH), os.open(here, os.O_RDONLY), os.open(here, os.O_PATH), os.open("/tmp", os.O_PATH)]
+starts += [fd for fd in (4, 5, 6) if fd not in starts]
 ways = ["", "workspace", "./workspace/.", "workspace/..", "../workspace", "workspace/../workspace", "..", "../.."]
 ways += [".host", ".host/tmp", "proc/self/root/workspace", "proc/1/cwd", "proc/self/cwd", "proc/self/mountinfo"]
 for start in starts:
@@ -59,7 +60,7 @@ for start in starts:
                 loot.append(error.errno)
 for make in (os.link, os.rename):
     try:
-        make("/workspace/live.txt", "/workspace/got.txt")
+        make(here + "/live.txt", here + "/got.txt")
         loot.append("ESCAPED: a name of the live workspace")
     except OSError as error:
         loot.append(error.errno)

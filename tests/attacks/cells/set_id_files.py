@@ -1,7 +1,7 @@
 """Gives files in the workspace the set-uid and set-gid bits, by every call that takes a mode.
 
 Escape: a file with such a bit on the host's disk
-Control: an ordinary mode can be set
+Control: a file can be made with an ordinary mode
 """
 
 # control
@@ -19,8 +19,7 @@ def tried(name, *args):
     return result, errno.errorcode.get(ctypes.get_errno(), "")
 
 
-open("tool", "w").write("#!/bin/sh")
-os.chmod("tool", 0o755)
+os.write(os.open("tool", os.O_CREAT | os.O_WRONLY, 0o755), b"#!/bin/sh")
 os.stat("tool").st_mode & 0o777 == 0o755
 
 # attack

@@ -24,7 +24,8 @@ def syscall(x86_64, aarch64, *args):
 import resource
 
 state = [syscall(157, 167, option, 0, 0, 0, 0)[0] for option in (3, 21, 39)]
-state == [0, 2, 1]
+ids = os.getresuid()
+state == [0, 2, 1] and 0 not in ids
 
 # attack
 block = ctypes.create_string_buffer(bytes(8) + b"\xff" * 56)
@@ -68,10 +69,6 @@ for name in dir(resource):
                 loot.append(f"ESCAPED: {name} set to {wanted}")
             except (OSError, ValueError):
                 continue
-if [syscall(157, 167, option, 0, 0, 0, 0)[0] for option in (3, 21, 39)] != state or os.getresuid() != (
-    1000,
-    1000,
-    1000,
-):
+if [syscall(157, 167, option, 0, 0, 0, 0)[0] for option in (3, 21, 39)] != state or os.getresuid() != ids:
     loot.append("ESCAPED: the state is another")
 loot

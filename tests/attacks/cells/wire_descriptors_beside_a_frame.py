@@ -15,7 +15,7 @@ import socket
 for _ in range(50):
     text = json.dumps([call("get", VAULT, "name"), []]).encode()
     data = struct.pack("<II", len(text), 0) + text
-    fds = [os.open("/tmp", os.O_RDONLY) for _ in range(10)]
+    fds = [os.open(".", os.O_RDONLY) for _ in range(10)]
     try:
         socket.send_fds(door.conn, [data], fds)
     except OSError:

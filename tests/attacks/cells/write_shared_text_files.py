@@ -5,7 +5,7 @@ Control: they can be read
 """
 
 # control
-open("/etc/passwd").read().startswith("guest:")
+open("/etc/ld.so.cache", "rb").read(2) == b"gl"
 
 # attack
 import os
@@ -15,13 +15,19 @@ for path in ("/etc/passwd", "/etc/group", "/etc/ld.so.cache"):
     for change in (
         lambda: open(path, "a"),
         lambda: os.unlink(path),
-        lambda: os.rename("/tmp/x", path),
-        lambda: os.chmod(path, 0o666),
+        lambda: os.rename("x", path),
     ):
         try:
-            open("/tmp/x", "w").close()
+            open("x", "w").close()
             change()
             loot.append(f"ESCAPED: changed {path}")
         except OSError as error:
             loot.append(error.errno)
+    mode = os.stat(path).st_mode
+    try:
+        os.chmod(path, 0o666)  # may be answered, and not done
+    except OSError as error:
+        loot.append(error.errno)
+    if os.stat(path).st_mode != mode:
+        loot.append(f"ESCAPED: changed {path}")
 loot

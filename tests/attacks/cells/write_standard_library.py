@@ -47,8 +47,6 @@ for module in (os, json.decoder):
             lambda: open(path, "r+b"),
             lambda: os.truncate(path, 0),
             lambda: os.unlink(path),
-            lambda: os.chmod(path, 0o666),
-            lambda: os.utime(path),
             lambda: os.rename(path, path + "x"),
         ):
             try:
@@ -56,4 +54,12 @@ for module in (os, json.decoder):
                 loot.append(f"ESCAPED: changed {path}")
             except OSError as error:
                 loot.append(error.errno)
+        before = os.stat(path)
+        for change in (lambda: os.chmod(path, 0o666), lambda: os.utime(path)):  # may be answered, and not done
+            try:
+                change()
+            except OSError as error:
+                loot.append(error.errno)
+        if (os.stat(path).st_mode, os.stat(path).st_mtime_ns) != (before.st_mode, before.st_mtime_ns):
+            loot.append(f"ESCAPED: changed {path}")
 sorted(set(loot), key=str)
