@@ -26,7 +26,7 @@ CellwrightError
 │   │   └── ModelMissing      a package, a key or a file is not here yet
 │   ├── UpstreamGone          also a ConnectionError: an upstream that cannot be reached, or ended
 │   ├── Fenced                another process has taken this session over
-│   ├── RestoreFailed         the guests of a session ended, one after the other, while its cells ran again
+│   ├── RestoreFailed         cells could not be run again: guests ended, one after the other, or files are not kept
 │   └── RollbackFailed        an undo failed: what is undone and what is not
 └── GuestError                the agent: the text goes to the model
     ├── CodeError             the cell raised
@@ -128,7 +128,8 @@ class Fenced(PlatformError):
 
 
 class RestoreFailed(PlatformError):
-    """The guests of `session` died or met a limit, one after the other, while `cell` was run again.
+    """`cell` of `session` could not be run again: guests died or met a limit, one after the other, or its files are no
+    longer kept.
 
     Nothing was written to the journal: the session may be resumed again.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -256,6 +256,13 @@ class FindsTheWorstFirst(MemoryStore):
 class RemembersTheForgotten(MemoryStore):
     def forget(self, session: str) -> Forgotten:
         return replace(super().forget(session), indexed=0)
+
+
+class DropsWhatRowsNeed(MemoryStore):
+    def drop(self, claim: Claim, digests: Collection[str]) -> None:
+        rows = self._known(claim.session)
+        self._connection.executemany("delete from uses where session = ? and digest = ?", [(rows, d) for d in digests])
+        super().drop(claim, digests)
 
 
 class SavesWhenItIsClosed(MemoryStore):

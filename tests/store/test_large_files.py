@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -148,3 +151,36 @@ def test_a_symlink_in_the_place_of_a_file_is_not_followed(store: SqliteStore, pa
     with pytest.raises(JournalFailed):
         store.blob(digest)
     assert (tmp_path / "elsewhere").read_bytes() == content
+
+
+DROPS = """
+import os, signal, sys
+from cellwright.store import SqliteStore, large_files
+path, moment, *digests = sys.argv[1:]
+store = SqliteStore(path)
+claim = store.claim("s1")
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+if moment == "files":
+    large_files.LargeFiles.remove = die
+else:
+    store.on_write = lambda number, now: now == moment and die()
+store.drop(claim, digests)
+"""
+
+
+@pytest.mark.parametrize(("moment", "dropped"), [("before", False), ("files", True), ("after", True)])
+def test_a_kill_while_contents_are_dropped_leaves_all_or_none(
+    moment: str, dropped: bool, store: SqliteStore, path: Path
+) -> None:
+    large, small = contents = [os.urandom(LARGE), os.urandom(10)]
+    store.keep_all("s1", contents)
+    digests = [digest_of(large), digest_of(small)]
+    done = subprocess.run([sys.executable, "-c", DROPS, str(path), moment, *digests])
+    assert done.returncode == -signal.SIGKILL
+    assert store.held("s1") == (0 if dropped else LARGE + 10)
+    assert store.lacking(digests) == (set(digests) if dropped else set())
+    store.keep_all("s1", contents)  # also where the file was left behind
+    assert [store.blob(digest) for digest in digests] == contents
+    store.drop(store.claim("s1"), digests)
+    assert kept(path) == []

@@ -13,8 +13,9 @@ from tests.journal.elsewhere import killed_after
 from tests.journal.lasting import PATIENT, SESSION, value
 
 from cellwright import Runtime
+from cellwright.errors import UsageError
 from cellwright.sessions import Sessions
-from cellwright.store import open_store
+from cellwright.store import BoundedFiles, open_store
 from cellwright.testing import code
 
 pytestmark = pytest.mark.usefixtures("warm", "state")
@@ -64,6 +65,25 @@ async def test_on_another_machine_a_session_has_its_files_again(
     monkeypatch.setenv("CELLWRIGHT_STATE", str(tmp_path / "elsewhere"))
     async with Runtime.resume(SESSION, scope=post(), store=database, limits=PATIENT) as rt:
         assert await value(rt, "import os; sorted(os.listdir())") == ["kept.txt", "last.txt"]
+
+
+async def test_old_files_are_dropped_and_the_session_goes_on_elsewhere(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"{database}&snapshots_mb=1"
+    async with Runtime(store=url, session=SESSION, limits=PATIENT) as rt:
+        for n in range(20):
+            await value(rt, f"open('large', 'wb').write(bytes([{n}]) * 300_000); None")
+    with closing(open_store(url)) as store:
+        assert isinstance(store, BoundedFiles)
+        assert store.held(SESSION) <= 1 << 20
+        with pytest.raises(UsageError, match="after cell 2 are no longer kept"):
+            Sessions(store).rewind(SESSION, to=2)
+    monkeypatch.setenv("CELLWRIGHT_STATE", str(tmp_path / "elsewhere"))  # where no checkpoint can be used
+    async with Runtime.resume(SESSION, store=url, limits=PATIENT) as rt:
+        assert await value(rt, "open('large', 'rb').read(1)") == bytes([19])
+        assert rt.restored is not None
+        assert len(rt.restored.cells) == 20
 
 
 class Died(BaseException):

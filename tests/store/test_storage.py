@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from tests.store import broken
 
 from cellwright.errors import CellwrightError, UsageError
-from cellwright.store import Facts, MemoryStore, Row, SqliteStore, Store, open_store
+from cellwright.store import BoundedFiles, Facts, MemoryStore, Row, SqliteStore, Store, open_store
 from cellwright.testing import check_store
 from cellwright.testing.store import PROMISES
 from cellwright_guest.wire import NOTHING
@@ -57,6 +58,7 @@ BREAKS_ONE: dict[Callable[[], Store], str] = {
     broken.SearchesEverywhere: "bounded to kinds, and to sessions",
     broken.FindsTheWorstFirst: "comes before what says it once",
     broken.RemembersTheForgotten: "and says how many",
+    broken.DropsWhatRowsNeed: "what a row or another session needs stays",
 }
 
 
@@ -104,6 +106,13 @@ def test_a_url_opens_the_file_it_names(url: str, tmp_path: Path, monkeypatch: py
     again.close()
 
 
+def test_a_url_says_how_much_of_a_sessions_files_is_kept(tmp_path: Path) -> None:
+    for query, room in (("", 1024), ("?snapshots_mb=7", 7), ("?power_safe=1&snapshots_mb=0", 0)):
+        with closing(open_store(f"{tmp_path / 'a.db'}{query}")) as store:
+            assert isinstance(store, BoundedFiles)
+            assert store.snapshots_mb == room
+
+
 def test_memory_is_a_new_journal_each_time() -> None:
     first, second = open_store("memory:"), open_store("memory:")
     wrote(first)
@@ -124,6 +133,8 @@ def test_memory_is_a_new_journal_each_time() -> None:
         ("a/", "names no file"),
         ("a.db?power_safe=maybe", "power_safe=1"),
         ("a.db?safe=1", "power_safe=1"),
+        ("a.db?snapshots_mb=-1", "snapshots_mb=4096"),
+        ("a.db?snapshots_mb=", "snapshots_mb=4096"),
     ],
 )
 def test_a_url_that_names_no_journal_is_refused(

@@ -9,6 +9,7 @@ from cellwright.journal.history import History, checked_entry
 from cellwright.journal.kept_session import KeptSession
 from cellwright.journal.mail import Mail, new_message
 from cellwright.journal.offline_replay import Repeated, repeat
+from cellwright.journal.old_files import require_files
 from cellwright.journal.pause import PauseWatch
 from cellwright.journal.questions import (
     WITHDRAWN,
@@ -83,6 +84,7 @@ __all__ = [
     "reply_in",
     "request_in",
     "requests_in",
+    "require_files",
     "taken_back",
     "value_text",
     "withdraw_of_lost_cells",

@@ -50,6 +50,8 @@ class CheckpointSchedule:
             self._task.add_done_callback(_heard)
 
     def _due(self) -> bool:
+        if self._session.checkpoints.wanted:
+            return True
         patience = 1 << min(self._in_vain, PATIENCE)
         if self._takes_s is None:
             return self._cells >= CELLS or self._spent_s > FIRST_S
@@ -83,6 +85,7 @@ class CheckpointSchedule:
         if replay.callbacks or not replay.live:
             return
         self._cells, self._spent_s, began = 0, 0.0, time.monotonic()
+        session.checkpoints.wanted = False
         cell, delivered, missing = self._cell, replay.delivered, self._missing()
         with suppress(Fenced, JournalFailed):  # the next to write is told; a checkpoint may be missing
             saved = await self._interpreter.save()

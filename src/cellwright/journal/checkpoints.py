@@ -60,6 +60,7 @@ class SessionCheckpoints:
 
     def __init__(self, journal: Store, session: str, pins: dict[str, str], key: bytes | None) -> None:
         self.notes: list[str] = []  # why some were not used
+        self.wanted = False  # one, whatever it takes: old files wait for it
         self._journal = journal
         self._session = session
         self._key = key

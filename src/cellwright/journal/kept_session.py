@@ -51,8 +51,9 @@ class KeptSession:
         self._sandbox = sandbox
         self._limits = limits
         self._say = say
-        self._snapshots = Snapshots(Trees(session.store, session.id, limits), workspace)
-        self._files = KeptFiles(session, self._snapshots)
+        trees = Trees(session.store, session.id, limits)
+        self._snapshots = Snapshots(trees, workspace)
+        self._files = KeptFiles(session, self._snapshots, trees)
         self._restoration = Restoration(session, host, sandbox, workspace, limits, self._snapshots, guard)
         self._guest: LiveGuest | None = None  # before the session is open
         self._stale = False  # what is known here is from before a write that failed
@@ -287,6 +288,7 @@ class KeptSession:
         rollback = Rollback(history, to, rows, reversible.undoer, self._snapshots, writer)
         if not rollback.cells:
             return RolledBack()
+        await self._files.require(rollback.cells[0].tree, to)
 
         async def end_guest() -> None:
             reversible.retire()
@@ -307,6 +309,7 @@ class KeptSession:
         rewind = await self.session.read(lambda: Rewind(self.session.store, self.session.id, to=to, entry=entry))
         if not rewind.is_needed:
             return Rewound(to=rewind.to)
+        await self._files.require(rewind.tree, rewind.to)
         reversible.hold()
         try:
             async with reversible.undoer.alone:

@@ -12,13 +12,14 @@ from cellwright.doors import About, Answer, Beginning, Call, GuestDoor, Host, Li
 from cellwright.journal.call_text import LONGEST, call_line
 from cellwright.journal.divergence import Divergence, divergence_of, printed_otherwise
 from cellwright.journal.history import History
+from cellwright.journal.old_files import not_repeated
 from cellwright.journal.outcomes import cell_in_memory, outcome_in
 from cellwright.journal.replay import GuestClock, Replay
 from cellwright.journal.replay_deaths import GUESTS, GuestDied, replay_s, require_survived, until_told
 from cellwright.journal.replayed import Replayed
 from cellwright.journal.session_journal import changed_pins, with_rows
 from cellwright.journal.snapshots import Snapshots
-from cellwright.journal.trees import Trees
+from cellwright.journal.trees import NotKept, Trees
 from cellwright.journal.writer import DryWriter
 from cellwright.sandboxes import GUEST_UID, Interpreter, Limits, Opening, Sandbox, Workspace, remove_leftovers
 from cellwright.short_texts import counted, printable
@@ -151,7 +152,10 @@ async def _repeat(
             for done, (row, upto) in enumerate(zip(cells, ends, strict=False)):
                 if on_cell is not None:
                     on_cell(row)
-                await asyncio.to_thread(trees.restore, row.tree, workspace)
+                try:
+                    await asyncio.to_thread(trees.restore, row.tree, workspace)
+                except NotKept:
+                    raise not_repeated(session, row.number) from None
                 difference = await _difference(interpreter, replay, row, history, upto, opening.limits.wall_s)
                 calls += len(history.rows_of([row]))
                 if difference is not None:

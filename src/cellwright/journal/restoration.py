@@ -26,10 +26,12 @@ from cellwright.journal.live_guest import (
     ReplayDiverged,
     guest_doors,
 )
+from cellwright.journal.old_files import not_repeated
 from cellwright.journal.pause import PauseWatch
 from cellwright.journal.replay_deaths import GUESTS, GuestDied
 from cellwright.journal.session_journal import SessionJournal, with_cells, with_rows
 from cellwright.journal.snapshots import Snapshots
+from cellwright.journal.trees import NotKept
 from cellwright.sandboxes import GUEST_UID, Limits, Opening, Sandbox, Workspace, remove_leftovers
 from cellwright.scope import parse
 from cellwright.short_texts import counted
@@ -210,7 +212,7 @@ class Restoration:
                 if start is not None:
                     await guest.take_up(start, begins, patience_s)
                 for row, upto in zip(cells, ends, strict=False):
-                    await self._snapshots.restore(row.tree)  # what else changed the files is not run again
+                    await self._put_back(row.tree, row.number)  # what else changed the files is not run again
                     if printed := await guest.again(row, history, upto, patience_s):
                         notes.append(str(printed))
                 if not cells:
@@ -235,12 +237,18 @@ class Restoration:
         scratch = await asyncio.to_thread(Workspace.create, None, GUEST_UID)
         self._snapshots.workspace = scratch
         try:
-            await self._snapshots.restore(tree)
+            await self._put_back(tree, pending[0].number if pending else 0)
         except BaseException:
             self._snapshots.workspace = self._workspace
             await asyncio.to_thread(scratch.remove)
             raise
         return scratch
+
+    async def _put_back(self, tree: str, cell: int) -> None:
+        try:
+            await self._snapshots.restore(tree)
+        except NotKept:
+            raise not_repeated(self._session.id, cell) from None
 
 
 def names_in(cells: Sequence[CellRow]) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from typing import TypeVar
 
 from cellwright.errors import PlatformError, UsageError
 from cellwright.journal.history import History
-from cellwright.journal.trees import FileChange, Trees
+from cellwright.journal.old_files import require_files
+from cellwright.journal.trees import FileChange, NotKept, Trees
 from cellwright.sandboxes import Workspace, WorkspaceEntry
 from cellwright.store import CellRow, StoreReader
 
@@ -32,7 +33,10 @@ COMPARED = 500  # files whose texts are compared
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileDiff(FileChange):
-    """One path that changed. `text` is what changed in its lines, as `diff -u` has it; "" where it is no short text."""
+    """One path that changed. `text` is what changed in its lines, as `diff -u` has it.
+
+    It is "" where it is no short text, or where the one before is no longer kept.
+    """
 
     text: str = ""
 
@@ -119,16 +123,26 @@ class Versions:
             return None
         try:
             text = self._trees.content(entry).decode()
-        except UnicodeDecodeError:
+        except (UnicodeDecodeError, NotKept):
             return None
         return None if "\0" in text else text.splitlines()
 
-    def restore(self, tree: str) -> tuple[FileChange, ...]:
-        """Make the workspace what it was. Gives what that changed."""
+    def restore(self, tree: str, cell: int) -> tuple[FileChange, ...]:
+        """Make the workspace what it was after a cell. Gives what that changed."""
+        self.require(tree, cell)
         changes = self._trees.difference(self._now(), tree)
         assert self._workspace is not None
         self._trees.restore(tree, self._workspace)
         return changes
+
+    def require(self, tree: str, cell: int) -> None:
+        """`UsageError` where the files after a cell, which are this tree, are no longer kept."""
+        require_files(self._store, self._history.facts.id, self._trees, tree, cell)
+
+    @property
+    def last(self) -> int:
+        """The number of the last cell."""
+        return self._history.last
 
     def _now(self) -> str:
         assert self._workspace is not None
@@ -159,7 +173,7 @@ class Snapshots:
                 raise PlatformError(f"its cell has had {CELL_BYTES >> 20} MB of files kept already")
             return self._trees.take(workspace)
 
-        return await self._alone(work)
+        return await self.alone(work)
 
     @property
     def is_due(self) -> bool:
@@ -168,15 +182,15 @@ class Snapshots:
 
     async def restore(self, tree: str) -> None:
         workspace = self.workspace
-        await self._alone(lambda: self._trees.restore(tree, workspace))
+        await self.alone(lambda: self._trees.restore(tree, workspace))
 
     async def difference(self, before: str, after: str) -> tuple[FileChange, ...]:
-        return await self._alone(lambda: self._trees.difference(before, after))
+        return await self.alone(lambda: self._trees.difference(before, after))
 
     async def diff(self, store: StoreReader, history: History, since: int | None) -> tuple[FileDiff, ...]:
         """What the files of this session are otherwise than after a cell."""
         workspace = self.workspace
-        return await self._alone(lambda: Versions(store, history, self._trees, workspace).diff(since))
+        return await self.alone(lambda: Versions(store, history, self._trees, workspace).diff(since))
 
     async def put_back(
         self, store: StoreReader, history: History, at: int | None
@@ -185,16 +199,18 @@ class Snapshots:
         versions = Versions(store, history, self._trees, self.workspace)
 
         def work() -> tuple[tuple[FileChange, ...], str]:
-            changes = versions.restore(versions.before_last() if at is None else versions.at(at))
+            tree = versions.before_last() if at is None else versions.at(at)
+            changes = versions.restore(tree, versions.last - 1 if at is None else at)
             return changes, self._trees.take(self.workspace)
 
-        return await self._alone(work)
+        return await self.alone(work)
 
     def close(self) -> None:
         """End its thread, after what it is doing."""
         self._thread.shutdown(wait=False)
 
-    async def _alone(self, work: Callable[[], T]) -> T:
+    async def alone(self, work: Callable[[], T]) -> T:
+        """What `work` gives, while nothing is taken and nothing is put back."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 

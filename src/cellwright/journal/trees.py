@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,7 +26,7 @@ from cellwright.sandboxes import (
     composed,
     restore_workspace,
 )
-from cellwright.store import BlobFiles, Blobs
+from cellwright.store import BlobFiles, Blobs, BoundedFiles
 
 BATCH_BYTES, BATCH = 4 << 20, 256  # of small contents, which are kept together
 EMPTY = "empty"  # the name of a workspace with nothing in it, which no journal has to keep
@@ -44,6 +44,10 @@ class FileChange:
     path: str
     what: Literal["added", "changed", "removed"]
     kind: Literal["file", "dir", "link"]
+
+
+class NotKept(JournalFailed):
+    """A content of a tree is not in the journal: it was dropped, or the journal is damaged."""
 
 
 class KeptContents:
@@ -105,6 +109,11 @@ class KeptContents:
         while content:
             content = content[os.write(file, content[:CHUNK]) :]
         return True
+
+    def lacking(self, digests: Collection[str]) -> set[str]:
+        """Those of these contents that were dropped."""
+        self.flush()
+        return self._blobs.lacking(digests) if isinstance(self._blobs, BoundedFiles) else set()
 
     def equals(self, name: str, file: int, size: int) -> bool:
         if self._files is not None:
@@ -188,8 +197,24 @@ class Trees:
         if name in ("", EMPTY):
             return
         yield name
-        yield from manifests.decoded(name, self._contents.content(name)).parts
-        yield from (entry.content for entry in self._listing(name).entries if entry.kind == "file")
+        yield from self.parts(name)
+        yield from self._files(name)
+
+    def _files(self, name: str) -> Iterator[str]:
+        return (entry.content for entry in self._listing(name).entries if entry.kind == "file")
+
+    def parts(self, name: str) -> tuple[str, ...]:
+        """The other manifests that it is told by."""
+        return () if name in ("", EMPTY) else manifests.decoded(name, self._contents.content(name)).parts
+
+    def lacking(self, name: str) -> set[str]:
+        """The digests of contents of it that were dropped: `restore` needs them where the workspace has them not."""
+        return self._contents.lacking(set(self._files(name)))
+
+    @property
+    def current(self) -> set[str]:
+        """Those that were taken last, here."""
+        return {taken.name for taken in self._taken.values()}
 
     def content(self, entry: WorkspaceEntry) -> bytes:
         """The bytes of a file of a tree."""
@@ -291,5 +316,5 @@ def _change(path: str, old: WorkspaceEntry | None, new: WorkspaceEntry | None) -
     return FileChange(path=path, what="changed" if old is not None else "added", kind=new.kind)
 
 
-def _missing(digest: str) -> JournalFailed:
-    return JournalFailed(f"the journal does not hold {digest}, which a tree of the workspace needs")
+def _missing(digest: str) -> NotKept:
+    return NotKept(f"the journal does not hold {digest}, which a tree of the workspace needs")

@@ -25,6 +25,7 @@ from cellwright.journal import (
     existing_workspace,
     release_session,
     remove_workspace,
+    require_files,
     withdraw_of_lost_cells,
 )
 from cellwright.store import CellRow, Claim, Facts, Forgotten, Note, Reach, Store, StoreReader, Summary, this_process
@@ -53,6 +54,7 @@ def fork(
         raise UsageError(f"session {session!r} has no cell {at} that came to its end; its last one is {story.last}")
     if cell is not None and cell.undone:  # as it was, before it was undone
         story = History(store, session, at, entry=story.entry_of(cell.number))
+    require_files(store, session, Trees(store, session), story.tree, story.standing)
     parent, left_at = story.branching
     facts = Facts(
         id=check_id(id) if id is not None else uuid.uuid4().hex[:12],
@@ -81,8 +83,9 @@ def rewind(store: Store, session: str, *, to: int | None = None, entry: int | No
         rewinding = Rewind(store, session, to=to, entry=entry)
         if not rewinding.is_needed:
             return Rewound(to=rewinding.to)
-        store.write(claim, rewinding.begun())
         workspace, trees, then = existing_workspace(store, session), Trees(store, session), rewinding.tree
+        require_files(store, session, trees, then, rewinding.to)
+        store.write(claim, rewinding.begun())
         now = ""
         if workspace is not None and then:
             with closing(workspace):

@@ -60,7 +60,7 @@ class SessionFiles:
         """Put the files back as they were before the last cell."""
         with held(self._store, self._session) as claim, self._opened() as workspace:
             versions = self._settled(workspace)
-            changes = versions.restore(versions.before_last())
+            changes = versions.restore(versions.before_last(), versions.last - 1)
             self._store.write(claim, *self._amended(workspace))
         return changes
 
@@ -73,10 +73,11 @@ class SessionFiles:
             if not tree:
                 raise UsageError(f"session {self._session!r} has no copy of its files; it has run no cell yet")
             if workspace is None:
+                versions.require(tree, at or versions.last)
                 workspace_from_tree(self._store, self._session, tree, self._limits).close()
                 return self._trees.difference(EMPTY, tree)
             with closing(workspace):
-                changes = versions.restore(tree)
+                changes = versions.restore(tree, versions.last if at is None else at)
                 self._store.write(claim, *self._amended(workspace))
         return changes
 

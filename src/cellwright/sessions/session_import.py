@@ -41,6 +41,7 @@ class _FileContents:
     sessions: list[Facts] = field(default_factory=list[Facts])
     entries: list[int] = field(default_factory=list[int])  # of each session
     blobs: set[str] = field(default_factory=set[str])
+    dropped: set[str] = field(default_factory=set[str])  # contents of files that are no longer kept anywhere
     under_way: str = ""  # the digest of a blob that the next line goes on with
 
 
@@ -53,7 +54,7 @@ def import_(store: Store, file: BinaryIO, id: str | None = None) -> ImportedSess
     names = _ids(store, contents.sessions, id)
     file.seek(start)
     try:
-        _kept(store, file, names, contents.blobs)
+        _kept(store, file, names, contents)
     except ValueError as error:  # the file was changed since it was checked
         raise UsageError(f"nothing was imported: {error}") from None
     last = contents.sessions[-1].id
@@ -129,11 +130,14 @@ class _Digests:
 def _check(contents: _FileContents, digests: _Digests, line: dict[str, Any], *, first: bool) -> None:
     if first and line.pop("cellwright", None) != FORMAT:
         raise Damaged(f'it does not begin with {{"cellwright": {FORMAT}, …}}')
-    if "blob" in line and "entry" not in line:
+    if "blob" in line and "entry" not in line and "dropped" not in line:
         digests.add(line)
         return
     if contents.under_way:
         raise Damaged("a blob is not told to its end")
+    if "dropped" in line and "entry" not in line:
+        contents.dropped.add(checked_digest(line.get("blob")))
+        return
 
     def known(digest: str) -> bytes:
         if digest not in contents.blobs:
@@ -189,17 +193,17 @@ def _is_taken(store: Store, id: str) -> bool:
     return True
 
 
-def _kept(store: Store, file: BinaryIO, names: dict[str, str], blobs: set[str]) -> None:
+def _kept(store: Store, file: BinaryIO, names: dict[str, str], contents: _FileContents) -> None:
     made: list[str] = []
     try:
-        _write(store, file, names, blobs, made)
+        _write(store, file, names, contents, made)
     except BaseException:
         for one in reversed(made):
             store.forget(one)
         raise
 
 
-def _write(store: Store, file: BinaryIO, names: dict[str, str], blobs: set[str], made: list[str]) -> None:
+def _write(store: Store, file: BinaryIO, names: dict[str, str], contents: _FileContents, made: list[str]) -> None:
     """Session by session: its blobs first, then all of its entries in one write."""
     importing: _SessionImport | None = None
     for number, line in _lines(file):
@@ -210,7 +214,7 @@ def _write(store: Store, file: BinaryIO, names: dict[str, str], blobs: set[str],
                 importing.finish()
             facts = facts_in(line, store.blob)
             facts = replace(facts, id=names[facts.id], parent=names.get(facts.parent, ""))
-            importing = _SessionImport(store, store.create(facts, this_process()), blobs)
+            importing = _SessionImport(store, store.create(facts, this_process()), contents)
             made.append(facts.id)
         elif importing is not None:
             importing.add(line)
@@ -219,12 +223,15 @@ def _write(store: Store, file: BinaryIO, names: dict[str, str], blobs: set[str],
 
 
 class _SessionImport:
-    """One session that is being imported. It may use only the `blobs` of the file: others may be removed later."""
+    """One session that is being imported. It may use only the `blobs` of the file: others may be removed later.
 
-    def __init__(self, store: Store, claim: Claim, blobs: set[str]) -> None:
+    What the file says was dropped must not be here: it would be another session's.
+    """
+
+    def __init__(self, store: Store, claim: Claim, contents: _FileContents) -> None:
         self._store = store
         self._claim = claim
-        self._blobs = blobs
+        self._contents = contents
         self._changes: list[EntryChange] = []
         self._pieces: list[bytes] = []
 
@@ -234,6 +241,8 @@ class _SessionImport:
             if isinstance(change, TurnRow) and change.status in ("running", "waiting"):
                 change = replace(change, opened=IMPORTED)
             self._changes.append(change)
+            return
+        if "dropped" in line:
             return
         self._pieces.append(bytes_in(line))
         if not line.get("more"):
@@ -246,9 +255,18 @@ class _SessionImport:
         try:
             for name in {name for cell in cells for name in (cell.tree, cell.tree_after)}:
                 for digest in trees.needs(name):
-                    if digest not in self._blobs:
+                    if not self._may_use(digest):
                         raise JournalFailed(f"the file lacks {digest}, which the files of a cell need")
         except JournalFailed as error:
             raise UsageError(f"nothing was imported: {error}") from None
         self._store.write(self._claim, *self._changes)
         self._store.release(self._claim)
+
+    def _may_use(self, digest: str) -> bool:
+        if digest in self._contents.blobs:
+            return True
+        try:
+            self._store.blob(digest)
+        except KeyError:
+            return digest in self._contents.dropped
+        return False

@@ -4,6 +4,7 @@ from cellwright.store.codec import Codec, Packing, base64_of, bytes_of, digest_o
 from cellwright.store.contract import (
     LEASE_S,
     Blobs,
+    BoundedFiles,
     PromptStore,
     SearchStore,
     Store,
@@ -49,6 +50,7 @@ __all__ = [
     "LEASE_S",
     "BlobFiles",
     "Blobs",
+    "BoundedFiles",
     "CellRow",
     "Change",
     "Checkpoint",

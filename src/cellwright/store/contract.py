@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol, runtime_checkable
 
 from cellwright.store.rows import (
@@ -102,6 +102,25 @@ class Blobs(Protocol):
 
     def keep(self, session: str, content: bytes) -> str: ...
     def blob(self, digest: str) -> bytes: ...
+
+
+@runtime_checkable
+class BoundedFiles(Protocol):
+    """What a store may offer besides `BlobFiles`: the files of a session take a bounded room, and old ones are dropped.
+
+    `snapshots_mb` is that room. What `keep_all` and `keep_file` kept is counted apart from all that rows and
+    checkpoints need: `held` is its size in bytes, `contents` the size of each by digest. `drop` lets go of some of it,
+    all or none, under the claim of its session, and raises `Fenced` as `write` does; a content is removed when nobody
+    needs it any more. `lacking` are those of these digests that the store does not have. A store without this keeps the
+    files of every cell.
+    """
+
+    snapshots_mb: int
+
+    def held(self, session: str) -> int: ...
+    def contents(self, session: str) -> dict[str, int]: ...
+    def lacking(self, digests: Collection[str]) -> set[str]: ...
+    def drop(self, claim: Claim, digests: Collection[str]) -> None: ...
 
 
 class QuestionStore(Protocol):

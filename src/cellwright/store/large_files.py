@@ -35,6 +35,7 @@ class BlobFiles(Protocol):
 
     `keep_file` keeps the first `size` bytes of a file, or as many as there are, and says how many. `copy_to` writes a
     content to a file; where its size is another, it writes nothing and gives False. `KeyError` for an unknown digest.
+    What is kept here is of files, and no row needs it: see `BoundedFiles`.
     """
 
     def digest(self, content: bytes) -> str: ...
@@ -166,8 +167,7 @@ class LargeFiles:
         with suppress(OSError):
             for found in os.scandir(self.path):
                 old = time.time() - found.stat(follow_symlinks=False).st_mtime > OLD_S
-                ours = found.name.startswith(PASSING) or (_DIGEST.match(found.name) and not is_kept(found.name))
-                if old and ours:
+                if old and (found.name.startswith(PASSING) or (_DIGEST.match(found.name) and not is_kept(found.name))):
                     os.unlink(found.path)
 
     def _of(self, digest: str) -> Path:

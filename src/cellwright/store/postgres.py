@@ -33,6 +33,7 @@ class PostgresStore(PostgresReader, PostgresWriter, PostgresSearch):
     def __init__(self, url: str, *, make: bool = True, patience_s: float = BUSY_S) -> None:
         link, self.id = _opened(address(url), make, patience_s)
         super().__init__(link)
+        self.snapshots_mb = self.address.snapshots_mb
 
     def __repr__(self) -> str:
         return f"PostgresStore({self.address.shown!r})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from typing import Any
 
 import psycopg
@@ -26,6 +26,7 @@ CLOCK = "extract(epoch from clock_timestamp())::float8"  # the server's: process
 PIECE, SMALL = 4 << 20, 16 << 10
 ADD = "insert into blobs (digest, piece, content) values (%s, %s, %b) on conflict do nothing"
 USE = "insert into uses values (%s, %s) on conflict do nothing"
+FILES = "from uses join blobs using (digest) where session = %s"
 PIECES = "select content from blobs where digest = %s order by piece"
 
 
@@ -90,18 +91,17 @@ class PostgresDatabase(SqlDatabase):
     def keep(self, session: str, content: bytes) -> str:
         content = bytes(content)
         digest = digest_of(content)
-        self._keep(session, {digest: content})
+        self._keep(lambda: self._kept_in(session), {digest: content})
         return digest
 
     @reports_failures
     def keep_all(self, session: str, contents: Sequence[bytes]) -> None:
-        self._keep(session, {digest_of(content): bytes(content) for content in contents})
+        large = {digest_of(content): bytes(content) for content in contents}
+        self._keep(lambda: -self._kept_in(session), large)
 
-    def _keep(self, session: str, large: Large) -> None:
+    def _keep(self, user: Callable[[], int], large: Large) -> None:
         # To keep a content twice changes nothing, so this may be tried again.
-        self._link.transact(
-            lambda: self._store(self._kept_in(session), large), first=self._blob_lock(large), made=lambda: None
-        )
+        self._link.transact(lambda: self._store(user(), large), first=self._blob_lock(large), made=lambda: None)
 
     def _kept_in(self, session: str) -> int:
         """The session's number. The session cannot be forgotten before the end of the transaction."""
@@ -127,7 +127,7 @@ class PostgresDatabase(SqlDatabase):
                 self._link.run("delete from blobs where digest = %s", passing)
             else:
                 self._link.run("update blobs set digest = %s where digest = %s", digest, passing)
-            self._link.run(USE, self._kept_in(session), digest)
+            self._link.run(USE, -self._kept_in(session), digest)
             return digest, count
 
         try:
@@ -153,6 +153,22 @@ class PostgresDatabase(SqlDatabase):
         if found.hexdigest() != digest:
             raise damaged(digest)
         return True
+
+    @reports_failures
+    def held(self, session: str) -> int:
+        """See `BoundedFiles`."""
+        sql = f"select coalesce(sum(length(content)), 0) {FILES}"
+        return self._link.reading(lambda: int(self._link.fetch(sql, -self._known(session))[0][0]))
+
+    @reports_failures
+    def contents(self, session: str) -> dict[str, int]:
+        sql = f"select digest, sum(length(content)) {FILES} group by digest"
+        found = self._link.reading(lambda: self._link.fetch(sql, -self._known(session)))
+        return {plain(digest): int(size) for digest, size in found}
+
+    @reports_failures
+    def lacking(self, digests: Collection[str]) -> set[str]:
+        return self._link.reading(lambda: self._unknown(digests))
 
     @reports_failures
     def blob(self, digest: str) -> bytes:

@@ -16,13 +16,14 @@ from psycopg import conninfo
 
 from cellwright import short_texts
 from cellwright.errors import CellwrightError, JournalFailed, UsageError
+from cellwright.store.sql_database import SNAPSHOTS_MB, is_room
 
 BUSY_S = 10.0  # for a lock that another process holds
 SCHEMA = "cellwright"
 FORM = (
     '"postgresql://user@host:5432/database"; in a password, characters that mean something in a URL are written as %40'
 )
-OPTIONS = frozenset({"schema", "power_safe"})
+OPTIONS = frozenset({"schema", "power_safe", "snapshots_mb"})
 YES_OR_NO = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 LONGEST = 300
 
@@ -67,6 +68,7 @@ class Address:
     shown: str
     schema: str
     power_safe: bool | None
+    snapshots_mb: int
     conninfo: str = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False, default=())
 
@@ -90,12 +92,16 @@ def address(url: str) -> Address:
         raise UsageError(f"?schema={schema!r}: a schema's name is lower-case letters, digits and _, and not pg_…")
     if safe is not None and safe not in YES_OR_NO:
         raise UsageError(f'?power_safe={safe!r}: it is "1" or "0"')
+    room = ours.get("snapshots_mb", str(SNAPSHOTS_MB))
+    if not is_room(room):
+        raise UsageError(f"?snapshots_mb={room!r}: it is a whole number")
     usual: dict[str, Any] = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10}
     usual |= {"keepalives_count": 3, "fallback_application_name": "cellwright"}
     return Address(
         shown=_shown(known),
         schema=schema,
         power_safe=None if safe is None else YES_OR_NO[safe],
+        snapshots_mb=int(room),
         conninfo=conninfo.make_conninfo("", **usual | known),
         secrets=tuple(str(known[name]) for name in ("password", "sslpassword") if known.get(name)),
     )

@@ -7,7 +7,7 @@ Leases run by the server's clock, so the clocks of the machines do not matter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -55,8 +55,8 @@ CHECKPOINT = (
 )
 SIZE = "select count(distinct b.digest), coalesce(sum(length(b.content)), 0)"
 OWN = (  # the blobs that only this session uses
-    "from blobs b where b.digest in (select digest from uses where session = %s) "
-    "and not exists (select 1 from uses u where u.digest = b.digest and u.session <> %s)"
+    "from blobs b where b.digest in (select digest from uses where session = any(%s)) "
+    "and not exists (select 1 from uses u where u.digest = b.digest and u.session <> all(%s))"
 )
 LEASE = f"clock_timestamp() + interval '{LEASE_S:g} seconds'"
 CREATE = (
@@ -248,16 +248,30 @@ class PostgresWriter(PostgresQuestions):
             self._link.run(unused, digest, digest)
 
     @reports_failures
+    def drop(self, claim: Claim, digests: Collection[str]) -> None:
+        """See `BoundedFiles`."""
+
+        def work() -> None:
+            number = self._claimed(claim).number
+            self._state(number, claim)
+            self._let_go(number, digests)
+
+        # To drop a content twice changes nothing, so this may be tried again.
+        self._link.transact(work, first=self._locked(BLOBS), made=lambda: None)
+
+    @reports_failures
     def forget(self, session: str) -> Forgotten:
         def work() -> Forgotten:
             found = self._link.fetch("select n from sessions where id = %s for update", safe(session))
             number: int = found[0][0] if found else self._known(session)
             self._check_alone(session, number)
             run, fetch = self._link.run, self._link.fetch
-            ((blobs, content),) = fetch(f"{SIZE} {OWN}", number, number)
+            users = [number, -number]
+            ((blobs, content),) = fetch(f"{SIZE} {OWN}", users, users)
             sql = "select count(*), coalesce(sum(length(body)), 0) from entries where session = %s"
             ((count, size),) = fetch(sql, number)
-            run(f"delete {OWN}", number, number)
+            run(f"delete {OWN}", users, users)
+            run("delete from uses where session = %s", -number)
             run("delete from decisions where question in (select n from questions where session = %s)", number)
             for table in ("entries", "uses", "checkpoints", "facts", "questions", "grants", "inbox"):
                 run(f"delete from {table} where session = %s", number)

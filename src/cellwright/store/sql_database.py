@@ -7,8 +7,9 @@ transaction, or under the lock, of the method that calls them.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from cellwright.errors import Fenced, NoQuestion, NoSession, UsageError
@@ -21,6 +22,8 @@ from cellwright.store.session_state import follows, whole
 
 QUESTION = "select q.body, d.body from questions q left join decisions d on d.question = q.n"
 ANYWHERE = 0  # the session of a grant that is for all
+SNAPSHOTS_MB = 1024  # of files that a session keeps, where nobody says another number
+BATCH = 500  # digests in one statement
 
 
 @dataclass(kw_only=True, slots=True)
@@ -39,11 +42,15 @@ class OpenClaim:
 
 
 class SqlDatabase:
-    """The common half of `SqliteDatabase` and `PostgresDatabase`."""
+    """The common half of `SqliteDatabase` and `PostgresDatabase`.
+
+    In `uses`, the number of a session stands for what its rows need, the same below zero for contents of its files.
+    """
 
     newest = "n"  # the column that orders the entries of a session
 
     def __init__(self) -> None:
+        self.snapshots_mb = SNAPSHOTS_MB
         self._claims: dict[int, OpenClaim] = {}  # by epoch
 
     def _fetch(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -178,6 +185,42 @@ class SqlDatabase:
 
     def digest_file(self, file: int, size: int) -> str:
         return digest_file(file, size)
+
+    def _unknown(self, digests: Collection[str]) -> set[str]:
+        """See `BoundedFiles.lacking`."""
+        known: set[str] = set()
+        for some in _batches(digests):
+            sql = f"select distinct digest from blobs where digest in ({_marks(some)})"
+            known |= {digest for (digest,) in self._fetch(sql, *map(self._key, some))}
+        return {digest for digest in digests if self._key(digest) not in known}
+
+    def _let_go(self, number: int, digests: Collection[str], is_file: str = "") -> list[str]:
+        """Remove contents of a session's files that nobody else needs. Gives those of which `is_file` is true."""
+        files: list[str] = []
+        for some in _batches(digests):
+            keys = [self._key(digest) for digest in some]
+            self._run(f"delete from uses where session = ? and digest in ({_marks(some)})", -number, *keys)
+            unused = f"from blobs where digest in ({_marks(some)}) and digest not in (select digest from uses"
+            unused += f" where digest in ({_marks(some)}))"
+            if is_file:
+                files += [name for (name,) in self._fetch(f"select digest {unused} and {is_file}", *keys, *keys)]
+            self._run(f"delete {unused}", *keys, *keys)
+        return files
+
+
+def is_room(text: str) -> bool:
+    """Whether it can be `snapshots_mb`."""
+    return text.isascii() and text.isdecimal() and len(text) < 10
+
+
+def _batches(digests: Collection[str]) -> Iterator[list[str]]:
+    rest = iter(digests)
+    while some := list(islice(rest, BATCH)):
+        yield some
+
+
+def _marks(values: Collection[object]) -> str:
+    return ", ".join("?" * len(values))
 
 
 def no_session(session: str) -> NoSession:

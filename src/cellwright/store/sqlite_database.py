@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +25,9 @@ ADD_BLOB = "insert or ignore into blobs (digest, content) values (?, ?)"
 ADD_USE = "insert or ignore into uses values (?, ?)"
 PAGE = 4096
 LONGEST_PAUSE_S = 0.05  # between two tries for a lock
+IS_FILE = "typeof(content) = 'text'"
+SIZE = f"case when {IS_FILE} then cast(content as integer) else length(content) end"
+FILES = "from uses join blobs using (digest) where session = ?"
 
 
 class WouldWait(Exception):
@@ -70,15 +73,16 @@ class SqliteDatabase(SqlDatabase):
 
     def keep_all(self, session: str, contents: Sequence[bytes]) -> None:
         with self._transaction():
-            self._store(self._known(session), {digest_of(content): content for content in contents})
+            self._store(-self._known(session), {digest_of(content): content for content in contents})
 
     def keep_file(self, session: str, file: int, size: int) -> tuple[str, int]:
         if self._large is None:
             content = read_file(file, size)
-            return self.keep(session, content), len(content)
+            self.keep_all(session, [content])
+            return digest_of(content), len(content)
         path, digest, count = self._large.copy_in(file, size)
         with self._large.passing(path), self._transaction():
-            self._name_file(self._large, self._known(session), digest, count, path)
+            self._name_file(self._large, -self._known(session), digest, count, path)
         return digest, count
 
     def copy_to(self, digest: str, file: int, size: int) -> bool:
@@ -91,6 +95,19 @@ class SqliteDatabase(SqlDatabase):
         else:
             write_file(file, checked(digest, content))
         return True
+
+    def held(self, session: str) -> int:
+        """See `BoundedFiles`."""
+        with self._reading():
+            return self._fetch(f"select ifnull(sum({SIZE}), 0) {FILES}", -self._known(session))[0][0]
+
+    def contents(self, session: str) -> dict[str, int]:
+        with self._reading():
+            return dict(self._fetch(f"select digest, {SIZE} {FILES}", -self._known(session)))
+
+    def lacking(self, digests: Collection[str]) -> set[str]:
+        with self._reading():
+            return self._unknown(digests)
 
     def _part(self, digest: str) -> bytes:
         """A large part of a row. Not under the lock."""

@@ -7,7 +7,7 @@ can come between the check and the write.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,7 +32,7 @@ from cellwright.store.rows import (
 )
 from cellwright.store.session_state import LIVE, SessionState, after, asked, counts, whole
 from cellwright.store.sql_database import OpenClaim
-from cellwright.store.sqlite_database import WouldWait, restored, span, storable
+from cellwright.store.sqlite_database import IS_FILE, SIZE, WouldWait, restored, span, storable
 from cellwright.store.sqlite_index import TextIndex
 from cellwright.store.sqlite_questions import SqliteQuestions
 from cellwright.store.sqlite_schema import NUMBER_BITS
@@ -268,18 +268,28 @@ class SqliteWriter(SqliteQuestions):
             self._run(f"delete {unused}", key, key)
         return files
 
+    def drop(self, claim: Claim, digests: Collection[str]) -> None:
+        """See `BoundedFiles`."""
+        with self._transaction():
+            number = self._claimed(claim).number
+            self._state(number, claim)
+            files = self._let_go(number, digests, IS_FILE)
+        if files:
+            self._remove_files(files)
+
     def forget(self, session: str) -> Forgotten:
         with self._transaction():
             number = self._known(session)
             self._check_alone(session, number)
-            ((blobs, content),) = self._fetch(f"select count(*), ifnull(sum({SIZE}), 0) {OWN}", number, number)
-            files = [name for (name,) in self._fetch(f"select digest {OWN} and {IS_FILE}", number, number)]
+            ((blobs, content),) = self._fetch(f"select count(*), ifnull(sum({SIZE}), 0) {OWN}", number)
+            files = [name for (name,) in self._fetch(f"select digest {OWN} and {IS_FILE}", number)]
             sql = "select count(*), ifnull(sum(length(cast(body as blob))), 0) from entries where n between ? and ?"
             ((count, size),) = self._fetch(sql, *span(number))
-            self._run(f"delete {OWN}", number, number)
+            self._run(f"delete {OWN}", number)
             self._run("delete from entries where n between ? and ?", *span(number))
             indexed = TextIndex(self._connection).forget(number)
             self._run("delete from decisions where question in (select n from questions where session = ?)", number)
+            self._run("delete from uses where session = ?", -number)
             for table in ("uses", "checkpoints", "facts", "questions", "grants", "inbox"):
                 self._run(f"delete from {table} where session = ?", number)
             self._run("delete from sessions where n = ?", number)
@@ -288,9 +298,7 @@ class SqliteWriter(SqliteQuestions):
         return Forgotten(entries=count, blobs=blobs, bytes=size + content, indexed=indexed)
 
 
-IS_FILE = "typeof(content) = 'text'"
-SIZE = f"case when {IS_FILE} then cast(content as integer) else length(content) end"
 OWN = (  # the blobs that only this session uses
-    "from blobs where digest in (select digest from uses where session = ?) "
-    "and not exists (select 1 from uses where uses.digest = blobs.digest and session <> ?)"
+    "from blobs where digest in (select digest from uses where session in (?1, -?1)) "
+    "and not exists (select 1 from uses where uses.digest = blobs.digest and session not in (?1, -?1))"
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TypedDict
 from urllib.parse import parse_qsl
 
 from cellwright.errors import NoSession, UsageError
 from cellwright.settings import install_command
 from cellwright.store.contract import Store
+from cellwright.store.sql_database import SNAPSHOTS_MB, is_room
 from cellwright.store.sqlite import MemoryStore, SqliteStore
 
 KNOWN = (
@@ -23,7 +25,7 @@ def open_store(url: str, *, make: bool = True) -> Store:
     "postgresql://user@host/database", which needs the extra `postgres`.
 
     A file is made where there is none; with `make=False` that is `NoSession`. `?power_safe=1` after it makes each write
-    wait for the disk.
+    wait for the disk; `?snapshots_mb=4096` is how much of a session's files is kept.
     """
     place, _, query = url.partition("?")
     # Two letters at least: `C:` is a drive.
@@ -42,7 +44,7 @@ def open_store(url: str, *, make: bool = True) -> Store:
         raise UsageError(f"{url!r} names no file; {KNOWN}")
     if not make and not Path(path).exists():
         raise NoSession(f"there is no journal {path}; name the file that the session was recorded in")
-    return SqliteStore(path, power_safe=_power_safe(url, query))
+    return SqliteStore(path, **_options(url, query))
 
 
 def shown_url(url: str) -> str:
@@ -64,9 +66,14 @@ def _postgres(url: str, *, make: bool) -> Store:
     return PostgresStore(url, make=make)
 
 
-def _power_safe(url: str, query: str) -> bool:
+class _Options(TypedDict):
+    power_safe: bool
+    snapshots_mb: int
+
+
+def _options(url: str, query: str) -> _Options:
     chosen = dict(parse_qsl(query, keep_blank_values=True))
-    text = chosen.pop("power_safe", "0")
-    if chosen or text not in _YES_OR_NO:
-        raise UsageError(f'{url!r}: the one option of a journal is "power_safe", as in "?power_safe=1"')
-    return _YES_OR_NO[text]
+    safe, room = chosen.pop("power_safe", "0"), chosen.pop("snapshots_mb", str(SNAPSHOTS_MB))
+    if chosen or safe not in _YES_OR_NO or not is_room(room):
+        raise UsageError(f'{url!r}: the options of a journal are as in "?power_safe=1&snapshots_mb=4096"')
+    return _Options(power_safe=_YES_OR_NO[safe], snapshots_mb=int(room))

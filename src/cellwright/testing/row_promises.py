@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from cellwright.doors import Made
 from cellwright.errors import Fenced, NoSession, UsageError
-from cellwright.store import CellRow, Change, Checkpoint, Claim, DroppedCheckpoint, Store
+from cellwright.store import BlobFiles, BoundedFiles, CellRow, Change, Checkpoint, Claim, DroppedCheckpoint, Store
 from cellwright.testing.samples import BREAKS, LONE, PATIENCE_S, VALUES, expect, expect_refused, facts, row
 from cellwright_guest.wire import Packed
 
@@ -302,3 +302,31 @@ def a_checkpoint_goes_with_its_blob(journal: Store) -> None:
     journal.claim(id)
     expect_refused(Fenced, lambda: journal.write(claim, DroppedCheckpoint(cell=2)))
     expect(list(journal.checkpoints(id)), points[1:])
+
+
+def files_are_dropped_alone(journal: Store) -> None:
+    """`drop` removes contents of a session's files, under its claim; what a row or another session needs stays."""
+    if not isinstance(journal, BoundedFiles) or not isinstance(journal, BlobFiles):
+        return
+    one = (claim := journal.create(facts())).session
+    two = journal.create(facts()).session
+    own, rows, both, left = contents = [bytes([n]) * 2000 + uuid.uuid4().bytes for n in range(4)]
+    journal.keep_all(one, contents)
+    journal.keep_all(one, contents[:2])
+    journal.keep_all(two, [both])
+    journal.write(claim, row(1, "a", value=Packed({"b": 0}, [rows])))
+    digests = [journal.digest(content) for content in contents]
+    expect((journal.held(one), sorted(journal.contents(one).items())), (4 * 2016, sorted((d, 2016) for d in digests)))
+    newer = journal.claim(one)
+    expect_refused(Fenced, lambda: journal.drop(claim, digests))
+    journal.drop(newer, digests[:3])
+    journal.drop(newer, [*digests[:1], "no such digest"])
+    expect((journal.held(one), journal.contents(one)), (2016, {digests[3]: 2016}))
+    expect((journal.held(two), journal.blob(digests[2]), journal.blob(digests[3])), (2016, both, left))
+    expect(list(journal.rows(one)), [row(1, "a", value=Packed({"b": 0}, [rows]))])
+    expect(sorted(journal.lacking([*digests, "no such digest"])), [digests[0], "no such digest"])
+    expect_refused(KeyError, lambda: journal.blob(digests[0]))
+    journal.keep_all(one, [own])
+    expect((journal.blob(digests[0]), journal.held(one)), (own, 2 * 2016))
+    journal.forget(one)
+    expect(sorted(journal.lacking(digests)), sorted(digests[:2] + digests[3:]))
