@@ -131,6 +131,7 @@ $(RUN): pyproject.toml $(LOCK)
 	@echo "· installing cellwright (once, about half a minute)"
 	@$(INSTALL) hatchling
 	@$(INSTALL) --no-build-isolation --editable '.[check,local,models]'
+	@requirements/libgomp $(BIN)/python
 	@touch $@
 
 $(DEV): $(RUN)

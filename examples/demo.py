@@ -29,6 +29,7 @@ from cellwright.errors import CellwrightError, ModelMissing
 from cellwright.events import CallFinished, CellFinished, CodePiece, CodeReady, Printed, Used
 from cellwright.messages import Usage
 from cellwright.models import default_model
+from cellwright.models.engine import load_package
 from cellwright.settings import Settings
 
 WIDTH = 96
@@ -128,7 +129,9 @@ async def ready(name: str | None, console: Console) -> str:
     if name is None:
         console.print(f"[bold]{escape(chosen.why)}[/bold]")
     name = name or chosen.name
-    if name == "local":  # says what it will fetch, and does nothing where that is here already
+    if name == "local":
+        await asyncio.to_thread(load_package)  # told before a gigabyte is fetched
+        # says what it will fetch, and does nothing where that is here already
         pull = [sys.executable, "-m", "cellwright", "models", "pull"]
         if await asyncio.to_thread(subprocess.call, pull):
             raise ModelMissing("the embedded model could not be fetched; see above")
@@ -140,7 +143,9 @@ async def main(console: Console, model: str | None) -> bool:
     console.print("  firm.customers(city)  firm.find(name)  firm.invoices(customer_id, paid)  mail.send(to, …)\n")
     name = await ready(model, console)
     sent: list[str] = []
-    agent = Agent(name, scope={"firm": firm.Firm(), "mail": firm.Mail(sent)}, budget=Budget(steps=8, seconds=600))
+    scope = {"firm": firm.Firm(), "mail": firm.Mail(sent)}
+    # "best": a machine without namespaces, as a plain container is, gets the landlock sandbox, and a line says so.
+    agent = Agent(name, scope=scope, sandbox="best", budget=Budget(steps=8, seconds=600))
     try:
         played = [await play(agent, sent, task, console) for task in firm.TASKS]
     finally:

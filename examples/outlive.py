@@ -45,7 +45,7 @@ def posted(place: Path) -> list[str]:
 
 
 async def first(place: Path) -> None:
-    async with cellwright.Runtime(scope(place), store=place / "agents.db", session="letters") as rt:
+    async with cellwright.Runtime(scope(place), sandbox="best", store=place / "agents.db", session="letters") as rt:
         await rt.execute(CELL)
 
 
@@ -67,7 +67,9 @@ async def play(console: Console, width: int) -> bool:
         await child.wait()
         before = posted(place)
         console.print(f"   [dim]process {child.pid}[/dim]  [cyan]→ post[/cyan]  {before}  [red]killed[/red]")
-        async with cellwright.Runtime.resume("letters", scope=scope(place), store=place / "agents.db") as rt:
+        async with cellwright.Runtime.resume(
+            "letters", scope=scope(place), sandbox="best", store=place / "agents.db"
+        ) as rt:
             outcome = await rt.outcome()
         after = posted(place)[len(before) :]
         console.print(f"   [dim]process {os.getpid()}[/dim]  [cyan]→ post[/cyan]  {after}")

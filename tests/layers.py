@@ -1,4 +1,4 @@
-"""Which layers the kernel gives to the process that runs the tests, and the skips that follow where one is refused.
+"""What the machine that runs the tests lacks, the layers of the kernel above all, and the skips that follow.
 
 The calls are made here, without the code of the jail: a defect in that code never looks like a lack of the machine.
 """
@@ -10,15 +10,16 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Generator
-from typing import cast
+from typing import NoReturn, cast
 
 import pytest
 
 from cellwright.errors import IsolationMissing
 from cellwright.sandboxes import STANDARD
 
-SKIPPED = "needs layer "
+LACKS = "this machine lacks "
 _TRY = r"""
 import ctypes, json, os
 NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
@@ -76,15 +77,21 @@ def skip_where_refused(said: str) -> None:
         pytest.skip(why)
 
 
-def lacking(*layers: str) -> str:
-    """Why a test that needs these layers (the standard minimum unless named) cannot run here; empty where it can.
+def skip_for_lack_of(what: str) -> NoReturn:
+    """Skips the test for something that this machine lacks, by its name; where nothing may be skipped it fails."""
+    (pytest.fail if _whole() else pytest.skip)(LACKS + what)
 
-    LAYERS=required, which CI sets, is for machines that must give all: nothing is skipped there.
-    """
-    if os.environ.get("LAYERS") == "required":
-        return ""
-    missing = sorted(refused().keys() & (layers or STANDARD))
-    return SKIPPED + ", ".join(f"{name} ({refused()[name]})" for name in missing) if missing else ""
+
+def _whole() -> bool:
+    """SKIPS=none, which CI sets, is for machines that must have all."""
+    return os.environ.get("SKIPS") == "none"
+
+
+def lacking(*layers: str) -> str:
+    """Why a test that needs these layers (the standard minimum unless named) cannot run here; empty where it can."""
+    missing = [] if _whole() else sorted(refused().keys() & (layers or STANDARD))
+    told = ", ".join(f"{name} ({refused()[name]})" for name in missing)
+    return f"{LACKS}the layers {told}: `cellwright doctor`" if missing else ""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -118,10 +125,10 @@ def _of_isolation(error: BaseException | None) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    skipped = [report for report in terminalreporter.getreports("skipped") if SKIPPED in str(report.longrepr)]
-    if skipped:
-        names = ", ".join(sorted(refused()))
-        terminalreporter.write_line(
-            f"{len(skipped)} tests were skipped: this machine does not give {names} "
-            "(`cellwright doctor` says why; pytest -rs names the tests)"
-        )
+    places = [report.longrepr for report in terminalreporter.getreports("skipped")]
+    told = [cast("tuple[str, int, str]", place)[2] for place in places if isinstance(place, tuple)]
+    reasons = Counter(reason for said in told if (reason := said.removeprefix("Skipped: ")).startswith(LACKS))
+    for reason, count in reasons.items():
+        terminalreporter.write_line(f"{count} tests were skipped: {reason}")
+    if reasons:
+        terminalreporter.write_line("`make tests ARGS=-rs` names them")

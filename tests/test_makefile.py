@@ -18,6 +18,16 @@ UV = """#!/bin/sh
 test "$1" = venv || exit 0
 mkdir -p .venv/bin && echo '#!/bin/sh' >.venv/bin/ruff && chmod +x .venv/bin/ruff
 """
+# A Python whose package lacks a library, and the programs that unpack it.
+STUBS = {
+    "python": """case "$2" in
+*xllamacpp*) echo "ImportError: libgomp.so.1: cannot open shared object file" >&2; exit 1 ;;
+*prefix*) echo "$PWD/env" ;;
+*) echo "$PWD/env/site" ;;
+esac""",
+    "apt-get": """case "$*" in *download*) echo >libgomp1_12_amd64.deb ;; esac""",
+    "dpkg": """mkdir -p package/usr/lib && echo "a library" >package/usr/lib/libgomp.so.1""",
+}
 
 
 @pytest.fixture
@@ -25,7 +35,7 @@ def clone(tmp_path: Path) -> Path:
     """A clone that `make` knows, in a directory with a space in its name."""
     clone = tmp_path / "my clone"
     (clone / "requirements").mkdir(parents=True)
-    for name in ("Makefile", "pyproject.toml", "requirements/dev.txt"):
+    for name in ("Makefile", "pyproject.toml", "requirements/dev.txt", "requirements/libgomp"):
         shutil.copy(CLONE / name, clone / name)
     uv = clone / "bin" / "uv"
     uv.parent.mkdir()
@@ -67,3 +77,17 @@ def test_a_user_without_a_home_that_can_be_written_gets_one_in_the_clone(clone: 
     command = ["make", "--eval", 'home: ; @test -d "$$HOME" && echo "$$HOME"', "home"]
     done = subprocess.run(command, cwd=clone, env=environ, capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines() == [str(clone / used)]
+
+
+def test_a_library_that_slim_images_lack_is_put_into_the_environment(clone: Path) -> None:
+    for name, text in STUBS.items():
+        (clone / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (clone / "bin" / name).chmod(0o755)
+    (clone / "env" / "lib").mkdir(parents=True)
+    (clone / "env" / "site").mkdir()
+    environ = os.environ | {"PATH": f"{clone / 'bin'}:{os.environ['PATH']}"}
+    command = ["requirements/libgomp", "bin/python"]
+    done = subprocess.run(command, cwd=clone, env=environ, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (clone / "env" / "lib" / "libgomp.so.1").read_text() == "a library\n"
+    assert "libgomp.so.1" in (clone / "env" / "site" / "libgomp.pth").read_text()

@@ -66,6 +66,7 @@ async def test_the_resumed_conversation_is_the_one_that_was_cut_off() -> None:
     assert rest.requests[-1].messages == all_in_one.requests[-1].messages
 
 
+@pytest.mark.needs_layers
 async def test_a_cell_that_was_cut_off_goes_on_and_its_effects_are_there_once() -> None:
     crm, journal = Crm(), MemoryStore()
     stuck = [asyncio.Event()]

@@ -490,6 +490,7 @@ async def test_a_plan_that_was_the_last_reply_is_carried_out_and_is_not_the_answ
         assert (await session.carry_on()).value == 3
 
 
+@pytest.mark.needs_layers
 async def test_who_stops_a_turn_twice_does_not_stop_what_is_being_undone(person: Person) -> None:
     undone: list[str] = []
     begun = asyncio.Event()

@@ -186,6 +186,7 @@ async def test_the_error_of_a_child_is_short_and_can_be_caught() -> None:
     assert len(told) <= 500
 
 
+@pytest.mark.needs_layers
 async def test_cancelling_the_parent_cancels_its_children() -> None:
     begun = asyncio.Event()
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
+from tests.layers import skip_for_lack_of
 
 from cellwright import Limits, Runtime
 from cellwright.connectors import Command
@@ -44,6 +47,8 @@ async def test_a_program_has_no_files_of_the_host_and_no_network() -> None:
 
 
 async def test_commands_that_the_help_lists_are_functions_of_their_own() -> None:
+    if shutil.which("git") is None:
+        skip_for_lack_of("git")
     git = await Command.open("git")
     done = await git.call("init", {"args": ("here",)})
     await git.close()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import pytest
+from tests.layers import skip_for_lack_of
 
 from cellwright.models import QWEN, pull_weights
 from cellwright.settings import Settings
@@ -33,6 +35,17 @@ def heard() -> Heard:
 @pytest.fixture(scope="session")
 def weights() -> Path:
     return pulled()
+
+
+@pytest.fixture(scope="session")
+def engine_package() -> None:
+    """The package of the embedded model's engine, which needs a library that slim images of containers lack."""
+    try:
+        importlib.import_module("xllamacpp")
+    except ModuleNotFoundError:
+        raise
+    except ImportError as error:
+        skip_for_lack_of(f"{str(error).partition(':')[0]}, which the embedded model needs")
 
 
 def pulled() -> Path:

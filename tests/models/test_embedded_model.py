@@ -170,6 +170,20 @@ async def test_a_package_that_is_not_there_is_told_with_what_installs_it(
         await EmbeddedModel(file).request(asked(UserMessage(text="Hi")))
 
 
+async def test_a_library_of_the_system_that_is_not_there_is_told_with_what_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "libgomp.so.1: cannot open shared object file: No such file or directory"
+    (tmp_path / "xllamacpp.py").write_text(f"raise ImportError({said!r}, name='xllamacpp')")
+    monkeypatch.syspath_prepend(tmp_path)  # pyright: ignore[reportUnknownMemberType]  pytest has no type for it
+    monkeypatch.delitem(sys.modules, "xllamacpp", raising=False)
+    file = tmp_path / "any.gguf"
+    file.write_bytes(b"GGUF")
+    with pytest.raises(ModelMissing, match=re.escape(f"{said}; on Debian and Ubuntu: apt-get install libgomp1")):
+        await EmbeddedModel(file).request(asked(UserMessage(text="Hi")))
+
+
+@pytest.mark.usefixtures("engine_package")
 @pytest.mark.parametrize("content", [b"", b"GGUF" + b"\0" * 100, b"nonsense" * 1000], ids=["empty", "cut", "other"])
 async def test_a_damaged_file_is_told_and_not_loaded(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "any.gguf"

@@ -93,7 +93,7 @@ async def test_a_post_is_not_sent_again_where_encryption_breaks_in_its_answer(tm
         os.write(writer.get_extra_info("socket").fileno(), b"\x17\x03\x03\x00\x20" + b"A" * 32)  # no record of TLS
         writer.transport.abort()
 
-    server = await asyncio.start_server(garble, "localhost", 0, ssl=context)
+    server = await asyncio.start_server(garble, "127.0.0.1", 0, ssl=context)
     url = f"https://localhost:{server.sockets[0].getsockname()[1]}/x"
     client = ApiClient(Redactor(), timeout_s=5.0, transport=httpx2.AsyncHTTPTransport(verify=trusting))
     wired = HttpRequest(method="POST", url=url, body=b"x")

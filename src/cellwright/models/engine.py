@@ -128,7 +128,7 @@ def _first_line(error: BaseException) -> str:
 
 def _open(loading: EngineSettings) -> Any:
     """The engine itself. It insists on a socket to listen on: a file in a private directory, gone once it is up."""
-    xllamacpp = _package()
+    xllamacpp = load_package()
     below = None if len(os.fsencode(tempfile.gettempdir())) < _SOCKET_PATH - 30 else "/tmp"
     with tempfile.TemporaryDirectory(prefix="cellwright-", dir=below) as private:
         try:
@@ -140,13 +140,16 @@ def _open(loading: EngineSettings) -> Any:
             ) from None
 
 
-def _package() -> Any:
+def load_package() -> Any:
+    """The engine's package. Raises `ModelMissing` where it, or a library of the system that it needs, is not here."""
     try:
         import xllamacpp
-    except ImportError as error:
-        missing = error.name == "xllamacpp"
-        why = "" if missing else f" ({_first_line(error)})"
+    except ModuleNotFoundError as error:
+        why = "" if error.name == "xllamacpp" else f" ({_first_line(error)})"
         raise ModelMissing(f"the embedded model needs a package{why}: {install_command('local')}") from None
+    except ImportError as error:  # slim images of containers have no libgomp
+        fix = "; on Debian and Ubuntu: apt-get install libgomp1" if "libgomp" in str(error) else ""
+        raise ModelMissing(f"the embedded model's package does not load: {_first_line(error)}{fix}") from None
     return xllamacpp
 
 

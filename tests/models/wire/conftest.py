@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 
 import pytest
-from tests.models.wire.aimock import Aimock
+from tests.models.wire.aimock import Aimock, installed
 from tests.models.wire.tap import Tap, listening
 
 from cellwright.doors import Model
@@ -17,16 +18,22 @@ Opened = Callable[..., Model]
 
 
 @pytest.fixture(scope="session")
-def aimock() -> Iterator[Aimock]:
-    server = Aimock()
+def package() -> Path:
+    """Tried once: without a network npm takes two minutes to say so."""
+    return installed()
+
+
+@pytest.fixture(scope="session")
+def aimock(package: Path) -> Iterator[Aimock]:
+    server = Aimock(package)
     yield server
     server.close()
 
 
 @pytest.fixture(scope="session")
-def strict_aimock() -> Iterator[Aimock]:
+def strict_aimock(package: Path) -> Iterator[Aimock]:
     """One that lets in only those who have another key than ours."""
-    server = Aimock(keys="sk-another-key-than-ours")
+    server = Aimock(package, keys="sk-another-key-than-ours")
     yield server
     server.close()
 
