@@ -28,7 +28,7 @@ def main(conn: socket.socket, request: dict[str, Any]) -> None:
     for name in sought["layers"]:
         try:
             answers[name] = _TRIALS[name](sought)
-        except (OSError, ValueError, AttributeError) as error:
+        except (OSError, ValueError, AttributeError, LookupError, ImportError) as error:
             answers[name] = (False, f"what the layer forbids could not be tried: {error}")
     conn.sendall(json.dumps(answers).encode() + b"\n")
     conn.recv(1)
@@ -63,14 +63,20 @@ def _mount(sought: Sought) -> Found:
 
 
 def _pid(sought: Sought) -> Found:
-    held, seen = _tried("signal the host", lambda: os.kill(sought["host_pid"], 0))
+    held, seen = _tried("signal a process of the host", lambda: os.kill(sought["host_pid"], 0))
     return held and os.getpid() == 1, f"getpid() is {os.getpid()}; {seen}"
 
 
 def _net(sought: Sought) -> Found:
     names = [name for _, name in socket.if_nameindex()]
-    held, seen = _tried("connect to the host", lambda: socket.create_connection(("127.0.0.1", sought["port"]), 1))
+    held, seen = _tried("connect to the host", lambda: _connect(sought["port"]))
     return held and names == ["lo"], f"interfaces: {' '.join(names)}; {seen}"
+
+
+def _connect(port: int) -> None:
+    with socket.socket() as line:  # not create_connection, which imports a codec: its file may be closed to a guest
+        line.settimeout(1)
+        line.connect(("127.0.0.1", port))
 
 
 def _ipc(sought: Sought) -> Found:

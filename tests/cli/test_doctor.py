@@ -35,9 +35,15 @@ def test_what_is_missing_comes_with_what_adds_it(told: dict[str, Any]) -> None:
 
 
 def test_the_process_rung_ran_a_cell(told: dict[str, Any]) -> None:
-    (rung,) = told["rungs"]
-    assert rung["name"] == "process"
-    assert rung["ok"], rung["seen"]
+    rungs = {rung["name"]: rung for rung in told["rungs"]}
+    assert list(rungs) == ["process", "landlock"]
+    assert rungs["process"]["ok"], rungs["process"]["seen"]
+
+
+def test_a_container_and_what_would_help_are_told(told: dict[str, Any]) -> None:
+    assert told["container"] is None or told["container"]["kind"]
+    assert bool(told["help"]) != told["ok"]
+    assert told["sandbox"] == "process"
 
 
 def test_every_limit_is_named_with_who_holds_it(told: dict[str, Any]) -> None:
@@ -66,6 +72,7 @@ def test_the_exit_code_says_whether_the_standard_minimum_holds(told: dict[str, A
 def test_the_table_has_a_row_for_each_and_a_closing_line() -> None:
     lines = doctor().stdout.splitlines()
     rows = {words[1] for line in lines if (words := line.split()) and words[0] in "✓✗"}
-    assert {*LAYERS, "process", *Limits.__dataclass_fields__} == rows
-    assert lines[-1].startswith(("Everything is there.", "The standard minimum is there.", "This machine does not"))
+    assert {*LAYERS, "process", "landlock", *Limits.__dataclass_fields__} == rows
+    closing = "\n".join(lines[-5:])
+    assert any(words in closing for words in ("Everything is there.", "minimum is there.", "This machine does not"))
     assert "\x1b[" not in "".join(lines)

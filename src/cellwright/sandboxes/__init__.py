@@ -12,6 +12,7 @@ from cellwright.sandboxes.base import (
     SavedState,
 )
 from cellwright.sandboxes.container_seccomp import container_profile
+from cellwright.sandboxes.containers import Container
 from cellwright.sandboxes.directory_tree import DiskUsage
 from cellwright.sandboxes.exit_errors import GONE
 from cellwright.sandboxes.files import FileEntry, Files, clone
@@ -50,6 +51,7 @@ __all__ = [
     "STANDARD",
     "TOO_FULL",
     "CallRecord",
+    "Container",
     "DiskUsage",
     "Environment",
     "FileEntry",

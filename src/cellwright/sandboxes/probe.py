@@ -16,28 +16,28 @@ import socket
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from cellwright.errors import PlatformError, SandboxDied
 from cellwright.sandboxes import cgroup, zygotes
 from cellwright.sandboxes.base import Limits
+from cellwright.sandboxes.containers import TEMPORARY, USER_NAMESPACES, Container, detect_container, remedy
 from cellwright.sandboxes.guest_uid import guest_uid
-from cellwright.sandboxes.jail import INNER_UID, LAYERS, STANDARD, JailPlan
+from cellwright.sandboxes.jail import INNER_UID, LAYERS, NAMESPACES, STANDARD, JailPlan
 from cellwright.sandboxes.packages import host_python
+from cellwright.sandboxes.workspace import temporary_directory
 
-_USERNS = (
-    "allow user namespaces: sysctl -w user.max_user_namespaces=10000; on Debian kernel.unprivileged_userns_clone=1, "
-    "on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0; a container needs --security-opt seccomp=unconfined"
-)
-_FIXES = dict.fromkeys(("user", "mount", "pid", "net", "ipc", "uts", "uid", "caps"), _USERNS) | {
-    "uid": "run the host as an ordinary user, or as root with CAP_SETUID and CAP_SYS_ADMIN",
+_FIXES = dict.fromkeys(("user", "mount", "pid", "net", "ipc", "caps"), USER_NAMESPACES) | {
+    "uts": "without it guests can read the machine's name, and no more is lost",
+    "uid": "run the host as an ordinary user, or as root with the usual capabilities of a container",
     "rlimits": "raise the hard limits of the host: ulimit -H -a shows them",
     "no_new_privs": "needs Linux 3.5",
     "landlock": "needs Linux 5.13 with landlock among the boot parameter lsm=…",
     "seccomp": "needs a kernel with CONFIG_SECCOMP_FILTER, on x86_64 or aarch64",
-    "cgroup": "run under a delegated group: systemd-run --user --scope -p Delegate=yes …; with version 1, run as root",
+    "cgroup": "run under a delegated group: systemd-run --user --scope -p Delegate=yes …; with version 1, run as root; "
+    "a container has none",
 }
 _WHOLE: frozenset[str] = frozenset()
 _UNDERNEATH = frozenset({"seccomp", "landlock"})
@@ -55,21 +55,28 @@ _ANSWER_S = 20.0
 class LayerFinding:
     """One layer: whether it held, what was tried and seen, and what adds it where it did not.
 
-    `tried` is False where no jail could be started: `fix` then says why, and nothing is known of the layer.
+    `refused` is the system call that the layer needs and this machine refuses. `tried` is False where no jail could be
+    started that shows the layer: `seen` then says why, and nothing is known of the layer.
     """
 
     name: str
     ok: bool
     seen: str
     fix: str = ""
+    refused: str = ""
     tried: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerReport:
-    """All layers, in the order of `LAYERS`. `dataclasses.asdict` of it is JSON."""
+    """All layers, in the order of `LAYERS`. `dataclasses.asdict` of it is JSON.
+
+    `container` is what the host runs in. `remedy` is the one line that adds what the standard minimum lacks here.
+    """
 
     findings: tuple[LayerFinding, ...]
+    container: Container | None = None
+    remedy: str = ""
 
     @property
     def ok(self) -> bool:
@@ -77,45 +84,73 @@ class LayerReport:
         return STANDARD <= {finding.name for finding in self.findings if finding.ok}
 
 
-async def probe(python: Path | None = None) -> LayerReport:
-    """Starts three zygotes and a child of each; under a second."""
+@dataclass(kw_only=True)
+class _Trials:
+    """What jails have shown so far, by layer."""
+
+    seen: dict[str, tuple[bool, str]] = field(default_factory=dict[str, tuple[bool, str]])
+    refused: dict[str, str] = field(default_factory=dict[str, str])
+    untried: dict[str, str] = field(default_factory=dict[str, str])
+
+
+async def probe(python: Path | None = None, *, kubernetes: bool = False) -> LayerReport:
+    """Starts three zygotes and a child of each; under a second. `kubernetes`: see `detect_container`."""
     python = python or host_python()
-    findings: dict[str, LayerFinding] = {}
+    trials = _Trials()
     for without, layers in _JAILS.items():
-        try:
-            seen = await _try_jail(python, without, layers)
-        except (PlatformError, OSError) as error:
-            why = _cause(error)
-            findings |= {name: _untried(name, why) for name in (*layers, "uid") if name not in findings}
-        else:
-            findings |= {name: _finding(name, *seen[name]) for name in seen}
-    findings["cgroup"] = _finding("cgroup", *await asyncio.to_thread(_try_cgroup))
-    return LayerReport(findings=tuple(findings[name] for name in LAYERS))
+        await _try_jail(python, without, (*layers, "uid"), trials)
+    trials.seen["cgroup"] = await asyncio.to_thread(_try_cgroup)
+    container = detect_container(kubernetes=kubernetes)
+    lacking = {name for name, (held, _) in trials.seen.items() if not held} | trials.refused.keys()
+    if container is not None and container.gvisor:
+        lacking |= trials.untried.keys()
+    line = remedy(container, (STANDARD & lacking) | _without_temporary())
+    findings = tuple(_finding(name, trials, line) for name in LAYERS)
+    return LayerReport(findings=findings, container=container, remedy=line)
 
 
-def _cause(error: PlatformError | OSError) -> str:
-    if isinstance(error, TimeoutError):
-        return f"a jailed process did not answer within {_ANSWER_S:g} s; try again when the machine is less busy"
-    return str(error)
+def _finding(name: str, trials: _Trials, line: str) -> LayerFinding:
+    # what a zygote could not set up has not held, whatever a trial saw
+    if name in trials.refused:
+        refused = trials.refused[name]
+        return LayerFinding(name=name, ok=False, seen=refused, refused=refused, fix=_fix(name, line))
+    if name in trials.seen:
+        held, seen = trials.seen[name]
+        return LayerFinding(name=name, ok=held, seen=seen, fix="" if held else _fix(name, line))
+    why = trials.untried[name]
+    return LayerFinding(name=name, ok=False, seen=f"not tried: {why}", fix=why, tried=False)
 
 
-def _untried(name: str, why: str) -> LayerFinding:
-    return LayerFinding(name=name, ok=False, seen="not tried: no jail could be started", fix=why, tried=False)
-
-
-def _finding(name: str, ok: bool, seen: str) -> LayerFinding:
-    return LayerFinding(name=name, ok=ok, seen=seen, fix="" if ok else _FIXES[name])
-
-
-async def _try_jail(python: Path, without: frozenset[str], layers: tuple[str, ...]) -> dict[str, tuple[bool, str]]:
-    zygote = await zygotes.acquire(JailPlan(python=python, without=without, probing=True))
+def _without_temporary() -> frozenset[str]:
     try:
-        with tempfile.TemporaryDirectory(prefix="cellwright-probe-") as directory:
-            answers = await asyncio.wait_for(_ask(zygote, Path(directory), layers), _ANSWER_S)
-    finally:
-        await zygotes.release(zygote)
-    # what a zygote could not set up has not held, whatever the trial saw
-    return answers | {name: (False, why) for name, why in zygote.missing.items() if name in (*layers, "uid")}
+        temporary_directory()
+    except PlatformError:
+        return frozenset({TEMPORARY})
+    return frozenset()
+
+
+def _fix(name: str, line: str) -> str:
+    return line if line and name in (NAMESPACES | {"uid", "caps"}) & STANDARD else _FIXES[name]
+
+
+async def _try_jail(python: Path, without: frozenset[str], layers: tuple[str, ...], trials: _Trials) -> None:
+    """One jail, which shows these layers. Where it fails, the other jails may still show what they show."""
+    try:
+        zygote = await zygotes.acquire(JailPlan(python=python, without=without, probing=True))
+        try:
+            trials.refused |= {name: why for name, why in zygote.missing.items() if name in layers}
+            base = "/dev/shm" if _without_temporary() else None  # a root that is read-only is no reason to try nothing
+            with tempfile.TemporaryDirectory(prefix="cellwright-probe-", dir=base) as directory:
+                trials.seen |= await asyncio.wait_for(_ask(zygote, Path(directory), layers), _ANSWER_S)
+        finally:
+            await zygotes.release(zygote)
+    except TimeoutError:
+        why = f"a jailed process did not answer within {_ANSWER_S:g} s; try again when the machine is less busy"
+    except (PlatformError, OSError) as error:
+        why = str(error)
+    else:
+        return
+    trials.untried |= dict.fromkeys(layers, why)
 
 
 async def _ask(zygote: zygotes.Zygote, directory: Path, layers: tuple[str, ...]) -> dict[str, tuple[bool, str]]:
@@ -123,10 +158,10 @@ async def _ask(zygote: zygotes.Zygote, directory: Path, layers: tuple[str, ...])
     listener = socket.create_server(("127.0.0.1", 0))
     shm_key = _make_shm()
     sought: dict[str, Any] = {
-        "layers": layers,
+        "layers": [name for name in layers if name != "uid"],  # that is seen from outside
         "secret": str(directory / "secret"),
         "port": listener.getsockname()[1],
-        "host_pid": os.getpid(),
+        "host_pid": zygote.pid,  # in a container the host may be process 1, and so may the guest in its namespace
         "shm_key": shm_key,
         "hostname": os.uname().nodename,
         "inner_uid": INNER_UID,
@@ -146,7 +181,7 @@ async def _ask(zygote: zygotes.Zygote, directory: Path, layers: tuple[str, ...])
         line = await reader.readline()
         if not line:
             raise SandboxDied(f"a jailed process ended before it answered: {await _last_words(child, printed)}")
-        answers = json.loads(line)
+        answers = _read_answers(line)
         uid = _outer_uid(await child.pid())
         writer.close()
     finally:
@@ -155,9 +190,14 @@ async def _ask(zygote: zygotes.Zygote, directory: Path, layers: tuple[str, ...])
         os.close(printed)
         listener.close()
         _remove_shm(shm_key)
-    return {name: (held, seen) for name, (held, seen) in answers.items()} | {
-        "uid": (uid != 0, f"the child's uid is {uid} outside")
-    }
+    return answers | {"uid": (uid != 0, f"the child's uid is {uid} outside")}
+
+
+def _read_answers(line: bytes) -> dict[str, tuple[bool, str]]:
+    try:
+        return {name: (held, seen) for name, (held, seen) in json.loads(line).items()}
+    except (ValueError, TypeError, AttributeError):
+        raise SandboxDied(f"a jailed process gave no answer but {line[:200]!r}") from None
 
 
 async def _last_words(child: zygotes.Child, printed: int) -> str:
