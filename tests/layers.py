@@ -12,12 +12,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
 from typing import NoReturn, cast
 
 import pytest
 
 from cellwright.errors import IsolationMissing
-from cellwright.sandboxes import STANDARD
+from cellwright.sandboxes import STANDARD, Limits, cgroup
 
 LACKS = "this machine lacks "
 _TRY = r"""
@@ -69,6 +70,25 @@ def refused() -> dict[str, str]:
     tried = subprocess.run([sys.executable, "-I", "-S", "-c", _TRY], capture_output=True, text=True, timeout=60)
     assert tried.returncode == 0, tried.stderr  # nothing is skipped because of a mistake above
     return json.loads(tried.stdout)
+
+
+SYS_PTRACE, SYS_ADMIN = 19, 21
+
+
+@functools.cache
+def has_capability(number: int) -> bool:
+    """Of the process that runs the tests. With SYS_PTRACE it may look into guests, which are not dumpable."""
+    status = Path("/proc/self/status").read_text().split("\n")
+    return bool(next(int(line.split()[1], 16) for line in status if line.startswith("CapEff:")) >> number & 1)
+
+
+@functools.cache
+def has_groups() -> bool:
+    """Whether this process may make control groups."""
+    group = cgroup.create(Limits())
+    if group is not None:
+        group.remove()
+    return group is not None
 
 
 def skip_where_refused(said: str) -> None:

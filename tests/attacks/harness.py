@@ -34,8 +34,8 @@ Names in an attack's scope:
     Note      dataclass(title, text, stars)     Colour    enum RED, BLUE     Refused    exception class
     places    a dict of what may be aimed at: closed_file (0600), open_file (0644), canary_dir, neighbour_workspace,
               unix_socket, unix_datagrams, abstract_socket, tcp_port, udp_port (all of the host), host_pid,
-              host_is_root, and marker: put it into the name of a file, and the harness looks for it where a guest must
-              not be able to write
+              host_sees_guests, host_has_groups, and marker: put it into the name of a file, and the harness looks for
+              it where a guest must not be able to write
 
 While the attack runs, the host reads `inbox/report.txt`, writes `inbox/order.txt`, lists everything and deletes
 `inbox/old` in the attack's workspace, again and again: swap these for links. What it read is the attack's output too.
@@ -61,6 +61,7 @@ from typing import Any, Literal
 from tests.attacks import witnesses
 from tests.attacks.covering import Covering
 from tests.attacks.lures import Books, Canaries, Colour, Note, Places, Refused, Vault, opened, toolbox
+from tests.layers import SYS_PTRACE, has_capability, has_groups
 
 from cellwright import Limits, Outcome, Runtime, Scope, replay
 from cellwright.errors import CellwrightError
@@ -242,7 +243,7 @@ class Arena:
         for neighbour in self._neighbours.values():
             await neighbour.close()
         self.listeners.close()
-        del os.environ["ARENA_CANARY"]
+        os.environ.pop("ARENA_CANARY", None)  # an arena of another rung may have ended before
         shutil.rmtree(self._directory)
 
     def runtime(
@@ -299,7 +300,8 @@ class Arena:
             tcp_port=self.listeners.tcp_port,
             udp_port=self.listeners.udp_port,
             host_pid=os.getpid(),
-            host_is_root=os.geteuid() == 0,
+            host_sees_guests=has_capability(SYS_PTRACE),
+            host_has_groups=has_groups(),
             marker=f"marker-{os.urandom(8).hex()}",
         )
 

@@ -218,7 +218,8 @@ class Places:
     tcp_port: int
     udp_port: int
     host_pid: int
-    host_is_root: bool
+    host_sees_guests: bool  # which files they hold open
+    host_has_groups: bool  # control groups
     marker: str
 
     def as_data(self) -> dict[str, Any]:

@@ -14,7 +14,8 @@ os.stat("own.txt").st_size == 1
 # attack
 loot = []
 stdlib = os.path.dirname(os.__file__) + "/json/__init__.py"
-targets = [places["open_file"], places["closed_file"], places["canary_dir"], places["neighbour_workspace"], stdlib, "/"]
+hosts = [places["open_file"], places["closed_file"], places["canary_dir"], places["neighbour_workspace"]]
+targets = [*hosts, stdlib, "/"]
 for path in list(targets):
     for flags in (os.O_PATH, os.O_RDONLY):
         try:
@@ -47,7 +48,7 @@ for target in targets:
         lambda: os.unlink(target),
         lambda: os.rmdir(target),
         lambda: os.mkdir(os.path.join(target, places["marker"])),
-        lambda: loot.append(f"ESCAPED: {os.listxattr(target)} of {target}"),
+        lambda: loot.append(f"ESCAPED: {os.listxattr(target)} of {target}" if target in hosts else 0),
     ):
         try:
             change()

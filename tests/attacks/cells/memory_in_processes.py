@@ -30,4 +30,4 @@ for _ in range(6):
     children.append(ready)
 held = sum(1 for ready in children if os.read(ready, 1) == b"x")
 # Together they are counted by a cgroup, which a host that is not root may not have.
-f"ESCAPED: {held} times 48 MB" if held > 2 and places["host_is_root"] else held
+f"ESCAPED: {held} times 48 MB" if held > 2 and places["host_has_groups"] else held

@@ -27,6 +27,4 @@ for ask in (socket.if_nameindex, lambda: socket.if_nametoindex("eth0")):
         loot.append(f"ESCAPED: {ask()}")
     except OSError as error:
         loot.append(error.errno)
-if socket.gethostname() != "guest":
-    loot.append(f"ESCAPED: the host is called {socket.gethostname()}")
 loot
