@@ -60,6 +60,7 @@ CellwrightError
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -80,7 +81,11 @@ class PlatformError(CellwrightError):
 
 
 class IsolationMissing(PlatformError):
-    """This machine does not give a layer that the operator's minimum names."""
+    """This machine does not give a layer that the operator's minimum names. `lacking` are such layers, where known."""
+
+    def __init__(self, message: str, lacking: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.lacking = tuple(lacking)
 
 
 class NotChecked(PlatformError):

@@ -90,7 +90,15 @@ class ZygoteServer:
                 os.read(woken, 4096)
                 self._bury()
             if self._control.fileno() in ready and not self._answer():
-                return
+                return self._end()
+
+    def _end(self) -> None:
+        """Bury all children: without a pid namespace they would be left, dead, to a process that does not know them."""
+        spare = [self._forks.spare.pid] if self._forks.spare is not None else []
+        for pid in (*self._ids, *spare):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
 
     def _fork_ahead(self) -> None:
         self._refill = False

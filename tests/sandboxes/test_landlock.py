@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,12 +11,13 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+from tests.attacks import witnesses
 from tests.sandboxes.jails import landlock_sandbox, open_python
 from tests.sandboxes.refusing import refusing
 
 from cellwright import Limits, Runtime, replay
 from cellwright.errors import IsolationMissing, PlatformError, UsageError
-from cellwright.sandboxes import Environment, LandlockSandbox, ProcessSandbox, choose
+from cellwright.sandboxes import Environment, LandlockSandbox, ProcessSandbox, choose, zygotes
 from cellwright.testing import check_sandbox
 from cellwright_guest import kernel
 
@@ -181,7 +183,7 @@ async def test_best_is_the_landlock_rung_elsewhere_and_says_once_what_is_lost(re
         assert await value_on(sandbox, "6 * 7") == ("landlock", 42)
         await sandbox.close()
     (line,) = lines
-    assert "unshare" in line
+    assert line.startswith("cellwright: this machine does not give the layers ipc, mount, net, pid")
     assert "landlock sandbox" in line
     assert "names, sizes and times" in line
 
@@ -205,6 +207,21 @@ async def test_the_operators_word_counts_where_the_program_says_nothing(monkeypa
 def test_a_name_that_is_none_is_told() -> None:
     with pytest.raises(UsageError, match='"landlock", "best", or a Sandbox'):
         Runtime(sandbox="docker")  # pyright: ignore[reportArgumentType] -- what untyped callers do
+
+
+async def test_an_ended_zygote_leaves_no_process_to_whoever_adopts_orphans(landlock: LandlockSandbox) -> None:
+    adopt_orphans = 36  # PR_SET_CHILD_SUBREAPER: what process 1 of a container is
+    known = witnesses.descendants().keys()
+    ctypes.CDLL(None).prctl(adopt_orphans, 1, 0, 0, 0)
+    try:
+        sandbox = LandlockSandbox(Environment(python=open_python(), preload=("wave",)))  # a zygote of its own
+        assert await value(sandbox, "1") == 1
+        assert await witnesses.until(lambda: len(witnesses.descendants().keys() - known) >= 2)  # it and a spare
+        await sandbox.close()
+        await zygotes.end_idle()
+        assert witnesses.descendants().keys() <= known
+    finally:
+        ctypes.CDLL(None).prctl(adopt_orphans, 0, 0, 0, 0)
 
 
 async def test_many_sessions_at_once_stay_apart(landlock: LandlockSandbox) -> None:

@@ -80,7 +80,8 @@ def check_layers(plan: JailPlan, layers: frozenset[str], missing: dict[str, str]
     if lacking := plan.required - layers - {"cgroup"}:
         raise IsolationMissing(
             f"this machine does not give: {reasons(sorted(lacking))}. `cellwright doctor` says how to add them"
-            + _lower_rung(plan)
+            + _lower_rung(plan, lacking),
+            sorted(lacking),
         )
     for names, guarded in _FLOOR.items():
         if layers.isdisjoint(names):
@@ -90,9 +91,9 @@ def check_layers(plan: JailPlan, layers: frozenset[str], missing: dict[str, str]
             )
 
 
-def _lower_rung(plan: JailPlan) -> str:
+def _lower_rung(plan: JailPlan, lacking: frozenset[str]) -> str:
     """What to ask for where the process rung is refused; guests that run programs have no other."""
-    if plan.programs or plan.without or kernel.landlock_abi() < LANDLOCK_ABI:
+    if plan.programs or lacking & WITHOUT_NAMESPACES or plan.without or kernel.landlock_abi() < LANDLOCK_ABI:
         return ""
     return '; a lower rung is there: sandbox="landlock", or CELLWRIGHT_SANDBOX=landlock (docs/sandboxes.md)'
 

@@ -47,8 +47,8 @@ async def choose(
     if progress is not None and why not in _told:
         _told.add(why)
         progress(
-            f"cellwright: {why}. Guests run in the landlock sandbox: not the contents, but names, sizes and times of "
-            "this machine's files can be seen by them, so give each tenant a container (docs/sandboxes.md)"
+            f"cellwright: {why}, so guests run in the landlock sandbox. They can see names, sizes and times of its "
+            "files, not the contents: give each tenant a container (docs/sandboxes.md)"
         )
     return landlock
 
@@ -61,7 +61,8 @@ async def _refusal(process: ProcessSandbox, packages: Environment, required: fro
             await process.ready()
         except (IsolationMissing, SandboxDied) as error:
             await process.close()
-            _refusals[key] = str(error).partition(". ")[0]
+            layers = ", ".join(error.lacking) if isinstance(error, IsolationMissing) else ""
+            _refusals[key] = f"this machine does not give the layers {layers}" if layers else str(error)
         else:
             return ""
     return _refusals[key]
