@@ -10,7 +10,7 @@ import textwrap
 import traceback
 from typing import Any
 
-from cellwright_guest import sources
+from cellwright_guest import sources, workspace_name
 from cellwright_guest.loop import GuestLoop
 
 _LIMIT_OF_ERRNO = {
@@ -93,6 +93,7 @@ def error_report(error: BaseException) -> dict[str, Any]:
     line = None
     try:
         text, line = _traceback(error)
+        text += workspace_name.advice(error)
     except BaseException as broken:  # an exception whose own formatting raises is still an error of the cell
         text = f"{type(error).__name__}: {message} (its traceback failed: {type(broken).__name__})"
     limit = _limit(error, message)

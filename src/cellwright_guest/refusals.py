@@ -6,6 +6,7 @@ The kernel refuses these anyway; these words are for the agent that reads the er
 from __future__ import annotations
 
 import builtins
+import functools
 import multiprocessing.process as process
 import os
 import sys
@@ -34,6 +35,28 @@ def refuse_processes() -> None:
 def refuse_kernel_randomness() -> None:
     """In a journaled session: bytes of these files are others when a cell is run again."""
     sys.addaudithook(_audit_open)
+
+
+def look_before_pretending() -> None:
+    """Without a root of its own: `chmod` and `utime` are answered and not done, but a file must be there for them.
+
+    `Path.touch` makes a file where `utime` finds none.
+    """
+    for name in ("chmod", "utime"):
+        usual = getattr(os, name)
+        looking = _looking(usual)
+        for group in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
+            if usual in group:
+                group.add(looking)
+        setattr(os, name, looking)
+
+
+def _looking(usual: Any) -> Any:
+    def change(path: Any, *args: Any, dir_fd: int | None = None, follow_symlinks: bool = True, **options: Any) -> None:
+        os.stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
+        usual(path, *args, dir_fd=dir_fd, follow_symlinks=follow_symlinks, **options)
+
+    return functools.wraps(usual)(change)
 
 
 def _audit_open(event: str, args: Any) -> None:

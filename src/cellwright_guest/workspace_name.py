@@ -38,6 +38,14 @@ def own_places() -> tuple[str, ...]:
     return (BARE,) if _bare else (ROOTED, "/tmp")
 
 
+def advice(error: BaseException) -> str:
+    """A line more for code that named a directory which only guests with a root of their own have."""
+    name = error.filename if _bare and isinstance(error, OSError) else None
+    if isinstance(name, str) and name.startswith((ROOTED, "/tmp")):
+        return f"\nThis sandbox has neither {ROOTED} nor a /tmp of its own: use relative paths and tempfile."
+    return ""
+
+
 def _named_cwd() -> str:
     return _named(_getcwd())
 

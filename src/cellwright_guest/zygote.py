@@ -31,7 +31,7 @@ sys.path.insert(0, os.path.dirname(_HOME))
 from cellwright_guest import forkhooks  # noqa: E402
 
 forkhooks.watch()
-from cellwright_guest import cloudpickle_copy, forks, interpreter, kernel, mounts, namespaces, workspace_name  # noqa: E402
+from cellwright_guest import cloudpickle_copy, forks, interpreter, kernel, mounts, namespaces, refusals, workspace_name  # noqa: E402
 from cellwright_guest.confinement import Confinement  # noqa: E402
 from cellwright_guest.forks import Forks  # noqa: E402
 
@@ -182,6 +182,7 @@ def _prepare(plan: dict[str, Any], control: socket.socket) -> ZygoteServer:
     os.environ.update(plan["environ"])
     if not host:
         workspace_name.install_bare()
+        refusals.look_before_pretending()
         os.environ["HOME"] = os.environ["TMPDIR"] = workspace_name.BARE
     confinement = Confinement(plan, layers, owner, host + "/proc")
     site = plan["site"]["rooted" if host else "bare"]

@@ -77,6 +77,7 @@ async def test_copies_archives_and_databases_work_though_modes_and_times_stay(la
     code = """
         import os, shutil, sqlite3, tarfile, zipfile
         from pathlib import Path
+        Path("one").touch()
         Path("one").write_text("1")
         shutil.copy2("one", "two")
         shutil.make_archive("all", "zip", ".", "one")
@@ -90,10 +91,22 @@ async def test_copies_archives_and_databases_work_though_modes_and_times_stay(la
         before = os.stat("one").st_mode, os.stat("one").st_mtime
         os.chmod("one", 0o600), os.utime("one", (1, 1))
         after = os.stat("one").st_mode, os.stat("one").st_mtime
-        before == after, sorted(os.listdir()), os.listdir("out")
+        missing = []
+        for change in (os.utime, lambda path: os.chmod(path, 0o600), lambda path: Path(path).chmod(0o600)):
+            try:
+                change("none")
+            except FileNotFoundError as error:
+                missing.append(error.filename)
+        before == after, missing, sorted(os.listdir()), os.listdir("out")
     """
     names = ["all.tar", "all.zip", "one", "out", "two", "x.db"]
-    assert await value(landlock, code) == (True, names, ["one"])
+    assert await value(landlock, code) == (True, ["none"] * 3, names, ["one"])
+
+
+async def test_code_that_names_tmp_is_told_what_to_use(landlock: LandlockSandbox) -> None:
+    async with Runtime(sandbox=landlock) as runtime:
+        outcome = await runtime.execute("open('/tmp/x', 'w')")
+    assert str(outcome.error).endswith("nor a /tmp of its own: use relative paths and tempfile.")
 
 
 async def test_the_packages_of_the_host_cannot_be_read(landlock: LandlockSandbox, tmp_path: Path) -> None:

@@ -29,7 +29,8 @@ import sys
 try:
     program = open(sys.executable, "rb").name
 except OSError:
-    program = glob.glob("/lib*/ld-linux*")[0]
+    loaders = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", *glob.glob("/lib/ld-musl-*.so.1"))
+    program = next(loader for loader in loaders if os.path.exists(loader))
 open(program, "rb").read(4) == b"\x7fELF"
 
 # attack
