@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from cellwright.cli.approve import approve
+from cellwright.cli.arguments import PLATFORM
 from cellwright.cli.chat import chat
 from cellwright.cli.doctor import doctor
 from cellwright.cli.exec import execute
@@ -86,3 +87,10 @@ def main() -> int:
         return error.exit_code
     except typer.Abort:
         return 130
+    except RuntimeError as error:
+        from cellwright.sandboxes import NO_THREAD, OuterLimits
+
+        if str(error) != NO_THREAD:
+            raise
+        print(f"cellwright: {OuterLimits().explained(NO_THREAD)}", file=sys.stderr)
+        return PLATFORM

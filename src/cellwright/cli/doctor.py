@@ -250,7 +250,7 @@ def _close(console: Console, examined: Examined) -> None:
     lack = f"missing: {', '.join(needed)}" if needed else "not known" if untried else "no session opens"
     console.print(f"[red]This machine does not give the standard minimum[/red] ({lack}).")
     for finding in untried[:1]:
-        console.print(finding.seen, markup=False, soft_wrap=True)
+        console.print(f"Some layers could not be tried: {finding.fix}", markup=False, soft_wrap=True)
     if line := examined.report.remedy:
         console.print("What would help here:")
         console.print(f"    {line}", markup=False, soft_wrap=True)

@@ -22,6 +22,7 @@ from cellwright.sandboxes.jail import LAYERS, STANDARD
 from cellwright.sandboxes.landlock import LandlockSandbox
 from cellwright.sandboxes.limit_watch import FILES as MOST_FILES
 from cellwright.sandboxes.limit_watch import TOO_FULL
+from cellwright.sandboxes.outer_limits import NO_THREAD, OuterLimits
 from cellwright.sandboxes.packages import Environment, environment
 from cellwright.sandboxes.probe import LayerFinding, LayerReport
 from cellwright.sandboxes.probe import probe as probe_layers
@@ -47,6 +48,7 @@ __all__ = [
     "LAYERS",
     "MODE",
     "MOST_FILES",
+    "NO_THREAD",
     "SANDBOXES",
     "STANDARD",
     "TOO_FULL",
@@ -65,6 +67,7 @@ __all__ = [
     "OnEvent",
     "Opening",
     "Outcome",
+    "OuterLimits",
     "ProcessSandbox",
     "Sandbox",
     "SandboxName",

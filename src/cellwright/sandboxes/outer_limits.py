@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import errno
 import functools
+import os
 import resource
 from pathlib import Path
 
 from cellwright.sandboxes import cgroup
 
 _MACHINE = Path("/")
+NO_THREAD = "can't start new thread"  # Python's own words
+_NOT_STARTED = (os.strerror(errno.EAGAIN), NO_THREAD)
 _UNLIMITED_MB = 1 << 30  # version 1 writes no limit as almost 2^63 bytes
 
 
@@ -38,17 +41,18 @@ class OuterLimits:
         )
 
     def explained(self, text: str) -> str:
-        """The text of an error; of one that tells of a process that could not be started, with the limit it met."""
-        return text + self.refused_by() if f"[Errno {errno.EAGAIN}]" in text else text
+        """The text of an error; of one that tells of a process or thread that did not start, with the limit it met."""
+        return text + self.refused_by() if any(words in text for words in _NOT_STARTED) else text
 
     def refused_by(self) -> str:
         """Which limit a process or thread has met that could not be started: words in brackets, or none."""
         refused, most = _refused(self._root), _most_tasks(self._root)
         grown = refused is not None and self._refused is not None and refused > self._refused
-        if most is not None and (grown or _tasks(self._root) >= most):
-            return f" (the container or service has reached its limit of {most} processes and threads, pids.max)"
         own, _ = resource.getrlimit(resource.RLIMIT_NPROC)
-        return "" if own == resource.RLIM_INFINITY or grown else f" (this user may have {own} processes, ulimit -u)"
+        unlimited = own == resource.RLIM_INFINITY
+        if most is not None and (grown or unlimited or most <= own):  # where nothing is counted, the lower of the two
+            return f" (the container or service has reached its limit of {most} processes and threads, pids.max)"
+        return "" if unlimited or grown else f" (this user may have {own} processes, ulimit -u)"
 
 
 @functools.cache
@@ -79,10 +83,6 @@ def _refused(root: Path) -> int | None:
         return cgroup.field(_tasks_group(root) / "pids.events", "max")
     except (OSError, ValueError):
         return None
-
-
-def _tasks(root: Path) -> int:
-    return _number(_tasks_group(root) / "pids.current") or 0
 
 
 def _most_tasks(root: Path) -> int | None:

@@ -26,6 +26,7 @@ from cellwright.sandboxes.base import Limits
 from cellwright.sandboxes.containers import TEMPORARY, USER_NAMESPACES, Container, detect_container, remedy
 from cellwright.sandboxes.guest_uid import guest_uid
 from cellwright.sandboxes.jail import INNER_UID, LAYERS, NAMESPACES, STANDARD, JailPlan
+from cellwright.sandboxes.outer_limits import OuterLimits
 from cellwright.sandboxes.packages import host_python
 from cellwright.sandboxes.workspace import temporary_directory
 
@@ -135,6 +136,7 @@ def _fix(name: str, line: str) -> str:
 
 async def _try_jail(python: Path, without: frozenset[str], layers: tuple[str, ...], trials: _Trials) -> None:
     """One jail, which shows these layers. Where it fails, the other jails may still show what they show."""
+    outer = OuterLimits()
     try:
         zygote = await zygotes.acquire(JailPlan(python=python, without=without, probing=True))
         try:
@@ -147,7 +149,7 @@ async def _try_jail(python: Path, without: frozenset[str], layers: tuple[str, ..
     except TimeoutError:
         why = f"a jailed process did not answer within {_ANSWER_S:g} s; try again when the machine is less busy"
     except (PlatformError, OSError) as error:
-        why = str(error)
+        why = outer.explained(str(error)) + outer.ended_by()
     else:
         return
     trials.untried |= dict.fromkeys(layers, why)
@@ -180,7 +182,8 @@ async def _ask(zygote: zygotes.Zygote, directory: Path, layers: tuple[str, ...])
         reader, writer = await asyncio.open_connection(sock=ours)
         line = await reader.readline()
         if not line:
-            raise SandboxDied(f"a jailed process ended before it answered: {await _last_words(child, printed)}")
+            words = child.refusal or await _last_words(child, printed)
+            raise SandboxDied(f"a jailed process ended before it answered: {words}")
         answers = _read_answers(line)
         uid = _outer_uid(await child.pid())
         writer.close()

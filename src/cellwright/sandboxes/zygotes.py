@@ -126,7 +126,7 @@ class Zygote:
         self._control.settimeout(None)
         self.pid: int = ready["pid"]
         self.layers = frozenset[str](ready["layers"])
-        self.missing: dict[str, str] = ready["missing"]
+        self.missing = {name: self._outer.explained(why) for name, why in ready["missing"].items()}
         self.closed: str = ready["closed"]  # a directory of modules that guests cannot read, where they have no root
         self.version: str = ready["version"]
         self.modules = frozenset[str](ready["modules"])
