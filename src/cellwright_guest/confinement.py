@@ -254,8 +254,10 @@ class Confinement:
         """Landlock's rules but for the workspace."""
         if self._landlock is None:
             raise OSError(errno.ENOSYS, "this kernel has no Landlock, or booted without it")
-        self._ruleset = kernel.landlock_create(self._landlock)
         rooted = "mount" in self._layers.got
+        if not rooted and not self._handled & _TRUNCATE:
+            raise OSError(errno.ENOSYS, "the Landlock of this kernel does not refuse truncate: needs Linux 6.2")
+        self._ruleset = kernel.landlock_create(self._landlock)
         paths = self._paths["rooted" if rooted else "bare"]
         for path in paths["read"]:
             self._allow(path, _READ)

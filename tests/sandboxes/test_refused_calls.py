@@ -20,6 +20,9 @@ from cellwright.errors import IsolationMissing
 from cellwright.sandboxes import GUEST_UID, Environment, ProcessSandbox, Workspace
 from cellwright.sandboxes.bpf import ArgumentCheck
 from cellwright.sandboxes.jail import LAYERS
+from cellwright_guest import kernel
+from cellwright_guest.confinement import Confinement
+from cellwright_guest.namespaces import Layers, ZygoteOwner
 
 pytestmark = [pytest.mark.anyio, pytest.mark.needs_layers]
 
@@ -128,6 +131,15 @@ async def test_where_nothing_guards_files_no_session_opens_whatever_is_required(
             await read(sandbox, secret)
     finally:
         await sandbox.close()
+
+
+def test_a_landlock_that_does_not_refuse_truncate_is_no_guard_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "landlock_abi", lambda: 2)
+    layers = Layers(["landlock"])
+    layers.got.add("landlock")
+    plan = {"tmp": "", "seccomp": {}, "inner_uid": 0, "count_nproc": True, "landlock": {}}
+    with pytest.raises(OSError, match="does not refuse truncate"):
+        Confinement(plan, layers, ZygoteOwner(-1), "/proc").ahead()
 
 
 @pytest.mark.parametrize(
