@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from errno import EINVAL, ENOSYS
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.layers import SYS_ADMIN, has_capability
@@ -137,7 +138,7 @@ def test_a_landlock_that_does_not_refuse_truncate_is_no_guard_of_files(monkeypat
     monkeypatch.setattr(kernel, "landlock_abi", lambda: 2)
     layers = Layers(["landlock"])
     layers.got.add("landlock")
-    plan = {"tmp": "", "seccomp": {}, "inner_uid": 0, "count_nproc": True, "landlock": {}}
+    plan: dict[str, Any] = {"tmp": "", "seccomp": {}, "inner_uid": 0, "count_nproc": True, "landlock": {}}
     with pytest.raises(OSError, match="does not refuse truncate"):
         Confinement(plan, layers, ZygoteOwner(-1), "/proc").ahead()
 
