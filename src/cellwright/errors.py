@@ -18,7 +18,7 @@ CellwrightError
 │   ├── IsolationMissing      a layer that the operator's minimum names
 │   ├── PackagesFailed        the guest's packages could not be installed
 │   ├── NotChecked            the type checker gave no verdict on a cell
-│   ├── SandboxDied           the zygote ended, or did not start
+│   ├── SandboxDied           the zygote ended, or did not start, or could start no guest
 │   ├── JournalFailed         the journal could not be written or read
 │   ├── ModelError            a language model did not reply
 │   │   ├── ModelBusy         it may later: 429, 5xx, a connection that broke off, a timeout
@@ -97,7 +97,7 @@ class PackagesFailed(PlatformError):
 
 
 class SandboxDied(PlatformError):
-    """The process that makes guests ended, or did not start."""
+    """The process that makes guests ended, did not start, or could start no guest."""
 
 
 class NoSession(UsageError):
