@@ -34,6 +34,7 @@ def test_what_is_missing_comes_with_what_adds_it(told: dict[str, Any]) -> None:
     assert [layer["name"] for layer in told["layers"] if bool(layer["fix"]) == layer["ok"]] == []
 
 
+@pytest.mark.needs_layers
 def test_the_process_rung_ran_a_cell(told: dict[str, Any]) -> None:
     rungs = {rung["name"]: rung for rung in told["rungs"]}
     assert list(rungs) == ["process", "landlock"]

@@ -138,7 +138,8 @@ class Session:
         child: Child = Child(1, lambda _: child.tell({"exit": KILLED}), lambda _: child.tell({"revealed": ""}))
         child.tell({"pid": os.getpid()})
         opening = Opening(host=self._doors(), limits=LIMITS, workspace=self._workspace)
-        self.interpreter: Any = ProcessInterpreter(child, self._conn, printed, opening, frozenset(("numpy",)), None)
+        libraries = frozenset(("numpy",))
+        self.interpreter: Any = ProcessInterpreter(child, self._conn, printed, opening, libraries, None, "process")
         self.interpreter._line.close()
         self.interpreter._line = self.sink
         self._child = child

@@ -183,6 +183,7 @@ async def test_a_refusal_names_the_lower_rung_but_nobody_gets_it_unasked(refused
         await sandbox.ready()
 
 
+@pytest.mark.needs_layers
 async def test_best_is_the_process_rung_where_the_machine_gives_it() -> None:
     sandbox = await choose("best", Environment(python=open_python()), setting="auto")
     assert sandbox.rung == "process"

@@ -9,6 +9,7 @@ import ctypes
 import importlib.util
 import itertools
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -21,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
+from tests.layers import skip_for_lack_of
 
 PATIENCE_S = 60.0
 NOBODY = 65534  # PostgreSQL refuses to run as root
@@ -146,6 +148,10 @@ class Server:
 
 def new_server() -> Server:
     """A server that runs, with no database of anybody's in it."""
+    try:
+        pwd.getpwuid(os.geteuid() or NOBODY)
+    except KeyError:  # as in a container with --user
+        skip_for_lack_of("an entry for this user in /etc/passwd, which PostgreSQL needs")
     home = Path(tempfile.mkdtemp(prefix="twpg"))  # short: the path of a socket has at most 107 characters
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
