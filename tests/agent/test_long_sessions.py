@@ -31,6 +31,11 @@ class CountedStore(MemoryStore):
         self.count += len(rows)
         return rows
 
+    def rows_by_path(self, session: str, path: str, first_cell: int = 0, before: int | None = None) -> Sequence[Row]:
+        rows = super().rows_by_path(session, path, first_cell, before)
+        self.count += len(rows)
+        return rows
+
 
 def reply(request: Request) -> Any:
     return "Much was done." if request.aside else code("n = 6 * 7\ndone('an answer of some words')")
@@ -83,11 +88,17 @@ async def test_of_a_conversation_with_a_summary_only_what_came_after_it_is_read(
     assert 0 < store.count < len(MemoryStore.rows(store, "s1")) / 2
 
 
-async def test_each_row_of_a_whole_conversation_is_read_about_once() -> None:
+@pytest.mark.parametrize("at_once", [1, 8, 1000])
+async def test_of_a_whole_conversation_each_row_of_the_model_is_read_once_and_no_other(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "CELLS_AT_ONCE", at_once)
     store = CountedStore()
     await long_session(store, ROOMY)
+    rows = MemoryStore.rows(store, "s1")
+    asked = [row for row in rows if row.door == "model"]
     await resumed(store, ROOMY)
-    assert store.count < 1.2 * len(MemoryStore.rows(store, "s1"))
+    assert store.count <= len(asked) + 5 < len(rows)
 
 
 async def test_the_digests_of_requests_after_a_resume_are_those_of_all_that_was_said() -> None:

@@ -265,6 +265,11 @@ class DropsWhatRowsNeed(MemoryStore):
         super().drop(claim, digests)
 
 
+class FindsPathsAnywhere(MemoryStore):
+    def rows_by_path(self, session: str, path: str, first_cell: int = 0, before: int | None = None) -> Sequence[Row]:
+        return [row for row in self.rows(session, first_cell) if path in row.path]
+
+
 class SavesWhenItIsClosed(MemoryStore):
     """Outlives its process, if the process ends well."""
 

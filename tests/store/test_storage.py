@@ -58,6 +58,7 @@ BREAKS_ONE: dict[Callable[[], Store], str] = {
     broken.SearchesEverywhere: "bounded to kinds, and to sessions",
     broken.FindsTheWorstFirst: "comes before what says it once",
     broken.RemembersTheForgotten: "and says how many",
+    broken.FindsPathsAnywhere: "whose path begins so",
     broken.DropsWhatRowsNeed: "what a row or another session needs stays",
 }
 

@@ -36,8 +36,9 @@ from cellwright_guest.packer import Packer, plain
 from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import Bounds, Packed, WireError, type_of
 
-PREFIX = "model#"
-ASIDE = "model-aside#"
+MODEL = "model"  # so all paths of rows begin that this module makes
+PREFIX = f"{MODEL}#"
+ASIDE = f"{MODEL}-aside#"
 SAME = {"kind": "reply"}  # instead of a message that is the base's reply
 MOST_MESSAGES = 1 << 62
 Folds = tuple[bytes | None, ...]  # None: not known
@@ -266,7 +267,7 @@ def exchange_in(rows: Mapping[int, Row], number: int) -> ModelExchange | None:
     row = last = rows.get(number)
     if last is None:
         return None
-    parts: list[list[Message]] = []
+    parts: list[tuple[Row, list[Any], Row | None]] = []  # as they are kept: all are there before any is made
     fold, need = "", MOST_MESSAGES
     while row is not None:
         kept = _fields(row, row.arguments)
@@ -275,12 +276,12 @@ def exchange_in(rows: Mapping[int, Row], number: int) -> ModelExchange | None:
             before, messages = rows.get(base), kept["messages"][: need - begins]
             if base and before is None and (begins or SAME in messages):
                 return None
-            parts.append([_message(message, before) for message in messages])
-            fold = fold if parts[1:] else str(kept.get("fold", ""))
+            fold = fold if parts else str(kept.get("fold", ""))
+            parts.append((row, messages, before))
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise _damaged(row, error) from None
         need, row = begins, before if begins else None
-    messages = tuple(itertools.chain.from_iterable(reversed(parts)))
+    messages = tuple(itertools.chain.from_iterable(_messages(*part) for part in reversed(parts)))
     folds: Folds = (*[None] * len(messages), _fold(fold, last) if messages else b"")
     request, reply = Request(messages=messages), reply_in(last).message
     return ModelExchange(number=number, request=request, folds=folds, reply=reply, whole=False)
@@ -290,6 +291,13 @@ def _fold(kept: str, row: Row) -> bytes | None:
     try:
         return bytes.fromhex(kept) or None
     except ValueError as error:
+        raise _damaged(row, error) from None
+
+
+def _messages(row: Row, kept: list[Any], before: Row | None) -> list[Message]:
+    try:
+        return [_message(message, before) for message in kept]
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise _damaged(row, error) from None
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from cellwright.doors import Host, Model
 from cellwright.journal.conversations import (
+    MODEL,
     Conversation,
     ModelExchange,
     conversation,
@@ -31,7 +32,7 @@ from cellwright.journal.session_journal import SessionJournal
 from cellwright.messages import Message, Usage
 from cellwright.sandboxes import Outcome
 from cellwright.scope import arguments
-from cellwright.store import CellRow, Row, TurnRow
+from cellwright.store import CellRow, Row, RowsByPath, TurnRow
 
 T = TypeVar("T")
 CELLS_AT_ONCE, FASTER = 64, 4  # cells whose requests are read, from the end; then so many times more
@@ -223,10 +224,15 @@ class Turns:
 
     def _read_back(self) -> RecentExchange | None:
         store, id, first, cells = self._session.store, self._session.id, self._session.last + 1, CELLS_AT_ONCE
+        rows: list[Row] = []
         while first:
-            first = max(0, first - cells)
+            before, first = first if rows else None, max(0, first - cells)
             cells *= FASTER
-            rows = [row for row in store.rows(id, first) if row.door == "model"]
+            if isinstance(store, RowsByPath):
+                earlier = store.rows_by_path(id, MODEL, first, before)
+            else:
+                earlier, rows = store.rows(id, first), []
+            rows = [*(row for row in earlier if row.door == "model"), *rows]
             requests = requests_in(rows)
             last = exchange_in(requests, max(requests)) if requests else None
             if last is not None:

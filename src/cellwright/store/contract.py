@@ -93,6 +93,18 @@ class StoreReader(Protocol):
     def checkpoints(self, session: str) -> Sequence[Checkpoint]: ...  # by cell
 
 
+@runtime_checkable
+class RowsByPath(Protocol):
+    """What a store may offer besides `StoreReader`: of `rows`, those whose path begins with `path`.
+
+    With `before`, those of earlier cells than that. From a store without it all rows are read, most for nothing.
+    """
+
+    def rows_by_path(
+        self, session: str, path: str, first_cell: int = 0, before: int | None = None
+    ) -> Sequence[Row]: ...
+
+
 class Blobs(Protocol):
     """Bytes by their content, stored once however often they are kept, while a session that kept them is there.
 

@@ -112,14 +112,30 @@ class PostgresReader(PostgresDatabase):
 
     @reports_failures
     def rows(self, session: str, first_cell: int = 0, upto: int | None = None) -> Sequence[Row]:
-        with decoding(session):
-            return rows_of(self._row_entries(session, first_cell, upto), self._part, partial(self._body, session))
+        return self._rows(session, first_cell, upto)
 
-    def _row_entries(self, session: str, first_cell: int, upto: int | None) -> Iterator[tuple[int, Raw]]:
+    @reports_failures
+    def rows_by_path(self, session: str, path: str, first_cell: int = 0, before: int | None = None) -> Sequence[Row]:
+        """See `RowsByPath`."""
+        test = "and starts_with(e.path, %s)"
+        if before is None:
+            return self._rows(session, first_cell, None, test, safe(path))
+        return self._rows(session, first_cell, None, f"{test} and e.cell < %s", safe(path), before)
+
+    def _rows(
+        self, session: str, first_cell: int, upto: int | None, test: str = "", *values: int | str
+    ) -> Sequence[Row]:
+        with decoding(session):
+            entries = self._row_entries(session, first_cell, upto, test, *values)
+            return rows_of(entries, self._part, partial(self._body, session))
+
+    def _row_entries(
+        self, session: str, first_cell: int, upto: int | None, more: str, *values: int | str
+    ) -> Iterator[tuple[int, Raw]]:
         """The entries of rows with their numbers, a page at a time: a session may have more than fits in memory."""
         columns = "e.number, e.cell, e.path, e.packed, e.body"
-        test, after = "e.kind = 'row' and e.cell >= %s and e.number > %s", 0
-        while found := self._of(session, columns, test, upto, first_cell, after, most=PAGE):
+        test, after = f"e.kind = 'row' and e.cell >= %s and e.number > %s {more}", 0
+        while found := self._of(session, columns, test, upto, first_cell, after, *values, most=PAGE):
             yield from ((n, (cell, plain(path), body_of(packed, body))) for n, cell, path, packed, body in found)
             if len(found) < PAGE:
                 return
@@ -155,7 +171,7 @@ class PostgresReader(PostgresDatabase):
             return fold([(cell, plain(path), body_of(packed, body)) for cell, path, packed, body in found], self._part)
 
     def _of(
-        self, session: str, columns: str, test: str, upto: int | None, *values: int, most: int | None = None
+        self, session: str, columns: str, test: str, upto: int | None, *values: int | str, most: int | None = None
     ) -> Fetched:
         """Entries of a session, as they were written, by one statement."""
         sql = f"select {columns} from sessions s left join entries e on e.session = s.n and {test}"

@@ -65,19 +65,31 @@ class SqliteReader(SqliteDatabase):
         return self._numbered(session, "turn", 0, upto, turns_of)
 
     def rows(self, session: str, first_cell: int = 0, upto: int | None = None) -> Sequence[Row]:
+        return self._rows(session, first_cell, upto)
+
+    def rows_by_path(self, session: str, path: str, first_cell: int = 0, before: int | None = None) -> Sequence[Row]:
+        """See `RowsByPath`."""
+        begins = path.encode("utf-8", "surrogatepass")
+        test = "and substr(cast(path as blob), 1, ?) = ?"
+        if before is None:
+            return self._rows(session, first_cell, None, test, len(begins), begins)
+        return self._rows(session, first_cell, None, f"{test} and cell < ?", len(begins), begins, storable(before))
+
+    def _rows(self, session: str, first_cell: int, upto: int | None, test: str = "", *values: Any) -> Sequence[Row]:
         with self._reading():
             number = self._known(session)
             begin = self._beginning(number, first_cell) if first_cell > 0 else 1
         with decoding(session):
-            return rows_of(self._row_entries(*span(number, begin, upto), first_cell), self._part, self._body)
+            entries = self._row_entries(*span(number, begin, upto), test, storable(first_cell), *values)
+            return rows_of(entries, self._part, self._body)
 
-    def _row_entries(self, n: int, last: int, first_cell: int) -> Iterator[tuple[int, Raw]]:
+    def _row_entries(self, n: int, last: int, test: str, *values: Any) -> Iterator[tuple[int, Raw]]:
         """The entries of rows with their keys, a page at a time: a session may have more than fits in memory."""
         sql = (
-            "select n, cell, path, body from entries where n between ? and ? and kind = 'row' and cell >= ? "
+            f"select n, cell, path, body from entries where n between ? and ? and kind = 'row' and cell >= ? {test} "
             f"order by n limit {PAGE}"
         )
-        while found := self._read(sql, n, last, storable(first_cell)):
+        while found := self._read(sql, n, last, *values):
             yield from ((key, (cell, restored(path), body)) for key, cell, path, body in found)
             if len(found) < PAGE:
                 return

@@ -9,7 +9,17 @@ from dataclasses import replace
 
 from cellwright.doors import Made
 from cellwright.errors import Fenced, NoSession, UsageError
-from cellwright.store import BlobFiles, BoundedFiles, CellRow, Change, Checkpoint, Claim, DroppedCheckpoint, Store
+from cellwright.store import (
+    BlobFiles,
+    BoundedFiles,
+    CellRow,
+    Change,
+    Checkpoint,
+    Claim,
+    DroppedCheckpoint,
+    RowsByPath,
+    Store,
+)
 from cellwright.testing.samples import BREAKS, LONE, PATIENCE_S, VALUES, expect, expect_refused, facts, row
 from cellwright_guest.wire import Packed
 
@@ -302,6 +312,21 @@ def a_checkpoint_goes_with_its_blob(journal: Store) -> None:
     journal.claim(id)
     expect_refused(Fenced, lambda: journal.write(claim, DroppedCheckpoint(cell=2)))
     expect(list(journal.checkpoints(id)), points[1:])
+
+
+def rows_are_found_by_path(journal: Store) -> None:
+    """`rows_by_path` gives those of `rows` whose path begins so, from `first_cell` on and `before` a cell."""
+    if not isinstance(journal, RowsByPath):
+        return
+    id = (claim := journal.create(facts())).session
+    paths = ("1/a", "model#1", "Model#2", "mode", "model-aside#%_", LONE, "", "model#2")
+    journal.write(claim, *(row(n, path, line=n) for n, path in enumerate(paths)), row(1, "model#1", line=9))
+    for path in ("model", "model#", "mode", "%", LONE, "no such path", "1/a"):
+        for first, before in ((0, None), (0, 4), (4, None), (1, 7)):
+            wanted = [each for each in journal.rows(id, first) if each.path.startswith(path)]
+            wanted = [each for each in wanted if before is None or each.cell < before]
+            expect(list(journal.rows_by_path(id, path, first, before)), wanted)
+    expect_refused(NoSession, lambda: journal.rows_by_path("no such session", "model"))
 
 
 def files_are_dropped_alone(journal: Store) -> None:
