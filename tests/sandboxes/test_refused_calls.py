@@ -155,6 +155,14 @@ async def test_layers_that_must_not_lack_together_are_named(without: set[str], g
 
 
 @ROOT
+async def test_guests_that_cannot_become_the_owner_of_their_workspaces_are_not_run(tmp_path: Path) -> None:
+    plan = replace(PLAN, python=refusing(tmp_path, "setresuid"), required=frozenset())
+    with pytest.raises(IsolationMissing, match=f"cannot become uid {GUEST_UID}.*setresuid: Operation not permitted"):
+        async with started(plan):
+            pass
+
+
+@ROOT
 async def test_root_without_the_right_to_mount_gives_guests_another_uid_by_a_user_namespace(tmp_path: Path) -> None:
     closed = tmp_path / "closed"  # as the home directory of root is
     closed.mkdir(mode=0o700)

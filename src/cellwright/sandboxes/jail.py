@@ -89,6 +89,8 @@ def check_layers(plan: JailPlan, layers: frozenset[str], missing: dict[str, str]
                 f"nothing here would keep guest code from {guarded}, so none is run, whatever is required: "
                 f"{reasons(names)}. `cellwright doctor` says how to add one"
             )
+    if "uid" not in layers and (uid := guest_uid()) is not None:
+        raise IsolationMissing(f"guests cannot become uid {uid}, which owns their workspaces: {reasons(['uid'])}")
 
 
 def _lower_rung(plan: JailPlan, lacking: frozenset[str]) -> str:
