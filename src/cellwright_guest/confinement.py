@@ -59,6 +59,7 @@ class Confinement:
         self._landlock = _landlock_attributes(kernel.landlock_abi())
         self._handled: int = struct.unpack_from("Q", self._landlock)[0] if self._landlock else 0
         self._ruleset = -1
+        self._readable: list[tuple[str, int]] = []
         self._held: list[int] = []  # without the mount layer: the directories that the guest works in
         self._count_nproc: bool = plan["count_nproc"]
 
@@ -259,10 +260,10 @@ class Confinement:
             raise OSError(errno.ENOSYS, "the Landlock of this kernel does not refuse truncate: needs Linux 6.2")
         self._ruleset = kernel.landlock_create(self._landlock)
         paths = self._paths["rooted" if rooted else "bare"]
-        for path in paths["read"]:
-            self._allow(path, _READ)
-        for path in paths["list"]:
-            self._allow(path, _READ_DIR)
+        if not self._readable:
+            self._readable = _spelled_out(paths["read"], paths["hidden"])
+        for path, access in self._readable:
+            self._allow(path, access)
         for path in paths["device"]:
             self._allow(path, _DEVICE)
         if rooted:
@@ -277,6 +278,25 @@ class Confinement:
         for path in [f"/proc/self/fd/{fd}" for fd in self._held] or ["/workspace"]:
             self._allow(path, ~_MAKE_SPECIAL)
         kernel.landlock_restrict(self._ruleset)
+
+
+def _spelled_out(shown: list[str], hidden: list[str]) -> list[tuple[str, int]]:
+    """What may be read: each path with its rights.
+
+    A rule of Landlock holds for all that is below. So of a directory with something hidden below it only the names may
+    be read, and what is in it is spelled out.
+    """
+    rules: list[tuple[str, int]] = []
+    pending = list(shown)
+    while pending:
+        path = pending.pop()
+        if not any(place == path or place.startswith(f"{path}/") for place in hidden):
+            rules.append((path, _READ))
+        elif path not in hidden:
+            rules.append((path, _READ_DIR))
+            with os.scandir(path) as below:  # a rule for a link would be one for what it leads to
+                pending += [entry.path for entry in below if not entry.is_symlink()]
+    return rules
 
 
 def _landlock_attributes(abi: int) -> ctypes.Array[ctypes.c_char] | None:

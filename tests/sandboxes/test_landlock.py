@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import json
 import os
 from collections.abc import AsyncIterator
+from errno import EAGAIN
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -16,8 +18,9 @@ from tests.sandboxes.jails import landlock_sandbox, open_python
 from tests.sandboxes.refusing import refusing
 
 from cellwright import Limits, Runtime, replay
-from cellwright.errors import IsolationMissing, PlatformError, UsageError
-from cellwright.sandboxes import Environment, LandlockSandbox, ProcessSandbox, choose, zygotes
+from cellwright.errors import IsolationMissing, PlatformError, ProcessLimit, UsageError
+from cellwright.sandboxes import STANDARD, Environment, LandlockSandbox, ProcessSandbox, choose, zygotes
+from cellwright.sandboxes.jail import InterpreterPaths, JailPlan, render
 from cellwright.testing import check_sandbox
 from cellwright_guest import kernel
 
@@ -128,6 +131,36 @@ async def test_the_packages_of_the_host_cannot_be_read(landlock: LandlockSandbox
     assert await value(landlock, code) == []
 
 
+@pytest.mark.parametrize("then", ["import time\ntime.sleep(30)", "'the cell ends'"])
+async def test_more_threads_than_allowed_end_the_guest(landlock: LandlockSandbox, then: str) -> None:
+    code = """
+        import threading
+        threading.stack_size(1 << 16)
+        stay = threading.Event()
+        for _ in range(300):
+            threading.Thread(target=stay.wait, daemon=True).start()
+    """
+    async with Runtime(sandbox=landlock, limits=Limits(threads=100)) as runtime:
+        outcome = await runtime.execute(dedent(code) + then)
+        if outcome.error is None:
+            assert await witnesses.until(lambda: not alive(runtime))
+            outcome = await runtime.execute("1")
+    assert isinstance(outcome.error, ProcessLimit)
+
+
+def alive(runtime: Runtime) -> bool:
+    session: Any = runtime.__dict__["_open"].session
+    return session.__dict__["_interpreter"].alive
+
+
+def test_a_plan_stays_small_however_much_lies_beside_the_packages_that_it_hides(tmp_path: Path) -> None:
+    (tmp_path / "lib/python3.11/site-packages").mkdir(parents=True)
+    for i in range(2000):
+        (tmp_path / f"lib/lib-with-a-name-of-some-length-{i}.so").touch()
+    plan = render(JailPlan(python=Path("/p")), InterpreterPaths(path=(), base=str(tmp_path), executable="/p"))
+    assert len(json.dumps(plan)) < 1 << 16  # it is sent in one message
+
+
 # sessions that are kept
 
 
@@ -188,6 +221,24 @@ async def test_best_is_the_process_rung_where_the_machine_gives_it() -> None:
     sandbox = await choose("best", Environment(python=open_python()), setting="auto")
     assert sandbox.rung == "process"
     await sandbox.close()
+
+
+async def test_a_machine_that_is_short_of_something_lowers_nobody(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.sandboxes.refusing.PYTHON", open_python())
+    short = refusing(tmp_path_factory.mktemp("short"), "unshare", errno=EAGAIN)
+    broken = tmp_path_factory.mktemp("broken") / "python"
+    broken.write_text("#!/bin/sh\nexit 3\n")
+    broken.chmod(0o755)
+    for python in (short, broken):
+        with pytest.raises(PlatformError):
+            await choose("best", Environment(python=python), setting="auto")
+
+
+async def test_a_minimum_that_was_asked_for_holds_on_every_rung(refused: Environment) -> None:
+    with pytest.raises(IsolationMissing, match=r"nor does the landlock sandbox open: .*mount \(turned off\)"):
+        await choose("best", refused, setting="auto", required=STANDARD)
 
 
 async def test_best_is_the_landlock_rung_elsewhere_and_says_once_what_is_lost(refused: Environment) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from tests.cells import PATIENCE_S, eventually
-from tests.sandboxes.jails import PLAN, started
+from tests.sandboxes.jails import PLAN, landlock_sandbox, started
 from tests.sandboxes.jails import Jailed as PlainJailed
 
 from cellwright import Limits
@@ -61,10 +61,12 @@ async def limit_of(session: Covered, code: str) -> object:
 
 
 @asynccontextmanager
-async def covered(limits: Limits | None = None, **names: Any) -> AsyncGenerator[Covered]:
+async def covered(
+    limits: Limits | None = None, sandbox: ProcessSandbox | None = None, **names: Any
+) -> AsyncGenerator[Covered]:
     live, scratch = [await asyncio.to_thread(Workspace.create, None, GUEST_UID) for _ in range(2)]
     (live.path / "live.txt").write_text("live")
-    sandbox, host = ProcessSandbox(Environment(python=PYTHON)), ScopeHost(Scope(names))
+    sandbox, host = sandbox or ProcessSandbox(Environment(python=PYTHON)), ScopeHost(Scope(names))
     opening = Opening(host=host, limits=limits or Limits(wall_s=PATIENCE_S), workspace=live, scratch=scratch)
     try:
         yield Covered(await sandbox.open(opening), live.path, scratch.path)
@@ -149,6 +151,29 @@ async def test_the_guest_keeps_its_place(code: str, place: str) -> None:
         await session.value(f"import os\n{code}")
         await session.interpreter.reveal()
         assert await session.value("os.fsencode(os.getcwd())") == os.fsencode(place)
+
+
+@pytest.mark.parametrize("which", ["a directory that the live one has", "one whose name is no text", "the root"])
+@pytest.mark.parametrize("deleted", [False, True])
+async def test_a_guest_without_a_root_of_its_own_keeps_its_place(which: str, deleted: bool) -> None:
+    code, place = PLACES[which]
+    async with landlock_sandbox() as sandbox, covered(sandbox=sandbox) as session:
+        if not deleted:
+            os.makedirs(session.live / "sub" / "deep")
+            os.makedirs(os.fsencode(session.live) + b"/b\xff/c")
+        await session.value(f"import os\n{code}\nheld = open('f', 'w') if os.getcwd() != '/' else None")
+        await session.interpreter.reveal()
+        inside = "/proc/self/fd/4" if deleted else place.replace("/workspace", "/proc/self/fd/4")
+        assert await session.value("os.fsencode(os.getcwd())") == os.fsencode("/" if place == "/" else inside)
+        assert await session.value("held is None or held.write('x')") in (True, 1)
+        assert not session.scratch.exists()
+
+
+async def test_a_guest_that_can_reach_both_workspaces_is_measured_in_both() -> None:
+    fill = "import os\nfd = os.open('x', os.O_CREAT | os.O_RDWR, dir_fd=5)\nos.write(fd, bytes(8 << 20))\nwhile 1: pass"
+    limits = Limits(wall_s=PATIENCE_S, workspace_mb=4)
+    async with landlock_sandbox() as sandbox, covered(limits, sandbox) as session:
+        assert isinstance(await limit_of(session, fill), WorkspaceLimit)
 
 
 async def test_a_deleted_directory_of_tmp_is_left_where_it_is() -> None:

@@ -32,7 +32,6 @@ from cellwright.journal import (
 from cellwright.sandboxes import (
     GUEST_UID,
     MOST_FILES,
-    STANDARD,
     DiskUsage,
     Files,
     Limits,
@@ -102,7 +101,7 @@ class RuntimeOptions:
     packages: Path | str | Sequence[str] | None
     limits: Limits
     workspace: Path | None
-    require: frozenset[str]
+    require: frozenset[str] | None
     progress: Callable[[str], None]
     store: str | Path | Store | None
     session: str
@@ -173,7 +172,7 @@ async def _sandbox(options: RuntimeOptions, stack: AsyncExitStack) -> tuple[Sand
 async def named_sandbox(
     name: SandboxName,
     packages: Path | str | Sequence[str] | None,
-    required: frozenset[str] = STANDARD,
+    required: frozenset[str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[Sandbox, tuple[Path, ...]]:
     """The sandbox that a name stands for here, and where its packages are."""

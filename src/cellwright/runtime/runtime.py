@@ -37,7 +37,7 @@ from cellwright.runtime.open_session import (
     open_session,
     say,
 )
-from cellwright.sandboxes import SANDBOXES, STANDARD, Files, Limits, OnEvent, Outcome, Sandbox, SandboxName
+from cellwright.sandboxes import SANDBOXES, Files, Limits, OnEvent, Outcome, Sandbox, SandboxName
 from cellwright.scope import Scope, ScopeHost, current_call, surface_of
 from cellwright.store import CellRow, Store, close_store, off_loop, opened_store
 
@@ -56,7 +56,7 @@ class Runtime:
     packages   what guest code may import besides the standard library: a venv's path, or a list to be installed
     limits     what a cell may use
     workspace  a directory to share with guest code; a fresh one, removed at the end, when left out
-    require    the operator's minimum: layers without which nothing runs
+    require    the operator's minimum: layers without which nothing runs; left out, that of the sandbox
     progress   is told of long work, such as installing packages, line by line
     store      where sessions are journaled: "sqlite:///agents.db", "memory:", or a `Store`
     session    the id of a new session in the store; `Runtime.resume` opens one that is there
@@ -75,7 +75,7 @@ class Runtime:
         packages: Path | str | Sequence[str] | None = None,
         limits: Limits | None = None,
         workspace: Path | str | None = None,
-        require: Iterable[str] = STANDARD,
+        require: Iterable[str] | None = None,
         progress: Callable[[str], None] | None = None,
         store: str | Path | Store | None = None,
         session: str | None = None,
@@ -99,7 +99,7 @@ class Runtime:
             packages=packages,
             limits=self.limits,
             workspace=Path(workspace) if workspace is not None else None,
-            require=frozenset(require),
+            require=None if require is None else frozenset(require),
             progress=progress or say,
             store=store,
             session=self.session or "",

@@ -57,6 +57,8 @@ class ProcessInterpreter:
         libraries: frozenset[str],
         group: Cgroup | None,
         rung: str,
+        *,
+        bare: bool = False,
     ) -> None:
         self.on_end: Callable[[ProcessInterpreter], None] = lambda _: None
         self._child = child
@@ -65,7 +67,8 @@ class ProcessInterpreter:
         self._limits = opening.limits
         self._repeats = opening.repeats
         guests = child.running if group is None else group.pids
-        self._stack = WorkspaceStack(opening, child, guests, self._send, self.kill)
+        self._stack = WorkspaceStack(opening, child, guests, self._send, self.kill, covered=not bare)
+        self._bare = bare
         self._gauge = DiskGauge(self._stack, opening.limits)
         self._idle: IdleWatch | None = None
         self._group = group
@@ -132,14 +135,18 @@ class ProcessInterpreter:
         if self._idle is not None:
             self._idle.stop()
         self._send_in_turn(["x", cell, code, at, seed.hex()], [])
-        watchers = CellWatch(self._limits, self._gauge, self._child, self._group, self.kill, self._repeats)
+        watchers = CellWatch(
+            self._limits, self._gauge, self._child, self._group, self.kill, self._repeats, threads=self._bare
+        )
         self._calls.waits = watchers.waits
         try:
             verdict, tree, blobs = await running.report
             watchers.stop()
             outcome = await self._outcome(running, verdict, tree, blobs)
             if self.alive:
-                self._idle = IdleWatch(await self._child.pid(), self._group, self._limits, self._gauge, self.kill)
+                self._idle = IdleWatch(
+                    await self._child.pid(), self._group, self._limits, self._gauge, self.kill, threads=self._bare
+                )
             return outcome
         except asyncio.CancelledError:
             self.kill(Cancelled(f"the cell was cancelled. {exit_errors.GONE}"))

@@ -117,13 +117,14 @@ def render(plan: JailPlan, interpreter: InterpreterPaths) -> dict[str, Any]:
     entries = _root(plan, interpreter)
     if "mount" not in plan.without:
         _check_places(plan, entries)
-    read, listed = _readable(entries)
+    shown = [source for kind, _, source in entries if kind == "bind"]
+    hidden = [target for kind, target, _ in entries if kind == "empty"]
     return {
         "layers": [name for name in LAYERS if name not in plan.without],
         "root": entries,
         "landlock": {  # in a root of its own a guest may read all; otherwise what that root would have held
-            "rooted": {"read": ["/"], "list": [], "device": ["/dev"]},
-            "bare": {"read": read, "list": listed, "device": _DEVICES},
+            "rooted": {"read": ["/"], "hidden": [], "device": ["/dev"]},
+            "bare": {"read": shown, "hidden": hidden, "device": _DEVICES},
         },
         "seccomp": {"threads": threads, "bare": bare} | ({"programs": programs} if plan.programs else {}),
         "uid": -1 if (uid := guest_uid()) is None else uid,
@@ -176,25 +177,6 @@ def _root(plan: JailPlan, interpreter: InterpreterPaths) -> list[RootEntry]:
         entries.add("link", "/dev/shm", "/tmp")  # for the named semaphores of multiprocessing
         entries.add("link", "/dev/fd", "/proc/self/fd")
     return entries.made
-
-
-def _readable(entries: list[RootEntry]) -> tuple[list[str], list[str]]:
-    """What a guest without a root of its own may read, and of which directories only the names.
-
-    A rule of Landlock holds for all that is below. So a directory with something below that stays out is spelled out.
-    """
-    out = [target for kind, target, _ in entries if kind == "empty"]
-    read, listed = list[str](), list[str]()
-    pending = [source for kind, _, source in entries if kind == "bind"]
-    while pending:
-        path = pending.pop()
-        if not any(place == path or place.startswith(f"{path}/") for place in out):
-            read.append(path)
-        elif path not in out:
-            listed.append(path)
-            with os.scandir(path) as below:  # a rule for a link would be one for what it leads to
-                pending += [entry.path for entry in below if not entry.is_symlink()]
-    return read, listed
 
 
 def _places(site: tuple[Path, ...]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cellwright.errors import IsolationMissing
 from cellwright.sandboxes.base import Limits
-from cellwright.sandboxes.jail import LANDLOCK_ABI, NAMESPACES, STANDARD, WITHOUT_NAMESPACES
+from cellwright.sandboxes.jail import LANDLOCK_ABI, NAMESPACES, WITHOUT_NAMESPACES
 from cellwright.sandboxes.packages import Environment
 from cellwright.sandboxes.process import ProcessSandbox
 from cellwright.sandboxes.zygotes import Zygote
@@ -20,9 +20,8 @@ class LandlockSandbox(ProcessSandbox):
 
     rung = "landlock"
 
-    def __init__(self, environment: Environment, *, required: frozenset[str] = STANDARD) -> None:
-        wanted = frozenset[str]() if required == STANDARD else required
-        super().__init__(environment, required=WITHOUT_NAMESPACES | wanted, without=NAMESPACES)
+    def __init__(self, environment: Environment, *, required: frozenset[str] = frozenset()) -> None:
+        super().__init__(environment, required=WITHOUT_NAMESPACES | required, without=NAMESPACES)
 
     async def _zygote(self, limits: Limits) -> Zygote:
         abi = kernel.landlock_abi()

@@ -7,7 +7,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable
 
-from cellwright.errors import CpuLimit, GuestError, TimeLimit, WorkspaceLimit
+from cellwright.errors import CpuLimit, GuestError, ProcessLimit, TimeLimit, WorkspaceLimit
 from cellwright.sandboxes.base import Limits
 from cellwright.sandboxes.cgroup import Cgroup
 from cellwright.sandboxes.directory_tree import DiskUsage
@@ -19,6 +19,7 @@ QUIET_S = 0.05  # a cell shorter than this is measured at its end only
 NOTICED = 1 << 20  # after a short cell the workspace is measured only if the disk lost this many bytes
 OFTEN = 100  # cells after which the workspace is measured whatever the disk says
 FIRST_LOOK_S, LAST_LOOK_S = 0.5, 4.0  # in between a disk takes some gigabytes, in the worst case
+THREADS_S = 0.1
 FILES = 100_000
 TOO_FULL = "Delete what is not needed."  # after a cell that came to its end
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -27,7 +28,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 class CellWatch:
     """Started with a cell, stopped with it. `end` is called with the limit that was passed.
 
-    Wall and processor time count when `repeats` is done.
+    Wall and processor time count when `repeats` is done. `threads`: the kernel does not count them for this guest.
     """
 
     def __init__(
@@ -38,8 +39,11 @@ class CellWatch:
         group: Cgroup | None,
         end: Callable[[GuestError], None],
         repeats: asyncio.Future[None] | None = None,
+        *,
+        threads: bool = False,
     ) -> None:
         self._limits = limits
+        self._threads = threads
         self._gauge = gauge
         self._child = child
         self._repeats = None if repeats is None or repeats.done() else repeats
@@ -86,6 +90,8 @@ class CellWatch:
 
     def _watch(self) -> None:
         self._tasks = [self._loop.create_task(self._gauge.watch(self._end)), self._loop.create_task(self._watch_cpu())]
+        if self._threads:
+            self._tasks.append(self._loop.create_task(self._watch_threads()))
 
     async def _watch_cpu(self) -> None:
         """Look again at the earliest moment at which the limit can be passed: with every core busy."""
@@ -101,6 +107,12 @@ class CellWatch:
             await asyncio.sleep(max((most - spent) / cores, 0.02))
             spent = self._spent(pid)
         self._end(CpuLimit(f"the cell used more than cpu_s={self._limits.cpu_s:g} of processor time. {GONE}"))
+
+    async def _watch_threads(self) -> None:
+        pid = await self._child.pid()
+        while (error := too_many_threads(pid, self._limits)) is None:  # noqa: ASYNC110  no event tells
+            await asyncio.sleep(THREADS_S)
+        self._end(error)
 
     def _spent(self, pid: int) -> float:
         return spent_s(pid, self._group)
@@ -152,8 +164,16 @@ class IdleWatch:
     """Between two cells: a guest that goes on, in a thread or after a false report, is ended at the same limits."""
 
     def __init__(
-        self, pid: int, group: Cgroup | None, limits: Limits, gauge: DiskGauge, end: Callable[[GuestError], None]
+        self,
+        pid: int,
+        group: Cgroup | None,
+        limits: Limits,
+        gauge: DiskGauge,
+        end: Callable[[GuestError], None],
+        *,
+        threads: bool = False,
     ) -> None:
+        self._threads = threads
         self._pid = pid
         self._group = group
         self._limits = limits
@@ -175,6 +195,9 @@ class IdleWatch:
         if spent - self._start > self._limits.cpu_s:
             words = f"the session used more than cpu_s={self._limits.cpu_s:g} of processor time between two cells"
             self._end(CpuLimit(f"{words}. {GONE}"))
+            return
+        if self._threads and (error := too_many_threads(self._pid, self._limits)) is not None:
+            self._end(error)
             return
         busy = spent > self._last
         self._last = spent
@@ -200,6 +223,13 @@ def at_work(pids: Iterable[int]) -> bool:
     return False
 
 
+def too_many_threads(pid: int, limits: Limits) -> ProcessLimit | None:
+    fields = _stat(pid)
+    if not fields or int(fields[17]) <= 1 + limits.threads:
+        return None
+    return ProcessLimit(f"the guest had more than threads={limits.threads} at once. {GONE}")
+
+
 def spent_s(pid: int, group: Cgroup | None) -> float:
     """Processor time of a guest: of all its processes where a cgroup counts them."""
     if group is not None and (seconds := group.cpu_s()) is not None:
@@ -209,9 +239,13 @@ def spent_s(pid: int, group: Cgroup | None) -> float:
 
 def cpu_s(pid: int) -> float:
     """Processor time of a process and of its children that ended; 0 when it is gone."""
+    return sum(map(int, _stat(pid)[11:15])) / TICKS
+
+
+def _stat(pid: int) -> list[bytes]:
+    """The fields after a process's name; none when it is gone."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
+            return file.read().rpartition(b")")[2].split()
     except OSError:
-        return 0.0
-    return sum(int(fields[i]) for i in (11, 12, 13, 14)) / TICKS
+        return []

@@ -63,7 +63,8 @@ class ProcessSandbox:
             limits=opening.limits,
             scratch=opening.scratch.path if opening.scratch is not None else None,
         )
-        interpreter = ProcessInterpreter(child, ours, printed, opening, zygote.modules, group, self.rung)
+        bare = "mount" not in zygote.layers
+        interpreter = ProcessInterpreter(child, ours, printed, opening, zygote.modules, group, self.rung, bare=bare)
         self._open.add(interpreter)
         interpreter.on_end = self._open.discard
         return interpreter

@@ -23,7 +23,8 @@ MOVE_S = 30.0  # at least, for the guest's step to its live workspace: the machi
 class WorkspaceStack:
     """The directories that a guest can reach, measured as one; and the step from the scratch to the live one.
 
-    `guests` tells the guest's processes, `send` reaches the guest, `kill` ends it.
+    `guests` tells the guest's processes, `send` reaches the guest, `kill` ends it. Not `covered`: the guest could reach
+    the live workspace before its time, if it wanted to.
     """
 
     def __init__(
@@ -33,12 +34,16 @@ class WorkspaceStack:
         guests: Callable[[], Iterable[int]],
         send: Callable[[list[Any], list[Any]], None],
         kill: Callable[[GuestError], None],
+        *,
+        covered: bool = True,
     ) -> None:
         self._live, self._scratch = opening.workspace, opening.scratch
         self._live.guests = guests
         if self._scratch is not None:
             self._scratch.guests = guests
         self._reached = (self._scratch or self._live,)
+        if self._scratch is not None and not covered:
+            self._reached = (self._scratch, self._live)
         self._left: int | None = None  # the device of a scratch that is gone: deleted files may still be open there
         self._child = child
         self._move_s = max(opening.limits.wall_s, MOVE_S)
