@@ -129,6 +129,7 @@ def test_wrong_usage_is_one_clear_line_each(here: Path) -> None:
         "--rate is for --http": [*crm, "--rate", "1/s"],
         "--rate often: give a number": [*crm, "--http", "0", "--rate", "often"],
         "--http here: give HOST:PORT": [*crm, "--http", "here"],
+        "File name too long": [*crm, "--http", "0", "--token-file", "x" * 300],
         "say --no-auth": [*crm, "--http", "0.0.0.0:0"],
         "there is no client 'emacs'": ["gateway", "install", "emacs", "--python", "shop:crm"],
         "'spec.json' is no option": ["gateway", "inspect", "spec.json"],

@@ -61,10 +61,11 @@ async def _serve(options: GatewayOptions) -> None:
         await serve_stdio(request.sources, request.options, find=object_named, say=say)
         return
     host, port = place_of(options.http)
+    tokens = read_tokens(options.token_file, options.token)  # first: it says why a file cannot be read
     if options.token_file is not None and _is_open(Path(options.token_file)):
         say(f"--token-file {options.token_file}: others on this machine may read it; run: chmod 600")
     web = WebOptions(
-        host=host, port=port, tokens=read_tokens(options.token_file, options.token),
+        host=host, port=port, tokens=tokens,
         issuer=options.oauth_issuer or "", audience=options.oauth_audience or "", no_auth=options.no_auth,
         rate=read_rate(options.rate) if options.rate else None, origins=tuple(options.origin),
         public_url=options.public_url or "", idle_s=request.options.idle_s, sessions=request.options.sessions,
