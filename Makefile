@@ -42,10 +42,10 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # Thousands of processes import the package here: with its bytecode kept, that is half the time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo cells test check lint types tests format bench eval-local docs fuzz slow crash crash-long soak interop interop-quick elsewhere clean
+.PHONY: help demo cells test check lint types tests format bench eval-local docs fuzz slow crash crash-long soak interop interop-quick container container-quick elsewhere clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 demo: $(RUN) ## an agent with a real model does three small jobs on live objects
 	@$(BIN)/python examples/demo.py $(ARGS)
@@ -109,6 +109,14 @@ interop: $(DEV) ## with software we did not write: installs it, then drives it; 
 interop-quick: $(DEV) ## the half of it that CI runs
 	@echo "· interop"
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "interop and quick" tests/interop $(ARGS)
+
+container: $(DEV) ## builds the image offline and tries it in docker, podman, bwrap and gVisor; some minutes
+	@echo "· container"
+	@$(BIN)/python -m tests.container $(ARGS)
+
+container-quick: $(DEV) ## the half of it that CI runs
+	@echo "· container"
+	@$(BIN)/python -m tests.container --quick $(ARGS)
 
 elsewhere: $(DEV) ## a sample below /tmp and, where you are root, as an ordinary user; two minutes
 	@JOBS=$(JOBS) .ci/elsewhere
