@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 
@@ -14,8 +15,11 @@ _RIGHTS = {"CHOWN": 0, "DAC_OVERRIDE": 1, "FOWNER": 3, "KILL": 5, "SETGID": 6, "
 
 def guest_uid() -> int | None:
     """`GUEST_UID`, or None where guests have the host's own uid; where that is root, the layer `uid` is missing."""
-    if os.geteuid() != 0:
-        return None
+    return _guest_uid_of_root() if os.geteuid() == 0 else None
+
+
+@functools.cache  # each workspace asks, and the zygote has been told already
+def _guest_uid_of_root() -> int | None:
     try:
         status = Path("/proc/self/status").read_text().split("\n")
     except FileNotFoundError:
