@@ -227,3 +227,24 @@ async def test_a_session_whose_old_files_are_gone_is_exported_and_goes_on_elsewh
         assert await value(rt, "last, open('large', 'rb').read(4)") == (30, (30).to_bytes(4, "big"))
         with pytest.raises(UsageError, match=GONE):
             await rt.restore_files(at=3)
+
+
+async def test_what_an_undone_transaction_put_back_is_exported_too(tmp_path: Path) -> None:
+    store, other = MemoryStore(), MemoryStore()
+    undone = """
+        open("f", "w").write("old")
+        try:
+            with transaction():
+                open("f", "w").write("new")
+                raise ValueError
+        except ValueError:
+            pass
+        text = open("f").read()
+        open("f", "w").write("later")
+    """
+    async with Runtime(store=store, session="s1", limits=PATIENT) as rt:
+        await value(rt, undone)
+    Sessions(store).export("s1", tmp_path / "s1.jsonl")
+    Sessions(other).import_(tmp_path / "s1.jsonl")
+    async with resumed(other) as rt:
+        assert await value(rt, "text, open('f').read()") == ("old", "later")

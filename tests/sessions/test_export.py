@@ -230,13 +230,17 @@ def test_a_right_file_of_these_lines_is_taken() -> None:  # or the tests above w
     assert list(store.sessions()) == ["s1", "s1-2"]
 
 
-def test_files_that_only_another_session_has_here_are_missing_from_the_file() -> None:
+@pytest.mark.parametrize("dropped", [False, True])
+@pytest.mark.parametrize("kind", ["cell", "transaction"])
+def test_files_that_only_another_session_has_here_are_missing_from_the_file(kind: str, dropped: bool) -> None:
     store = MemoryStore()
     session(store, "other")
     secret = store.keep("other", b"secret")
     tree = json.dumps({"entries": [["f", "file", 420, 1, 6, secret]], "left": []}).encode()
     lines = [HEAD, {"blob": digest_of(tree), "base64": base64.b64encode(tree).decode()}]
-    lines.append({**CELL, "tree": digest_of(tree)})
+    lines += [{"blob": secret, "dropped": True}] if dropped else []
+    began = {**ROW, "verb": "begin", "name": "1/t", "status": "done", "value": {"tree": digest_of(tree)}}
+    lines.append({**CELL, "tree": digest_of(tree)} if kind == "cell" else began)
     with pytest.raises(UsageError, match="nothing was imported: the file lacks"):
         imported(store, "".join(json.dumps(line) + "\n" for line in lines).encode())
     assert store.sessions() == ["other"]

@@ -1,5 +1,6 @@
 """The journal: what came through the doors, kept so that a session can be run again."""
 
+from cellwright.journal.blocks import trees_of
 from cellwright.journal.call_text import call_line, ended_by_done, value_text
 from cellwright.journal.checkpoints import read_key
 from cellwright.journal.conversations import Conversation, conversation, replies, reply_in, request_in, requests_in
@@ -86,6 +87,7 @@ __all__ = [
     "requests_in",
     "require_files",
     "taken_back",
+    "trees_of",
     "value_text",
     "withdraw_of_lost_cells",
     "workspace_from_tree",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cellwright.store import Row
+from cellwright.store import CellRow, EntryChange, Row
 from cellwright_guest.wire import type_of
 
 BEGIN, COMMIT, UNDO = "begin", "commit", "undo"  # what guest code says of a block, as verbs
@@ -111,6 +111,17 @@ def tree_in(row: Row) -> str:
     if row.verb != BEGIN:
         told = told["m"].get("tree") if type_of(told) is dict and "m" in told else None
     return told if type_of(told) is str else ""
+
+
+def trees_of(change: EntryChange) -> tuple[str, ...]:
+    """The trees that an entry names: before and after a cell, or where a transaction of guest code began."""
+    match change:
+        case CellRow():
+            return tuple(filter(None, dict.fromkeys((change.tree, change.tree_after))))
+        case Row(door="host", status="done") if change.verb in (BEGIN, UNDO):
+            return tuple(filter(None, (tree_in(change),)))
+        case _:
+            return ()
 
 
 def anyway_in(arguments: Any) -> bool | None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from cellwright.errors import RestoreFailed, UsageError
-from cellwright.journal.blocks import BEGIN, UNDO, tree_in
+from cellwright.journal.blocks import BEGIN, trees_of
 from cellwright.journal.history import READ, History
 from cellwright.journal.trees import Trees
 from cellwright.store import BoundedFiles, CellRow, Claim, Row, Store, StoreReader
@@ -152,8 +152,8 @@ class _Told:
         for change in _changes(store, session):
             if isinstance(change, CellRow):
                 self._hear(change)
-            elif change.door == "host" and change.status == "done" and change.verb in (BEGIN, UNDO):
-                (begun[change.cell] if change.verb == BEGIN else self.put_back).add(tree_in(change))
+            else:
+                (begun[change.cell] if change.verb == BEGIN else self.put_back).update(trees_of(change))
         for number, names in begun.items():
             if number in self.cells:
                 self.cells[number].begun |= names
@@ -184,7 +184,8 @@ def not_repeated(session: str, cell: int) -> RestoreFailed:
     return RestoreFailed(
         f"session {session!r} was not brought back: its files as they were before cell {cell} are no longer kept, and "
         "the cells before it did not write them again. Nothing was written to its journal. Resume it where its newest "
-        "checkpoint can be used: on the machine and with the Python and the packages that it ran with last",
+        "checkpoint can be used: on the machine and with the Python and the packages that it ran with last; if it was "
+        "rewound since, rewind it to that later entry",
         session=session,
         cell=cell,
     )

@@ -317,4 +317,7 @@ def _change(path: str, old: WorkspaceEntry | None, new: WorkspaceEntry | None) -
 
 
 def _missing(digest: str) -> NotKept:
-    return NotKept(f"the journal does not hold {digest}, which a tree of the workspace needs")
+    return NotKept(
+        f"the journal does not hold {digest}, which a tree of the workspace needs: an old one was dropped to keep "
+        "snapshots_mb, or the journal is damaged"
+    )

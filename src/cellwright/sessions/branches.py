@@ -54,7 +54,8 @@ def fork(
         raise UsageError(f"session {session!r} has no cell {at} that came to its end; its last one is {story.last}")
     if cell is not None and cell.undone:  # as it was, before it was undone
         story = History(store, session, at, entry=story.entry_of(cell.number))
-    require_files(store, session, Trees(store, session), story.tree, story.standing)
+    if at is not None or entry is not None:
+        require_files(store, session, Trees(store, session), story.tree, story.standing)
     parent, left_at = story.branching
     facts = Facts(
         id=check_id(id) if id is not None else uuid.uuid4().hex[:12],

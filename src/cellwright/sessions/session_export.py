@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from cellwright.errors import JournalFailed
-from cellwright.journal import History, Trees, is_undone, reply_in, request_in, requests_in
+from cellwright.journal import History, Trees, is_undone, reply_in, request_in, requests_in, trees_of
 from cellwright.messages import AssistantMessage, Message, Tool, ToolMessage, UserMessage
 from cellwright.sessions.branches import reaches
 from cellwright.sessions.export_lines import FORMAT, entry_line, facts_line, text_of
-from cellwright.store import BoundedFiles, CellRow, Reach, Row, Store, StoreReader, TurnRow, digest_of
+from cellwright.store import BoundedFiles, Reach, Row, Store, StoreReader, TurnRow, digest_of
 
 PIECE = 3 << 20  # bytes of a blob in one line; by three, so that base64 needs no padding in between
 
@@ -57,9 +57,8 @@ class _ExportFile:
         self._write(({"cellwright": FORMAT} if head else {}) | facts)
         trees = Trees(self._store, part.session)
         for entry in self._store.entries(part.session, 1, part.upto):
-            if isinstance(entry.change, CellRow):
-                for name in dict.fromkeys((entry.change.tree, entry.change.tree_after)):
-                    self._tree(trees, name)
+            for name in trees_of(entry.change):
+                self._tree(trees, name)
             self._write(entry_line(entry, self._blob))
             self.entries += 1
 

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Any, BinaryIO
 
 from cellwright.errors import JournalFailed, NoSession, UsageError
-from cellwright.journal import Trees, check_id
+from cellwright.journal import Trees, check_id, trees_of
 from cellwright.sessions.export_lines import FORMAT, Damaged, bytes_in, checked_digest, entry_in, facts_in
 from cellwright.store import IMPORTED, CellRow, Claim, EntryChange, Facts, Store, TurnRow, this_process
 
@@ -251,9 +251,8 @@ class _SessionImport:
 
     def finish(self) -> None:
         trees = Trees(self._store, self._claim.session)
-        cells = [change for change in self._changes if isinstance(change, CellRow)]
         try:
-            for name in {name for cell in cells for name in (cell.tree, cell.tree_after)}:
+            for name in {name for change in self._changes for name in trees_of(change)}:
                 for digest in trees.needs(name):
                     if not self._may_use(digest):
                         raise JournalFailed(f"the file lacks {digest}, which the files of a cell need")
