@@ -149,6 +149,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     told = [cast("tuple[str, int, str]", place)[2] for place in places if isinstance(place, tuple)]
     reasons = Counter(reason for said in told if (reason := said.removeprefix("Skipped: ")).startswith(LACKS))
     for reason, count in reasons.items():
-        terminalreporter.write_line(f"{count} tests were skipped: {reason}")
+        terminalreporter.write_line(f"{count} {'test was' if count == 1 else 'tests were'} skipped: {reason}")
     if reasons:
         terminalreporter.write_line("`make tests ARGS=-rs` names them")
