@@ -189,7 +189,7 @@ class Confinement:
     def _hold_bare(self, workspace: str, scratch: str = "") -> None:
         """Without the mount layer: open the directories while their parents are open to this uid."""
         if "mount" not in self._layers.got:
-            for path in (scratch, workspace) if scratch else (workspace,):
+            for path in (scratch or workspace, workspace):  # always two: the numbers of later ones are recorded
                 fd = os.open(path, os.O_PATH | os.O_DIRECTORY)
                 self._held.append(fcntl.fcntl(fd, fcntl.F_DUPFD, _OUT_OF_THE_WAY))
                 os.close(fd)

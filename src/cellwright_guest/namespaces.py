@@ -91,7 +91,7 @@ class ZygoteOwner:
     """
 
     def __init__(self, guest_uid: int) -> None:
-        self.uid = os.getuid()
+        self.uid = 0 if 0 in os.getresuid() else os.getuid()  # whoever is root in part can be it wholly
         self.guest_uid = guest_uid if self.uid == 0 else -1
         with open("/proc/self/status") as status:
             effective = next(int(line.split()[1], 16) for line in status if line.startswith("CapEff:"))

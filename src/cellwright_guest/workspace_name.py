@@ -12,7 +12,7 @@ import posix
 from typing import Any
 
 ROOTED = "/workspace"
-SEEN_FD, LIVE_FD = 4, 5  # the workspace that the guest sees; the live one, while a scratch is seen
+SEEN_FD, LIVE_FD = 4, 5  # the workspace that the guest sees, a scratch at first where cells are repeated; the live one
 BARE = f"/proc/self/fd/{SEEN_FD}"
 DEEPEST = 256
 
@@ -87,7 +87,6 @@ def _move_bare() -> None:
     except OSError:  # deleted
         here = BARE
     os.dup2(LIVE_FD, SEEN_FD, inheritable=False)
-    os.close(LIVE_FD)
     if here == BARE or here.startswith(BARE + "/"):
         _change_to(here)
 

@@ -6,6 +6,8 @@ import asyncio
 import ctypes
 import json
 import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from errno import EAGAIN
 from pathlib import Path
@@ -19,7 +21,7 @@ from tests.sandboxes.refusing import refusing
 
 from cellwright import Limits, Runtime, replay
 from cellwright.errors import IsolationMissing, PlatformError, ProcessLimit, UsageError
-from cellwright.sandboxes import STANDARD, Environment, LandlockSandbox, ProcessSandbox, choose, zygotes
+from cellwright.sandboxes import GUEST_UID, STANDARD, Environment, LandlockSandbox, ProcessSandbox, choose, zygotes
 from cellwright.sandboxes.jail import InterpreterPaths, JailPlan, render
 from cellwright.testing import check_sandbox
 from cellwright_guest import kernel
@@ -112,6 +114,26 @@ async def test_code_that_names_tmp_is_told_what_to_use(landlock: LandlockSandbox
     assert str(outcome.error).endswith("nor a /tmp of its own: use relative paths and tempfile.")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become root in part")
+async def test_a_host_that_is_root_in_part_gives_guests_a_uid_of_their_own() -> None:
+    code = f"""
+        import asyncio, os
+        from pathlib import Path
+        from cellwright import Runtime
+        from cellwright.sandboxes import Environment, LandlockSandbox
+
+        async def main():
+            async with Runtime(sandbox=LandlockSandbox(Environment(python=Path({str(open_python())!r})))) as runtime:
+                print((await runtime.execute("import os; os.getresuid() + os.getresgid()")).unwrap())
+
+        os.setresuid(1000, 0, 0)
+        asyncio.run(main())
+    """
+    command = [sys.executable, "-c", dedent(code)]
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
+    assert done.stdout == f"{(GUEST_UID,) * 6}\n", done.stderr
+
+
 async def test_the_packages_of_the_host_cannot_be_read(landlock: LandlockSandbox, tmp_path: Path) -> None:
     code = """
         import os, sys
@@ -171,6 +193,7 @@ async def test_a_session_is_repeated_and_resumed_with_its_files_and_its_place(
     cells = (
         "import os\nfrom pathlib import Path\nos.mkdir('d')\nos.chdir('d')\nopen('f', 'a').write('x')",
         "place = os.getcwd(), str(Path('f').resolve())\nplace",
+        "file = open('f')\nfile.fileno()",
         "open(place[1], 'a').write('y')\nos.environ['HOME'], sorted(os.listdir(os.environ['HOME']))",
     )
     assert await value(landlock, *cells, store=store, session="s") == (HOME, ["d"])

@@ -14,6 +14,7 @@ from cellwright.errors import IsolationMissing
 from cellwright.sandboxes.bpf import ALLOW, ArgumentCheck, SyscallVerdict, assemble
 from cellwright.sandboxes.syscalls import AUDIT_ARCHITECTURE, NUMBERS
 
+_CLONE_FS, _CLONE_FILES = 0x200, 0x400
 _CLONE_THREAD, _CLONE_PARENT, _CLONE_PTRACE, _CLONE_NEW_ANY = 0x1_0000, 0x8000, 0x2000, 0x7E02_0000
 _MAP_SHARED, _MAP_ANONYMOUS, _MAP_GROWSDOWN, _MAP_HUGETLB = 0x01, 0x20, 0x0100, 0x4_0000
 _SET_ID_BITS = 0o6000
@@ -59,13 +60,14 @@ def _special(programs: bool) -> dict[str, SyscallVerdict]:
         return SyscallVerdict(errno=errno, checks=checks)
 
     new_ones = ArgumentCheck(argument=0, kind="no_bit", values=(_CLONE_NEW_ANY | _CLONE_PARENT | _CLONE_PTRACE,))
-    thread = ArgumentCheck(argument=0, kind="any_bit", values=(_CLONE_THREAD,))
+    # A thread with descriptors of its own could hold deleted files where the host does not look for them.
+    thread = [ArgumentCheck(argument=0, kind="any_bit", values=(b,)) for b in (_CLONE_THREAD, _CLONE_FS, _CLONE_FILES)]
     return {
         **{
             name: when(ArgumentCheck(argument=mode, kind="no_bit", values=(_SET_ID_BITS,)))
             for name, mode in _NO_SET_ID.items()
         },
-        "clone": when(new_ones) if programs else when(new_ones, thread),
+        "clone": when(new_ones) if programs else when(new_ones, *thread),
         "clone3": SyscallVerdict(errno=ENOSYS),  # its flags are behind a pointer; libc falls back to clone
         "openat2": SyscallVerdict(errno=ENOSYS),
         "fchmodat2": SyscallVerdict(errno=ENOSYS),
