@@ -27,6 +27,7 @@ async def test_every_layer_is_tried_and_a_layer_in_force_holds() -> None:
     json.dumps(asdict(report))
 
 
+@pytest.mark.needs_layers
 async def test_a_refused_call_is_named_and_turns_no_other_layer_red(tmp_path: Path) -> None:
     report = await probe(refusing(tmp_path, "pivot_root"))
     (mount,) = (finding for finding in report.findings if not finding.ok and finding.name in STANDARD)
