@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,23 @@ from tests.journal.lasting import PATIENT, value
 
 from cellwright import Runtime
 from cellwright.errors import JournalFailed, RestoreFailed, UsageError
-from cellwright.journal import History
+from cellwright.journal import History, manifests
 from cellwright.runtime import replay
+from cellwright.sandboxes import WorkspaceEntry
 from cellwright.sessions import Sessions
-from cellwright.store import BoundedFiles, Claim, DroppedCheckpoint, MemoryStore, SqliteStore, Store
+from cellwright.store import (
+    BoundedFiles,
+    CellRow,
+    Claim,
+    DroppedCheckpoint,
+    Facts,
+    LeaseHolder,
+    MemoryStore,
+    SqliteStore,
+    Store,
+    Summary,
+)
+from cellwright_guest.wire import NOTHING
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -147,6 +161,47 @@ async def test_a_fork_keeps_the_files_that_it_begins_with() -> None:
         Sessions(store).rewind("s1", to=3)
     async with Runtime.resume(fork, store=store, limits=PATIENT) as rt:
         assert await value(rt, "last, open('large', 'rb').read(4)") == (2, (2).to_bytes(4, "big"))
+
+
+class ForkedMeanwhile(SqliteStore):
+    """Another process forks the session when it has been looked at which forks there are."""
+
+    fork = ""
+
+    def family(self, session: str) -> Sequence[Summary]:
+        known = super().family(session)
+        if not self.fork and any(one.cell > 4 for one in self.checkpoints("s1")):
+            with closing(SqliteStore(self.path)) as other:
+                self.fork = Sessions(other).fork("s1", at=2)
+        return known
+
+
+async def test_a_fork_that_is_made_while_old_files_are_looked_for_has_its_files(tmp_path: Path) -> None:
+    store = ForkedMeanwhile(tmp_path / "agents.db", snapshots_mb=ROOM)
+    async with Runtime(store=store, session="s1", limits=PATIENT) as rt:
+        await written(rt, 20)
+    assert held(store) <= ROOM * MB
+    async with Runtime.resume(store.fork, store=store, limits=PATIENT) as rt:
+        assert await value(rt, "last, open('large', 'rb').read(4)") == (2, (2).to_bytes(4, "big"))
+
+
+def test_a_fork_whose_files_are_dropped_while_it_is_made_is_not_made() -> None:
+    class DroppedMeanwhile(MemoryStore):
+        def create(self, facts: Facts, holder: LeaseHolder | None = None) -> Claim:
+            if facts.parent:
+                self.drop(self.claim("s1"), [content])
+            return super().create(facts, holder)
+
+    store = DroppedMeanwhile()
+    claim = store.create(Facts(id="s1", created=0.0, seed=b"", pins={}, names=NOTHING))
+    content = store.digest(b"of a file")
+    file = WorkspaceEntry(path="a", kind="file", mode=0o644, mtime_ns=0, size=9, content=content)
+    manifest = manifests.encoded([file], [])
+    store.keep_all("s1", [b"of a file", manifest])
+    store.write(claim, CellRow(number=1, code="", status="done", tree_after=store.digest(manifest)))
+    with pytest.raises(UsageError, match="after cell 1 are no longer kept"):
+        Sessions(store).fork("s1", at=1)
+    assert store.sessions() == ["s1"]
 
 
 async def test_files_that_no_cell_writes_again_are_told_as_gone_and_the_journal_stays_as_it_was() -> None:

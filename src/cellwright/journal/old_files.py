@@ -27,6 +27,7 @@ from cellwright.store import BoundedFiles, CellRow, Claim, Row, Store, StoreRead
 PART = 8  # of the bound: so much is dropped below it, and so much is written before the store is asked again
 SHORT_S, REST = 1.0, 20  # looking for old contents for longer: so many times that passes until the next
 Contents = dict[str, str]  # the digests of the files of a tree, by path
+Forks = set[tuple[str, int, int | None]]  # of whom, after which cell, at which entry
 
 
 @dataclass(kw_only=True, slots=True)
@@ -83,7 +84,10 @@ class OldFiles:
         held = store.held(self._session)
         if held > self._most:
             kept = store.contents(self._session)
-            dropped = self._oldest(kept, held - self._most + self._most // PART)
+            forks = self._forks()
+            dropped = self._oldest(kept, held - self._most + self._most // PART, forks)
+            if self._forks() != forks:
+                return False  # one that was made meanwhile may begin with what would be dropped; the next try sees it
             if dropped:
                 store.drop(claim, dropped)
             held -= sum(kept[digest] for digest in dropped)
@@ -93,7 +97,7 @@ class OldFiles:
         self._rests_until = began + REST * took_s if took_s > SHORT_S else 0.0
         return held <= self._most
 
-    def _oldest(self, kept: Mapping[str, int], excess: int) -> list[str]:
+    def _oldest(self, kept: Mapping[str, int], excess: int, forks: Forks) -> list[str]:
         """What may be dropped of what is kept: that of the oldest cells, until it is enough."""
         last = self._start()
         told = _Told(self._reader, self._session)
@@ -107,7 +111,7 @@ class OldFiles:
             for name in cell.names - {""}:
                 needed |= {name, *self._trees.parts(name)}
                 found |= dict.fromkeys(contents(name).values(), cell.number)
-        for name in self._whole(told, last):
+        for name in self._whole(told, last, forks):
             needed |= {name, *self._trees.parts(name), *contents(name).values()}
         for cell in old:
             if cell.is_repeated and cell.tree:
@@ -122,7 +126,7 @@ class OldFiles:
             excess -= kept[digest]
         return dropped
 
-    def _whole(self, told: _Told, last: int) -> set[str]:
+    def _whole(self, told: _Told, last: int, forks: Forks) -> set[str]:
         """The trees of which nothing may be dropped."""
         store = self._reader
         names = {History(store, self._session).tree, *self._trees.current, *told.put_back}
@@ -131,10 +135,12 @@ class OldFiles:
                 names |= cell.names
         starts = {one.cell for one in store.checkpoints(self._session) if not one.missing}
         names |= {cell.tree for cell in told.cells.values() if cell.follows in starts}
-        family = store.family(self._session)
-        forks = {(one.parent, one.parent_cell, one.parent_entry or None) for one in family if one.parent}
         names |= {History(store, parent, cell, entry=entry).tree for parent, cell, entry in forks}
         return names - {""}
+
+    def _forks(self) -> Forks:
+        family = self._reader.family(self._session)
+        return {(one.parent, one.parent_cell, one.parent_entry or None) for one in family if one.parent}
 
     def _contents(self, name: str) -> Contents:
         entries = self._trees.entries(name).values()

@@ -54,8 +54,9 @@ def fork(
         raise UsageError(f"session {session!r} has no cell {at} that came to its end; its last one is {story.last}")
     if cell is not None and cell.undone:  # as it was, before it was undone
         story = History(store, session, at, entry=story.entry_of(cell.number))
-    if at is not None or entry is not None:
-        require_files(store, session, Trees(store, session), story.tree, story.standing)
+    trees, is_past = Trees(store, session), at is not None or entry is not None
+    if is_past:
+        require_files(store, session, trees, story.tree, story.standing)
     parent, left_at = story.branching
     facts = Facts(
         id=check_id(id) if id is not None else uuid.uuid4().hex[:12],
@@ -75,6 +76,12 @@ def fork(
             store.write(claim, Note(kind="named", text=name, at=time.time()))
     finally:
         store.release(claim)
+    try:
+        if is_past:  # again: until it was there, whoever runs the parent could drop these files
+            require_files(store, session, trees, story.tree, story.standing)
+    except UsageError:
+        store.forget(facts.id)
+        raise
     return facts.id
 
 
