@@ -253,6 +253,10 @@ def main() -> int:
     def too_long(number: int, frame: object) -> None:
         raise TooLong
 
+    def ended(number: int, frame: object) -> None:
+        sys.exit(128 + number)  # the daemon and the directory go with it
+
+    signal.signal(signal.SIGTERM, ended)
     signal.signal(signal.SIGALRM, too_long)
     signal.alarm(QUICK_S if options.quick else 0)
     directory = Path(tempfile.mkdtemp(prefix="cellwright-", dir="/var/tmp"))
