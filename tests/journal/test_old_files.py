@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Collection, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -204,7 +203,7 @@ def test_a_fork_whose_files_are_dropped_while_it_is_made_is_not_made() -> None:
     assert store.sessions() == ["s1"]
 
 
-async def test_files_that_no_cell_writes_again_are_told_as_gone_and_the_journal_stays_as_it_was() -> None:
+async def test_what_a_call_of_a_cell_may_have_written_is_kept_for_resumes_forks_and_rewinds() -> None:
     store = MemoryStore(snapshots_mb=ROOM)
 
     class Desk:
@@ -215,23 +214,33 @@ async def test_files_that_no_cell_writes_again_are_told_as_gone_and_the_journal_
         await value(rt, "await desk.save()")
         await value(rt, "import os; os.path.getsize('saved')")
         await value(rt, "os.unlink('saved')")
-        await written(rt, 30, first=4)
-    kept = {one.cell: one for one in store.checkpoints("s1")}[30]
-    content = store.blob(kept.digest)
+        await value(rt, "last = 4")
+        fork = Sessions(store).fork("s1", at=4)
+        await written(rt, 30, first=5)
+        assert held(store) < (ROOM + 2) * MB
+        await rt.rewind(to=25)
+        assert await value(rt, "last") == 25
+    async with Runtime.resume(fork, store=store, scope={"desk": Desk()}, limits=PATIENT) as rt:
+        assert await value(rt, "last") == 4
     drop_checkpoints(store)
-    entries = store.summary("s1").entries
-    with pytest.raises(RestoreFailed, match="before cell 2 are no longer kept") as failed:
-        async with resumed(store, scope={"desk": Desk()}):
-            pass
-    assert (failed.value.session, failed.value.cell) == ("s1", 2)
-    with pytest.raises(RestoreFailed, match="before cell 2 are no longer kept"):
-        await replay("s1", store=store)
-    assert store.summary("s1").entries == entries
-    claim = store.claim("s1")
-    store.write(claim, replace(kept, content=content))
-    store.release(claim)
     async with resumed(store, scope={"desk": Desk()}) as rt:
-        assert await value(rt, "last") == 30
+        assert await value(rt, "last") == 25
+    assert (await replay("s1", store=store)).same
+
+
+async def test_files_that_are_gone_are_told_and_the_journal_stays_as_it_was() -> None:
+    store = MemoryStore(snapshots_mb=ROOM)
+    async with Runtime(store=store, session="s1", limits=PATIENT) as rt:
+        await rt.files.write("saved", b"s" * 1000)
+        await value(rt, "import os; os.path.getsize('saved')")
+    entries, claim = store.summary("s1").entries, store.claim("s1")
+    store.drop(claim, [store.digest(b"s" * 1000)])
+    store.release(claim)
+    drop_checkpoints(store)
+    with pytest.raises(RestoreFailed, match="before cell 1 are no longer kept") as failed:
+        await replay("s1", store=store)
+    assert (failed.value.session, failed.value.cell) == ("s1", 1)
+    assert store.summary("s1").entries == entries
 
 
 async def test_without_a_complete_checkpoint_nothing_is_dropped() -> None:

@@ -3,8 +3,9 @@
 A tree is kept while all its contents are in the store; nothing else says so. These stay, however large they are:
 - the trees of the cells from the newest complete checkpoint on, which a resume runs again, and those that each
   complete checkpoint and each fork begins with;
-- what came into the workspace from outside, and what an undone transaction put back: cells that are run again do not
-  make that anew. What cells wrote they make again, so a session can be run again from its first cell.
+- what came into the workspace from outside, what an undone transaction put back, and what was new after a cell that
+  called host objects, which may have written it: cells that are run again do not make that anew. What other cells wrote
+  they make again, so a session can be run again from its first cell.
 
 Everything here blocks; call it in a thread, while no cell runs.
 """
@@ -118,6 +119,9 @@ class OldFiles:
                 before = told.cells.get(cell.follows)
                 made = contents(before.after) if before is not None and before.after else Contents()
                 needed |= {one for path, one in contents(cell.tree).items() if made.get(path) != one}
+            if cell.number in told.calling and cell.after:
+                had = contents(cell.tree) if cell.tree else Contents()
+                needed |= {one for path, one in contents(cell.after).items() if had.get(path) != one}
         dropped: list[str] = []
         for digest in sorted((kept.keys() & found.keys()) - needed, key=found.__getitem__):
             if excess <= 0:
@@ -148,10 +152,12 @@ class OldFiles:
 
 
 class _Told:
-    """What the entries of a session say of trees. `put_back` are those that an undo of guest code restored."""
+    """What the entries of a session say of trees. `put_back` are those that an undo of guest code restored, `calling`
+    are the cells that called host objects."""
 
     def __init__(self, store: StoreReader, session: str) -> None:
         self.cells: dict[int, _CellTrees] = {}
+        self.calling: set[int] = set()
         self.put_back: set[str] = set()
         self._counts: dict[int, bool] = {}  # whether a cell is part of the state, at that entry
         begun: defaultdict[int, set[str]] = defaultdict(set)
@@ -159,6 +165,7 @@ class _Told:
             if isinstance(change, CellRow):
                 self._hear(change)
             else:
+                self.calling.add(change.cell)
                 (begun[change.cell] if change.verb == BEGIN else self.put_back).update(trees_of(change))
         for number, names in begun.items():
             if number in self.cells:
