@@ -74,6 +74,13 @@ class _Refusals:
         self.apparmor = forbidden and "(enforce)" in label
         self.selinux = forbidden and ":container_t:" in label
 
+    def comment(self, file: str) -> str:
+        """What makes the file, and what the line costs."""
+        words = [f"{file}: {_PROFILE}"] if self.seccomp else []
+        words += ["AppArmor then guards nothing in this container"] if self.apparmor else []
+        words += ["SELinux then guards nothing in this container"] if self.selinux else []
+        return f"   # {'; '.join(words)}" if words else ""
+
 
 def _run(container: Container, missing: Collection[str], refusals: _Refusals) -> str:
     options = ["--user 1000"] if "uid" in missing else []
@@ -82,8 +89,7 @@ def _run(container: Container, missing: Collection[str], refusals: _Refusals) ->
     options += ["--security-opt apparmor=unconfined"] if refusals.apparmor else []
     options += ["--security-opt label=disable"] if refusals.selinux else []
     program = "podman" if container.kind == "podman" else "docker"
-    file = f"   # the file: {_PROFILE}" if refusals.seccomp else ""
-    return f"{program} run {' '.join(options)} …{file}" if options else ""
+    return f"{program} run {' '.join(options)} …{refusals.comment('the file')}" if options else ""
 
 
 def _kubernetes(container: Container, missing: Collection[str], refusals: _Refusals) -> str:
@@ -93,8 +99,7 @@ def _kubernetes(container: Container, missing: Collection[str], refusals: _Refus
     context += ["appArmorProfile: {type: Unconfined}"] if refusals.apparmor else []
     lines = [f"securityContext: {{{', '.join(context)}}}"] if context else []
     lines += ["an emptyDir volume at /tmp"] if TEMPORARY in missing else []
-    comment = f"   # the file, in the node's /var/lib/kubelet/seccomp: {_PROFILE}" if refusals.seccomp else ""
-    return f"{'; '.join(lines)}{comment}"
+    return "; ".join(lines) + refusals.comment("the file, in the node's /var/lib/kubelet/seccomp")
 
 
 def _lxc(container: Container, missing: Collection[str], refusals: _Refusals) -> str:
