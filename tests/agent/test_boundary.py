@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from cellwright.events import ApprovalWanted, ChildFinished, Event
 from cellwright.messages import AssistantMessage, ToolCall, ToolMessage, Traits, Usage, estimated_tokens
 from cellwright.models import Budget, open_model
 from cellwright.scope import shown
-from cellwright.store import MemoryStore
+from cellwright.store import MemoryStore, Row
 from cellwright.testing import ScriptedModel, call, code
 from cellwright_guest.wire import Packed
 
@@ -429,12 +429,15 @@ async def _recorded() -> MemoryStore:
 )
 async def test_a_row_that_nobody_wrote_so_is_one_clear_error(place: tuple[str, ...], wild: Any) -> None:
     journal = await _recorded()
-    rows = journal.rows
 
-    def changed(session: str, after: int = 0, upto: int | None = None) -> Any:
-        return [_with(row, place, wild) if row.door == "model" else row for row in rows(session, after, upto)]
+    def changed(read: Callable[..., Sequence[Row]]) -> Callable[..., Sequence[Row]]:
+        def read_changed(*at: Any) -> Sequence[Row]:
+            return [_with(row, place, wild) if row.door == "model" else row for row in read(*at)]
 
-    journal.rows = changed  # type: ignore[method-assign]
+        return read_changed
+
+    journal.rows = changed(journal.rows)
+    journal.rows_by_path = changed(journal.rows_by_path)
     with pytest.raises(JournalFailed, match="damaged"):
         async with Agent(ScriptedModel(), store=journal, check="off").resume("s") as session:
             await session.carry_on()
