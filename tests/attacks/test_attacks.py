@@ -63,12 +63,14 @@ NOT_HELD_BY_LANDLOCK = {
 } | ({"no_capabilities": "an ordinary user cannot empty the bounding set"} if os.getuid() else {})
 QUICK_ON_LANDLOCK = set(
     "act_on_other_processes change_host_files meet_a_sibling network_unix read_absolute_paths signals_to_others "
-    "stat_host_files trace_processes".split()
+    "stat_host_files trace_processes wire_descriptors_beside_a_frame".split()
 )
 
 
 def case_on_landlock(path: Path) -> ParameterSet:
-    return pytest.param(path, id=path.stem, marks=() if path.stem in QUICK_ON_LANDLOCK else pytest.mark.slow)
+    """What is aimed at the host's own code, which does not know the rung, is for `make fuzz`."""
+    mark = pytest.mark.fuzz if path.stem.startswith(("objects_", "wire_", "journal_")) else pytest.mark.slow
+    return pytest.param(path, id=path.stem, marks=() if path.stem in QUICK_ON_LANDLOCK else mark)
 
 
 @pytest.fixture(scope="module")
