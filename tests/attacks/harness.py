@@ -223,6 +223,7 @@ class Arena:
         self._directory.chmod(0o755)
         self._files = self._directory / "canaries"
         self._neighbours: dict[bool, Runtime] = {}
+        self._settled = 0  # processes, beside those of an attack
         self._in_memory = [self.canaries.memory * 100]
 
     async def __aenter__(self) -> Arena:
@@ -279,6 +280,7 @@ class Arena:
             made = await runtime.execute("mine = vault.read('mine'); open('diary.txt', 'w').write(mine)")
             made.unwrap()
             await witnesses.settled()
+            self._settled = len(witnesses.descendants())
         return self._neighbours[programs]
 
     async def _dismiss(self, programs: bool) -> None:
@@ -322,7 +324,7 @@ class Arena:
         vault, places = Vault(self.canaries, mine="your own"), self.places()
         before = witnesses.snapshot(self._directory)
         known, descriptors = witnesses.descendants(), witnesses.descriptors()
-        processes = len(known)
+        processes = max(len(known), self._settled)  # a zygote may be about to fork its next child
         self.listeners.heard()
         resident = witnesses.reset_peak_mb()
         read: list[bytes] = []
