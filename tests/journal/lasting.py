@@ -36,6 +36,12 @@ class Post:
         await self.gate.wait()
         return "open"
 
+    async def hold(self, what: Any) -> str:
+        """Like `send`, behind the gate."""
+        await self.wait()
+        self.sent.append(what)
+        return f"held {what}"
+
 
 class Sessions:
     """One journal and one workspace, as they lie on a disk. Each `life` is a process; none of them ends in order."""

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.journal.lasting import PATIENT, SESSION, Sessions, run, value
+from tests.journal.lasting import PATIENT, SESSION, Post, Sessions, run, value
 
 from cellwright import Limits, Runtime
 from cellwright.errors import (
@@ -24,23 +24,6 @@ from cellwright.runtime import replay
 pytestmark = pytest.mark.usefixtures("warm")
 
 KEPT = "The names are as they were before the cell; what it did outside is done."
-
-
-class Post:
-    def __init__(self) -> None:
-        self.sent: list[Any] = []
-        self.gate = asyncio.Event()
-        self.at_gate = asyncio.Event()
-
-    def send(self, what: Any) -> int:
-        self.sent.append(what)
-        return len(self.sent)
-
-    async def hold(self, what: Any) -> str:
-        self.at_gate.set()
-        await self.gate.wait()
-        self.sent.append(what)
-        return f"held {what}"
 
 
 ENDS: dict[str, tuple[str, type[GuestError], Limits]] = {

@@ -8,30 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.journal.lasting import PATIENT, run, value
+from tests.journal.lasting import PATIENT, Post, run, value
 
-from cellwright import Runtime, operation
+from cellwright import Runtime
 from cellwright.errors import Fenced
 from cellwright.store import MemoryStore, SqliteStore
 
 pytestmark = pytest.mark.usefixtures("warm")
-
-
-class Post:
-    def __init__(self) -> None:
-        self.sent: list[Any] = []
-        self.gate = asyncio.Event()
-        self.at_gate = asyncio.Event()
-
-    def send(self, what: Any) -> int:
-        self.sent.append(what)
-        return len(self.sent)
-
-    @operation(reads=True)
-    async def wait(self) -> str:
-        self.at_gate.set()
-        await self.gate.wait()
-        return "open"
 
 
 def opened(post: Post, store: Any, *, resume: bool, workspace: Path) -> Runtime:

@@ -140,6 +140,17 @@ async def goes_on(other: Runtime) -> None:
         await asyncio.sleep(0.001)
 
 
+async def cancelled_in_silence(held: asyncio.Future[Any], desk: Desk, other: Runtime) -> None:
+    """While the store is silent, what waits for it is cancelled, and the other session goes on."""
+    await desk.is_silent.wait()
+    await goes_on(other)
+    held.cancel()
+    await goes_on(other)
+    desk.speak()
+    with pytest.raises(asyncio.CancelledError):
+        await held
+
+
 @both
 async def test_a_cell_whose_row_waits_for_its_store_holds_up_no_other_session(silent: tuple[str, Silence]) -> None:
     url, silence = silent
@@ -191,13 +202,7 @@ async def test_a_write_that_nobody_waits_for_any_more_is_made_once_and_in_order(
     async with asyncio.timeout(PATIENCE_S), opened(url, desk) as (one, other):
         code = "import asyncio\nawait desk.fall_silent()\nawait desk.send('a')"
         held = asyncio.ensure_future(one.execute(code))
-        await desk.is_silent.wait()
-        await goes_on(other)
-        held.cancel()
-        await goes_on(other)
-        desk.speak()
-        with pytest.raises(asyncio.CancelledError):
-            await held
+        await cancelled_in_silence(held, desk, other)
         assert (await one.execute("y = await desk.send('b')\ny")).unwrap() == 1
         assert one.journal is not None
         cells, rows = one.journal.cells("s1"), one.journal.rows("s1")
@@ -260,13 +265,7 @@ async def test_a_cell_that_was_carried_on_and_is_cancelled_at_its_end_is_not_run
         for question in waits.waiting:
             one.journal.decide(question, Decision(yes=True))
         held = asyncio.ensure_future(one.outcome())
-        await desk.is_silent.wait()
-        await goes_on(other)
-        held.cancel()
-        await goes_on(other)
-        desk.speak()
-        with pytest.raises(asyncio.CancelledError):
-            await held
+        await cancelled_in_silence(held, desk, other)
         assert (await one.execute("y")).unwrap() == 1
     async with Runtime.resume("s1", scope=scope, store=url) as again:
         assert (await again.execute("y")).unwrap() == 1
