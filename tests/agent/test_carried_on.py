@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from tests.agent.test_lasting import Box, Died, dies
-from tests.agent.worlds import FENCED, agent_with
+from tests.agent.worlds import FENCED, agent_with, last_observation
 
-from cellwright import operation
+from cellwright import Scope, operation
 from cellwright.agent import Agent
-from cellwright.doors import Reply, Request
-from cellwright.errors import TurnWaiting
-from cellwright.messages import OnPiece
+from cellwright.doors import Model, Reply, Request
+from cellwright.errors import TurnCancelled, TurnWaiting
+from cellwright.events import Event, ModeChosen
+from cellwright.messages import OnPiece, ToolCall, ToolMessage
 from cellwright.store import Decision, MemoryStore, Message
 from cellwright.testing import ScriptedModel, code
 
@@ -106,3 +107,70 @@ async def test_a_reply_that_ran_out_of_room_is_not_run_either() -> None:
     async with agent.resume("s1") as session:
         assert (await session.carry_on()).value == "fine"
     assert store.cells("s1") == []
+
+
+async def test_a_recorded_reply_is_held_to_what_was_offered_unless_it_was_begun() -> None:
+    store, post = MemoryStore(), Post()
+    first, _ = agent_with(code("post.put('a')\ndone(post.send('b'))"), scope={"post": post}, store=store, check="off")
+    async with first.session("begun") as session:
+        with pytest.raises(TurnWaiting):
+            await session.run("Send both.")
+    (question,) = store.questions()
+    store.decide(question.id, Decision(yes=True))
+
+    def cancels(_: Request) -> Any:
+        store.post("fresh", Message(kind="cancel", text=""))
+        return code("post.put('c')\ndone(1)")
+
+    first, _ = agent_with(cancels, scope={"post": post}, store=store, check="off")
+    async with first.session("fresh") as session:
+        with pytest.raises(TurnCancelled):
+            await session.run("Put c.")
+    direct, model = agent_with("No.", scope={"post": post}, store=store, mode="direct")
+    async with direct.resume("fresh") as session:
+        assert (await session.carry_on()).value == "No."
+    assert "there is no function 'execute'" in last_observation(model)
+    async with direct.resume("begun") as session:
+        assert (await session.carry_on()).value == "b"
+    assert post.sent == ["a", "b"]
+
+
+async def test_a_reply_of_another_mode_is_run_as_it_was_offered() -> None:
+    store, post = MemoryStore(), Post()
+
+    def cancels(_: Request) -> Any:
+        store.post("s1", Message(kind="cancel", text=""))
+        return code("post.put('a')\ndone(1)")
+
+    first, _ = agent_with(cancels, scope={"post": post}, store=store, check="off")
+    async with first.session("s1") as session:
+        with pytest.raises(TurnCancelled):
+            await session.run("Put a.")
+    scope = Scope({"post": post})
+    scope.declare("post.*", direct=True)
+    chosen: list[Event] = []
+    again = Agent(ScriptedModel(), scope=scope, store=store, mode="auto")
+    async with again.resume("s1") as session:
+        assert (await session.carry_on(on_event=chosen.append)).value == 1
+    assert [event.mode for event in chosen if isinstance(event, ModeChosen)] == ["direct"]
+    assert post.sent == ["a"]
+
+
+def as_it_is(model: Model) -> Model:
+    return model
+
+
+async def test_calls_of_one_id_in_an_older_journal_get_each_its_own_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, box = MemoryStore(), Box()
+    calls = [ToolCall(id="call_0", name="execute", arguments=f'{{"code": "{word!r}"}}') for word in ("one", "two")]
+    with monkeypatch.context() as older:
+        older.setattr("cellwright.agent.session.OwnCallIds", as_it_is)
+        first, _ = agent_with(calls, dies, scope={"box": box}, store=store, check="off")
+        with pytest.raises(Died):
+            async with first.session("s1") as session:
+                await session.run("…")
+    again, model = agent_with(calls, code("done(1)"), scope={"box": box}, store=store, check="off")
+    async with again.resume("s1") as session:
+        assert (await session.carry_on()).value == 1
+    answered = [[r.text for r in m.results] for m in model.requests[-1].messages if isinstance(m, ToolMessage)]
+    assert answered == [["'one'", "'two'"]] * 2

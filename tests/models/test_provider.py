@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -270,3 +271,29 @@ def test_it_shows_its_name_and_nothing_else() -> None:
 def test_a_model_that_nobody_knows_has_a_usual_window_and_takes_calls() -> None:
     traits = model(heard()).traits
     assert (traits.calls, traits.window) == (True, 128_000)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "sent"), [(["a", "b"], ["a", "b"]), (["a", "a"], ["c1", "c2"]), (["", "b"], ["c1", "c2"])]
+)
+async def test_a_provider_gets_its_own_ids_back_where_they_tell_calls_apart(theirs: list[str], sent: list[str]) -> None:
+    parts = [
+        ToolCallPart(tool_name="execute", args=f'{{"code": "{n}"}}', tool_call_id=id) for n, id in enumerate(theirs)
+    ]
+    listener = heard(*parts, provider_name="function")
+    said = (await reply_to(listener)).message
+    ours = tuple(replace(call, id=f"c{n + 1}") for n, call in enumerate(said.calls))
+    results = tuple(ToolResult(id=call.id, name=call.name, text=call.id) for call in ours)
+    asked = (UserMessage(text="hi"), replace(said, calls=ours), ToolMessage(results=results))
+    await reply_to(listener, *asked)
+    _, second, third = listener.messages
+    assert [part.tool_call_id for part in second.parts if isinstance(part, ToolCallPart)] == sent
+    assert [(p.tool_call_id, p.content) for p in third.parts if isinstance(p, ToolReturnPart)] == [
+        (id, f"c{n + 1}") for n, id in enumerate(sent)
+    ]
+
+
+async def test_an_empty_reply_is_told_as_one() -> None:
+    listener = heard(TextPart(content="fine"))
+    await reply_to(listener, UserMessage(text="hi"), AssistantMessage(text=""), UserMessage(text="and?"))
+    assert [part.content for part in listener.messages[1].parts if isinstance(part, TextPart)] == ["(an empty reply)"]

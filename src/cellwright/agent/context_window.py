@@ -92,9 +92,7 @@ class ContextWindow:
         if not reply.calls:
             self.ask("\n".join(texts), observed[-1].name)
             return
-        by_call = {o.call: (text, o) for o, text in zip(observed, texts, strict=True)}
-        for call in reply.calls:
-            text, seen = by_call.get(call.id, ("not run", Observation(text="", ok=False)))
+        for call, seen, text in zip(reply.calls, observed, texts, strict=True):
             self.answer(ToolResult(id=call.id, name=call.name, text=text, failed=not seen.ok), seen.name)
 
     def copy(self) -> ContextWindow:

@@ -52,13 +52,15 @@ class CellOutputs(LongTexts):
         """The output of a cell, or its beginning and end with a mark between them."""
         return self.keep_as(f"output:{cell}", text)
 
-    def keep_as(self, name: str, text: str) -> str:
+    def keep_as(self, name: str, text: str, *, readable: bool = True) -> str:
+        """`readable`: the model can call `show` to read the rest."""
         self.put(name, text)
         if len(text) <= self.limit:
             return text
         head, tail = self.limit * 2 // 3, self.limit // 4
         cut = len(text) - head - tail
-        mark = f"… [{cut:,} characters cut; `print(show({name!r}, start={head}))` goes on from here] …"
+        rest = f"; `print(show({name!r}, start={head}))` goes on from here" if readable else ""
+        mark = f"… [{cut:,} characters cut{rest}] …"
         return f"{text[:head]}\n{mark}\n{text[-tail:]}"
 
     def find(self, name: str) -> str | None:

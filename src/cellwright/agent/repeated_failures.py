@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cellwright.agent.observation import Observation
@@ -9,7 +10,6 @@ from cellwright.errors import Stuck
 
 ANOTHER_WAY = 3
 END = 6
-_ANOTHER = "Do not repeat it, take another way: search() and show() tell what there is. Print what is not sure."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,9 +25,10 @@ class Advice:
 
 
 class RepeatedFailures:
-    """Counts failures of the same kind in a turn."""
+    """Counts failures of the same kind in a turn. `another_way` says where to look for one."""
 
-    def __init__(self) -> None:
+    def __init__(self, another_way: str) -> None:
+        self._advice = f"Do not repeat it, take another way: {another_way}"
         self._counts: dict[str, int] = {}
         self._last_cell = ("", "")
         self._again = False  # the last cell repeats the one before it, character by character
@@ -41,6 +42,11 @@ class RepeatedFailures:
         told = "This same cell was run just before, with the same result. If that is the answer, call done(value)."
         return replace(observation, text=f"{observation.text}\n{told}", failure="the same cell again")
 
+    def after_reply(self, observed: Sequence[Observation]) -> list[Advice]:
+        """What to add to each observation of a reply. Calls of it that failed alike count as one failure."""
+        first = {o.failure: place for place, o in reversed(list(enumerate(observed)))}
+        return [self.after(o) if first[o.failure] == place else Advice() for place, o in enumerate(observed)]
+
     def after(self, observation: Observation) -> Advice:
         """What to add to an observation. Raises `Stuck` when nothing helps."""
         if not observation.failure:
@@ -53,7 +59,7 @@ class RepeatedFailures:
             )
         if count >= ANOTHER_WAY:
             checker = observation.failure.startswith("TypeMistake")
-            return Advice(words=f"\nThis has failed {count} times. {_ANOTHER}", warmer=True, unchecked=checker)
+            return Advice(words=f"\nThis has failed {count} times. {self._advice}", warmer=True, unchecked=checker)
         if count == 2:
-            return Advice(words=f"\nThis is the same failure as before. {_ANOTHER}", warmer=self._again)
+            return Advice(words=f"\nThis is the same failure as before. {self._advice}", warmer=self._again)
         return Advice(warmer=self._again)

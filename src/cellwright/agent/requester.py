@@ -13,7 +13,7 @@ from typing import Literal
 
 from cellwright.agent.context_window import SUMMARY, ContextWindow
 from cellwright.agent.result import Trace
-from cellwright.agent.steps import EXECUTE, PYTHON
+from cellwright.agent.steps import BOM, EXECUTE, OPENING_LINE, PYTHON, closes
 from cellwright.agent.toolset import Toolset
 from cellwright.doors import Model, Reply, Request
 from cellwright.events import CodePiece, Compacted, Event, Replied, TextPiece, Used
@@ -100,7 +100,6 @@ _OPENING = re.compile(r'^\s*\{\s*"code"\s*:\s*"')
 _WHOLE = re.compile(
     r'(?:[^"\\]|\\["\\/bfnrt]|\\u(?![dD][89abAB])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4})*'
 )
-_FENCE = re.compile(r"[ \t]*`{3,}[ \t]*([\w+-]*)[^`]*$")
 
 
 class ReplyStream:
@@ -115,6 +114,7 @@ class ReplyStream:
         self._text = ""
         self._fresh = True  # nothing of the line was told yet
         self._inside: Literal["", "code", "other"] = ""
+        self._fence = ""  # that opened it
         self._calls: dict[int, _Call] = {}
 
     def hear(self, piece: Piece) -> None:
@@ -141,7 +141,7 @@ class ReplyStream:
     def _sort(self, *, last: bool) -> None:
         while self._text:
             line, newline, rest = self._text.partition("\n")
-            if self._fresh and (not line.strip() or line.lstrip().startswith("`")):
+            if self._fresh and (not line.strip() or line.lstrip(f"{BOM} \t").startswith(("`", "~"))):
                 if not newline and not last:
                     return  # it may still turn out to be a fence
                 if self._turns(line):
@@ -152,10 +152,11 @@ class ReplyStream:
 
     def _turns(self, line: str) -> bool:
         """Whether the line is a fence; it switches between text and code."""
-        fence = _FENCE.match(line)
-        if fence is None or (self._inside and fence[1]):
+        opening = OPENING_LINE.fullmatch(line)
+        if opening is None or (self._inside and not closes(line, self._fence)):
             return False
-        before, self._inside = self._inside, "" if self._inside else "code" if fence[1].lower() in PYTHON else "other"
+        before, self._fence = self._inside, opening["fence"]
+        self._inside = "" if before else "code" if opening["language"].lower() in PYTHON else "other"
         if "other" in (before, self._inside):
             self._tell(TextPiece(text=f"{line}\n"))
         return True

@@ -16,7 +16,7 @@ from cellwright.agent.guest_names import own_names
 from cellwright.agent.inbox import Recipient, SessionInbox
 from cellwright.agent.mode import CallStatistics
 from cellwright.agent.observation import CellOutputs
-from cellwright.agent.plan import TurnPlan, observed
+from cellwright.agent.plan import new_plan
 from cellwright.agent.requester import Requester
 from cellwright.agent.result import OnEvent, Result, Trace
 from cellwright.agent.spawn import Children, Family, FamilyPlace
@@ -29,7 +29,7 @@ from cellwright.errors import CellwrightError, TurnCancelled, TurnFailed, TurnWa
 from cellwright.events import CallFinished, Done, Event, Failed, ModeChosen, Retried, TurnStarted
 from cellwright.journal import ReplayedModel, Rewound, RolledBack, Turns, is_undone, taken_back
 from cellwright.messages import Usage
-from cellwright.models import Budget, Budgeted, Retrying, Spending
+from cellwright.models import Budget, Budgeted, OwnCallIds, Retrying, Spending
 from cellwright.runtime import Runtime
 from cellwright.sandboxes import Outcome
 from cellwright.sessions import Searcher
@@ -112,7 +112,8 @@ class Session(Recipient):
             runtime = await self._parent.runtime.fork(session=self.id, scope=runtime.scope)
             self._context = self._parent._context.copy()
         self._runtime = await self._open.enter_async_context(runtime)
-        self._model = Retrying(model, on_retry=lambda error, s: self.trace.tell(Retried(why=str(error), delay_s=s)))
+        retrying = Retrying(model, on_retry=lambda error, s: self.trace.tell(Retried(why=str(error), delay_s=s)))
+        self._model = OwnCallIds(retrying)
         turns = runtime.turns
         self.inbox.open(None if turns is None else turns.mail)
         return self
@@ -168,7 +169,7 @@ class Session(Recipient):
             turns, unfinished = self.runtime.turns, self._unfinished or await self._left_over()
             if turns is None or unfinished is None or not unfinished.is_there:
                 raise UsageError(f"session {self.id!r} has no turn to carry on; set a task with `run`")
-            self._unfinished, reply = unfinished, unfinished.reply
+            self._unfinished, reply, begun = unfinished, unfinished.reply, unfinished.begun
             row, before = await turns.read(lambda: (unfinished.row, unfinished.last))
             self._number = row.number
             ended = row.status not in ("running", "waiting")  # messages that ended the turn have had their effect
@@ -182,7 +183,7 @@ class Session(Recipient):
                         recording,
                         returns,
                         on_event,
-                        lambda turn: turn.run(row.task) if reply is None else turn.work(reply, before),
+                        lambda turn: turn.run(row.task) if reply is None else turn.work(reply, before, begun=begun),
                     )
             finally:
                 self._unfinished = None
@@ -236,9 +237,7 @@ class Session(Recipient):
         finish = self._finish = Finish(self._returns if returns is None else returns)
         self._annotate(finish.returns)
         requester = self._requester(task, finish, trace)
-        plan: TurnPlan | None = None
-        if self.agent.plan:
-            plan = TurnPlan(await observed(runtime), frozenset(name for name, _ in runtime.scope.names()))
+        plan = await new_plan(runtime, requester.toolset) if self.agent.plan else None
         return Turn(requester, self._cells(finish, trace), self._outputs, finish, self.inbox, plan), requester
 
     def _requester(self, task: str, finish: Finish, trace: Trace) -> Requester:

@@ -7,18 +7,44 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from cellwright.agent.direct_cell import Run, observe_calls
+from cellwright.agent.direct_cell import LIVE, Run, observe_calls
 from cellwright.agent.direct_tools import DirectTool, direct_tools
 from cellwright.agent.finish import Finish
 from cellwright.agent.mode import CallStatistics, ModeChoice, decide
 from cellwright.agent.observation import CellOutputs, Observation, failed
 from cellwright.agent.prompt import TOOL, code_instructions, direct_instructions, done_tool, task_text
+from cellwright.agent.steps import EXECUTE
 from cellwright.errors import UsageError
 from cellwright.messages import Tool, ToolCall, Traits
 from cellwright.scope import Scope
 
-NO_CODE = "There is no code in that reply to run, and as the answer it will not do: "
-NO_CALL = 'As the answer that will not do; call the function `done` with {"value": …}: '
+MOST_NAMED = 30  # functions, where the model is told what is offered
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModeWords:
+    """What the model is told of a reply that leads nowhere, in the words of its mode."""
+
+    no_answer: str  # the reason follows
+    empty: str
+    cut_off: str
+    another_way: str  # after repeated failures
+
+
+CUT_OFF = "Your reply was cut off because it was too long; nothing of it was run. "
+EMPTY = "Your reply was empty, which is no answer. "
+CODE_WORDS = ModeWords(
+    no_answer="There is no code in that reply to run, and as the answer it will not do: ",
+    empty=EMPTY + "Write the code that comes next; done(value) in it ends the task.",
+    cut_off=CUT_OFF + "Write a shorter cell.",
+    another_way="search() and show() tell what there is. Print what is not sure.",
+)
+DIRECT_WORDS = ModeWords(
+    no_answer='As the answer that will not do; call the function `done` with {"value": …}: ',
+    empty=EMPTY + "Call the function that comes next, or give the answer.",
+    cut_off=CUT_OFF + "Write less: fewer calls at a time, or a shorter answer.",
+    another_way="other arguments, or another function.",
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +67,8 @@ class Toolset:
     ) -> None:
         self.choice = choice
         self.code = choice.mode != "direct"
+        self.words = CODE_WORDS if self.code else DIRECT_WORDS
+        self._never_code = wanted.mode == "direct"
         self.calls = traits.calls or not self.code
         self.measured = measured
         self.called = 0  # direct calls in this turn
@@ -70,29 +98,41 @@ class Toolset:
         """Whether fenced code in a reply is run: also for a model that takes tools and has not run a cell yet."""
         return self.code and (not self.calls or not acted)
 
-    def refusal(self, why: str) -> str:
-        """What the model is told of a reply that is neither a step nor the answer."""
-        return (NO_CODE if self.code else NO_CALL) + why
+    def refusal(self, call: ToolCall, *, recorded: bool = False) -> str:
+        """Why a call is not made: it was not offered. A `recorded` reply may be to a request of another mode."""
+        if call.name in {tool.name for tool in self.tools}:
+            return ""
+        if recorded and call.name == EXECUTE and not self._never_code:
+            return ""
+        return f"there is no function {call.name!r}; {self.offer}"
 
-    async def call(
-        self, calls: Sequence[ToolCall], run: Run, finish: Finish, outputs: CellOutputs
-    ) -> list[Observation]:
-        """Run direct calls side by side; a call of `done` ends the turn."""
-        known = [(self._direct[call.name], call) for call in calls if call.name in self._direct]
-        observed = await observe_calls(known, run) if known else []
-        for place, ((tool, _), seen) in enumerate(zip(known, observed, strict=True)):
+    @property
+    def offer(self) -> str:
+        """What the model may write, in a few words."""
+        names = [tool.name for tool in self.tools]
+        if not names:
+            return "write a block of Python, fenced"
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        return f"there is: {', '.join(names[:MOST_NAMED])}{more}"
+
+    async def call(self, calls: Sequence[ToolCall], run: Run, outputs: CellOutputs) -> list[Observation]:
+        """Run direct calls side by side."""
+        made = [(self._direct[call.name], call) for call in calls]
+        observed = await observe_calls(made, run)
+        for place, ((tool, _), seen) in enumerate(zip(made, observed, strict=True)):
             self.measured = self.measured.with_result(tool.path, len(seen.text))
             self.called += 1
-            name = f"result:{self.called}"
-            observed[place] = replace(seen, text=outputs.keep_as(name, seen.text), name=name)
-        for call in calls:
-            if call.name in self._direct:
-                continue
-            why = f"there is no function {call.name!r}; there is: {', '.join(tool.name for tool in self.tools)}"
-            if call.name == "done" and not self.code:
-                why = _end(call, finish)
-            observed += [failed(why, call=call.id)] if why else []
+            name, text = f"result:{self.called}", seen.text
+            if not self.code and text.endswith(LIVE):
+                text = f"{text.removesuffix(LIVE)} (a live object)"
+            kept = outputs.keep_as(name, text, readable=self.code)
+            observed[place] = replace(seen, text=kept, name=name if self.code else "")
         return observed
+
+    def end(self, call: ToolCall, finish: Finish) -> list[Observation]:
+        """A call of `done`: it ends the turn, or is told why not."""
+        why = _end(call, finish)
+        return [failed(why, call=call.id)] if why else []
 
 
 def make_toolset(

@@ -13,10 +13,10 @@ from cellwright.agent.direct_cell import Run
 from cellwright.agent.finish import Finish
 from cellwright.agent.inbox import SessionInbox
 from cellwright.agent.observation import CellOutputs, Observation, failed, observe, side_by_side
-from cellwright.agent.plan import AFTER_FAILURE, TurnPlan
+from cellwright.agent.plan import TurnPlan
 from cellwright.agent.repeated_failures import Advice, RepeatedFailures
 from cellwright.agent.requester import Requester
-from cellwright.agent.steps import CodeStep, Step, UnreadableCall, steps_of
+from cellwright.agent.steps import EXECUTE, CodeStep, RefusedCall, Step, blocks_of, steps_of
 from cellwright.catalog import repaired
 from cellwright.doors import Reply
 from cellwright.errors import TypeMistake
@@ -24,7 +24,7 @@ from cellwright.events import CellFinished, CodeReady
 from cellwright.messages import AssistantMessage, ToolCall
 from cellwright.sandboxes import Outcome
 
-CUT_OFF = "Your reply was cut off because it was too long; nothing of it was run. Write a shorter cell."
+DONE = "done"
 ONLY_FIRST = "(Only the first block of the reply was run.)"
 
 
@@ -46,7 +46,8 @@ class Turn:
 
     def _start_over(self, last: Outcome | None = None) -> None:
         """`last` is the outcome of the last cell."""
-        self._failures, self._advice, self._last = RepeatedFailures(), Advice(), last
+        self._failures, self._advice = RepeatedFailures(self._toolset.words.another_way), Advice()
+        self._last, self._told_no_code = last, False
         self._failed: list[AssistantMessage] = []  # replies whose code or calls failed
 
     async def run(self, task: str) -> Any:
@@ -54,9 +55,13 @@ class Turn:
         self._context.begin(self._toolset.task(task, self._finish.returns))
         return await self.work()
 
-    async def work(self, reply: Reply | None = None, last: Outcome | None = None) -> Any:
-        """Step after step. `reply` is a recorded reply to begin with, `last` the outcome of the last cell before it."""
+    async def work(self, reply: Reply | None = None, last: Outcome | None = None, *, begun: bool = False) -> Any:
+        """Step after step. `reply` is a recorded reply to begin with, `last` the outcome of the last cell before it.
+
+        `begun`: an earlier process began to act on that reply; it is carried on whatever it is.
+        """
         self._start_over(last)
+        self._recorded, self._begun = reply is not None, begun
         if reply is not None and self._plan is not None:
             reply = await self._plan.go_on(reply, self._requester)
         while True:
@@ -67,7 +72,7 @@ class Turn:
                 return self._finish.value
             self._finish.check_tries()
             self._reflect(reply.message, observed)
-            reply = None
+            reply, self._recorded, self._begun = None, False, False
 
     async def _next(self) -> Reply:
         """Take up the messages of people, make a plan if there is none yet, and ask the model for its next reply."""
@@ -84,28 +89,40 @@ class Turn:
         said = reply.message
         if self._plan is not None:
             self._plan.revise(said.text, self._trace)
-        if reply.cut and not said.calls:
-            return [failed(CUT_OFF)]
-        steps = steps_of(said, fenced=self._toolset.reads_fences(self._last is not None))
+        if reply.cut and not self._begun:
+            words = self._toolset.words.cut_off
+            return [failed(words, call=call.id) for call in said.calls] or [failed(words)]
+        fenced = self._toolset.reads_fences(self._last is not None)
+        steps = steps_of(said, fenced=fenced, refusal=self._refusal)
         return await self._take(steps) if steps else self._read(said)
 
+    def _refusal(self, call: ToolCall) -> str:
+        """Why a call is not made. What was not offered is not run, unless an earlier process began to."""
+        if self._begun and call.name == EXECUTE:
+            return ""
+        return self._toolset.refusal(call, recorded=self._recorded)
+
     async def _take(self, steps: Sequence[Step]) -> list[Observation]:
-        """In the order of the reply: cells one by one, adjacent calls side by side."""
+        """In the order of the reply: cells one by one, adjacent calls side by side; none after `done`."""
         observed: list[Observation] = []
         calls: list[ToolCall] = []
         for step in (*steps, None):
-            if isinstance(step, ToolCall):
+            if isinstance(step, ToolCall) and step.name != DONE:
                 calls.append(step)
                 continue
             if calls:
-                observed += await self._toolset.call(calls, self._run, self._finish, self._outputs)
+                observed += await self._toolset.call(calls, self._run, self._outputs)
                 calls = []
             if self._finish.ended:
                 break
             if isinstance(step, CodeStep):
                 observed.append(await self._cell(step))
-            elif isinstance(step, UnreadableCall):
+            elif isinstance(step, ToolCall):
+                observed += self._toolset.end(step, self._finish)
+            elif isinstance(step, RefusedCall):
                 observed.append(failed(step.why, call=step.call.id))
+            if self._finish.ended:
+                break
         return observed
 
     async def _cell(self, step: CodeStep) -> Observation:
@@ -126,21 +143,26 @@ class Turn:
 
     def _read(self, said: AssistantMessage) -> list[Observation]:
         """The text of a reply is the answer, or the value of the last cell if the text does not fit the type."""
+        if not said.text.strip():
+            return [failed(self._toolset.words.empty)]
+        if not self._toolset.code and not self._toolset.called and not self._told_no_code and [*blocks_of(said.text)]:
+            self._told_no_code = True  # once: a block of code may be the answer
+            return [failed(f"code is not run here; {self._toolset.offer}")]
         why = self._finish.accept(said.text, text=True)
         value = self._last.value if self._last is not None and self._last.ok else None
         if why and value is not None and self._finish.fits(value):
             why = self._finish.accept(value)
-        return [failed(self._toolset.refusal(why))] if why else []
+        return [failed(self._toolset.words.no_answer + why)] if why else []
 
     def _reflect(self, said: AssistantMessage, observed: Sequence[Observation]) -> None:
         """Tell the model the outcome of its reply; after repeated failures also to try another way."""
-        advice = [self._failures.after(observation) for observation in observed]
+        advice = self._failures.after_reply(observed)
         self._advice = Advice(warmer=any(a.warmer for a in advice), unchecked=any(a.unchecked for a in advice))
         texts = [o.text + a.words for o, a in zip(observed, advice, strict=True)]
         texts = side_by_side(texts, observed, self._outputs.limit)
         all_ok = all(o.ok for o in observed)
         if self._plan is not None and not all_ok:
-            texts[-1] += AFTER_FAILURE
+            texts[-1] += self._plan.after_failure
         if self._advice.warmer:
             self._context.forget(self._failed)
             self._failed = []

@@ -31,7 +31,8 @@ from cellwright.store import TurnRow, TurnStatus
 class UnfinishedTurn:
     """The recorded part of the last turn of a resumed session.
 
-    `reply` is its last reply; None if the process died before the first one: then the task is set again.
+    `reply` is its last reply; None if the process died before the first one: then the task is set again. `begun`: cells
+    of that reply were begun.
     """
 
     def __init__(self, runtime: Runtime, turns: Turns) -> None:
@@ -43,6 +44,7 @@ class UnfinishedTurn:
         self._runtime = runtime
         self._turns = turns
         self._cells = turns.cells_since_reply()
+        self.begun = bool(self._cells)
 
     @property
     def is_there(self) -> bool:

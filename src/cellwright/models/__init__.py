@@ -12,6 +12,7 @@ from cellwright.models.model_names import DEFAULTS, default_model, open_model
 
 if TYPE_CHECKING:
     from cellwright.models.budget import Budget, Budgeted, Spending
+    from cellwright.models.call_ids import OwnCallIds
     from cellwright.models.embedded_model import EmbeddedModel
     from cellwright.models.model_retries import Fallback, Retrying
     from cellwright.models.model_weights import QWEN, size_text
@@ -29,6 +30,7 @@ __all__ = [
     "Fallback",
     "FileCache",
     "MemoryCache",
+    "OwnCallIds",
     "ProviderModel",
     "Retrying",
     "Spending",
@@ -44,6 +46,7 @@ LATER = {
     name: module
     for module, names in {
         "budget": "Budget Budgeted Spending",
+        "call_ids": "OwnCallIds",
         "embedded_model": "EmbeddedModel",
         "model_retries": "Fallback Retrying",
         "model_weights": "QWEN size_text",

@@ -1,7 +1,7 @@
 """Our messages as pydantic-ai's, and its responses as ours. Knows no network and no provider in particular.
 
-A reply goes back to the provider that wrote it as it came (`AssistantMessage.own`), with its signatures and ids. Every
-other provider gets its text and its calls.
+A reply goes back to the provider that wrote it as it came (`AssistantMessage.own`), with its signatures and ids; the
+results of its calls have these ids too. Every other provider gets its text and its calls.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -28,34 +29,46 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from cellwright.doors import Request
-from cellwright.messages import AssistantMessage, Generation, Message, Tool, ToolCall, ToolMessage, Usage, UserMessage
+from cellwright.messages import (
+    AssistantMessage,
+    Generation,
+    Message,
+    Tool,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
 
+EMPTY = "(an empty reply)"  # no provider takes a message without content
 KEYED_CACHES = frozenset({"openai", "azure"})  # whose cache is found by a key; others may refuse the field
 
 
 def to_messages(messages: tuple[Message, ...], provider: str) -> list[ModelMessage]:
     """The conversation for `provider`. The same messages give the same bytes: a cache is found by its prefix."""
-    return [_to_message(message, provider) for message in messages]
+    told: list[ModelMessage] = []
+    theirs: dict[str, str] = {}  # the provider's id of each call of the last reply
+    for message in messages:
+        match message:
+            case UserMessage(text=text):
+                told.append(ModelRequest(parts=[UserPromptPart(content=text)]))
+            case ToolMessage(results=results):
+                told.append(ModelRequest(parts=[_result(result, theirs) for result in results]))
+            case AssistantMessage(calls=calls):
+                response = _own(message, provider) or _retold(message)
+                theirs = {call.id: part.tool_call_id for call, part in zip(calls, _calls(response), strict=True)}
+                told.append(response)
+    return told
 
 
-def _to_message(message: Message, provider: str) -> ModelMessage:
-    match message:
-        case UserMessage(text=text):
-            return ModelRequest(parts=[UserPromptPart(content=text)])
-        case ToolMessage(results=results):
-            return ModelRequest(
-                parts=[
-                    ToolReturnPart(
-                        tool_name=result.name,
-                        content=result.text,
-                        tool_call_id=result.id,
-                        outcome="failed" if result.failed else "success",
-                    )
-                    for result in results
-                ]
-            )
-        case AssistantMessage():
-            return _own(message, provider) or _retold(message)
+def _result(result: ToolResult, theirs: Mapping[str, str]) -> ToolReturnPart:
+    return ToolReturnPart(
+        tool_name=result.name,
+        content=result.text,
+        tool_call_id=theirs.get(result.id, result.id),
+        outcome="failed" if result.failed else "success",
+    )
 
 
 def _own(said: AssistantMessage, provider: str) -> ModelResponse | None:
@@ -67,13 +80,29 @@ def _own(said: AssistantMessage, provider: str) -> ModelResponse | None:
         (response,) = ModelMessagesTypeAdapter.validate_python([own])
     except ValidationError:  # written by another version of pydantic-ai
         return None
-    if not isinstance(response, ModelResponse) or (text_of(response), calls_of(response)) != (said.text, said.calls):
+    if not isinstance(response, ModelResponse) or not response.parts:
         return None
+    parts = _calls(response)
+    if (text_of(response), list(map(_called, calls_of(response)))) != (said.text, list(map(_called, said.calls))):
+        return None
+    if len({part.tool_call_id for part in parts} - {""}) < len(parts):  # a server that repeats ids, or leaves them out
+        ours = iter(said.calls)
+        return replace(
+            response,
+            parts=[
+                replace(part, tool_call_id=next(ours).id) if isinstance(part, ToolCallPart) else part
+                for part in response.parts
+            ],
+        )
     return response
 
 
+def _called(call: ToolCall) -> tuple[str, str]:
+    return call.name, call.arguments
+
+
 def _retold(said: AssistantMessage) -> ModelResponse:
-    text = [TextPart(content=said.text)] if said.text else []
+    text = [TextPart(content=said.text or EMPTY)] if said.text or not said.calls else []
     calls = [ToolCallPart(tool_name=call.name, args=call.arguments, tool_call_id=call.id) for call in said.calls]
     return ModelResponse(parts=[*text, *calls])
 
@@ -136,9 +165,12 @@ def text_of(response: ModelResponse) -> str:
 def calls_of(response: ModelResponse) -> tuple[ToolCall, ...]:
     return tuple(
         ToolCall(id=part.tool_call_id, name=part.tool_name, arguments=arguments_text(part.args))
-        for part in response.parts
-        if isinstance(part, ToolCallPart)
+        for part in _calls(response)
     )
+
+
+def _calls(response: ModelResponse) -> list[ToolCallPart]:
+    return [part for part in response.parts if isinstance(part, ToolCallPart)]
 
 
 def arguments_text(arguments: str | Mapping[str, Any] | None) -> str:
