@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.agent.worlds import agent_with, last_observation
 
-from cellwright.agent.context_window import ADDED, REDIRECTED, SUMMARY, ContextWindow
+from cellwright.agent.context_window import SUMMARY, ContextWindow
+from cellwright.agent.conversation_head import ADDED, NOW, REDIRECTED
 from cellwright.agent.observation import CellOutputs
 from cellwright.doors import Request
 from cellwright.events import CellFinished, Compacted
@@ -126,7 +127,7 @@ def calls_and_answers(context: ContextWindow) -> bool:
     return answered and asked
 
 
-async def test_the_task_of_this_turn_stays_and_those_before_it_are_told_in_short() -> None:
+async def test_the_first_task_and_that_of_this_turn_stay_and_what_was_between_is_told_in_short() -> None:
     context = long_talk(8, size=1200)
     context.begin("the second task")
     for n in range(100, 104):
@@ -139,11 +140,12 @@ async def test_the_task_of_this_turn_stays_and_those_before_it_are_told_in_short
     await context.compact(summary)
     first = context.messages[0]
     assert isinstance(first, UserMessage)
-    assert first.text == "the second task\n\nWhat was done so far, in short:\nmuch"
+    whole = f"the task\n\n{NOW}the second task\n\nWhat was done so far, in short:\nmuch"
+    assert first.text == whole
     assert calls_and_answers(context)
     await context.compact(summary)
     assert isinstance(context.messages[0], UserMessage)
-    assert context.messages[0].text.startswith("the second task")
+    assert context.messages[0].text == whole
 
 
 async def test_what_a_person_said_stays_word_for_word_when_the_window_fills() -> None:
@@ -230,4 +232,4 @@ async def test_another_task_is_the_one_that_stays() -> None:
         await one.compact(summary)
         first = one.messages[0]
         assert isinstance(first, UserMessage)
-        assert first.text == f"{REDIRECTED}the other task\n\nWhat was done so far, in short:\nmuch"
+        assert first.text == f"the task\n\n{REDIRECTED}the other task\n\nWhat was done so far, in short:\nmuch"

@@ -14,7 +14,7 @@ from tests.cells import PATIENCE_S
 
 from cellwright import operation
 from cellwright.agent import Agent, Session
-from cellwright.agent.context_window import ADDED, REDIRECTED
+from cellwright.agent.conversation_head import ADDED, REDIRECTED
 from cellwright.doors import Request
 from cellwright.errors import BudgetSpent, JournalFailed, ModelRefused, TurnCancelled, UsageError
 from cellwright.events import Answered, ChildStarted, Event, MessageTaken, Planned

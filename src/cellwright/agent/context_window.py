@@ -3,7 +3,8 @@
 The journal has every request whole; this has what the next request needs.
 
 Old outputs are cut to a reference, all at once and only when the window fills, because each change of earlier messages
-costs the provider's cache. When that is not enough, the model writes a summary of the earlier messages.
+costs the provider's cache. When that is not enough, a `ConversationHead` replaces the earlier messages, with a summary
+that the model writes.
 """
 
 from __future__ import annotations
@@ -11,71 +12,86 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+from cellwright.agent.conversation_head import (
+    ADDED,
+    DONE_SO_FAR,
+    REDIRECTED,
+    REST,
+    ConversationHead,
+    clipped,
+    listed_steps,
+    quoted,
+    sections,
+    words_in,
+)
 from cellwright.agent.observation import Observation
+from cellwright.errors import UsageError
 from cellwright.messages import AssistantMessage, Message, ToolMessage, ToolResult, Usage, UserMessage, estimated_tokens
 
 FULL = 0.7  # of the window
 RECENT = 4  # messages that stay as they are
 STUB = 160  # characters of an old output that stay
+SMALLEST = 64  # tokens of messages, without which there is no use in asking
 
-ADDED = "A person adds, while you work:\n"
-REDIRECTED = (
-    "A person has put another task in the place of the earlier one. Do no more for that one. The task is now:\n"
-)
-DONE_SO_FAR = "\n\nWhat was done so far, in short:\n"
 SUMMARY = (
     "Tell in short what was done and found so far, for somebody who goes on from here and has not seen it: facts and "
     "values that matter, names that are defined in the interpreter, what failed and why, what is left to do. No code."
 )
+NO_SUMMARY = "(There is no summary; these are the last steps.)"
+LAST_STEP = "The last step:"
 
 
 class ContextWindow:
-    """The messages of a session, and about how much of the window they take."""
+    """The messages of a session, and about how much of the window they take.
+
+    `task` is the number of the message that set the task of the turn.
+    """
 
     def __init__(self, window: int, messages: Sequence[Message] = (), task: int = 0) -> None:
         self.messages: list[Message] = list(messages)
         self.window = window
+        self.fixed = 0  # tokens of what each request has besides: instructions and tools
         self._counted = 0  # tokens of the first `_seen` messages and the instructions, as the provider counted them
         self._seen = 0
-        again = (i for i, m in enumerate(messages) if isinstance(m, UserMessage) and m.text.startswith(REDIRECTED))
-        self._task = max([task, *again])  # the number of the message that set it
+        self._scale = 1.0  # of the provider's tokens to those that are estimated here
+        another = (i for i, m in enumerate(messages) if isinstance(m, UserMessage) and REDIRECTED in words_in(m))
+        self._task = max([task, *another])
         self._names: dict[str, str] = {}  # by an observation's call, or its text: what `show` knows the output by
-        # of a message that ends with a person's own words: these, by all of it
-        added = (m.text for m in messages if isinstance(m, UserMessage) and ADDED in m.text)
-        self._words = {text: text[text.index(ADDED) :] for text in added}
 
     def begin(self, task: str) -> None:
         """A new task. A summary does not replace it."""
         self.settle()
-        self.messages.append(UserMessage(text=sendable(task)))
+        self.messages.append(UserMessage(text=quoted(sendable(task))))
         self._task = len(self.messages) - 1
 
     def ask(self, text: str, name: str = "") -> None:
-        text = sendable(text)
+        last = self.messages[-1] if self.messages else None
+        after_words = isinstance(last, UserMessage) and (len(self.messages) - 1 == self._task or bool(words_in(last)))
+        self._add(quoted(sendable(text)), name, REST if after_words else "")
+
+    def hear(self, words: str, *, task: bool = False) -> None:
+        """The words of a person, after a mark. They stay, like a task; with `task` they are the task from now on."""
+        mark = REDIRECTED if words.startswith(REDIRECTED) else ADDED
+        self._add(mark + quoted(sendable(words.removeprefix(mark))))
+        if task:
+            self._task = len(self.messages) - 1
+
+    def _add(self, text: str, name: str = "", mark: str = "") -> None:
         if self.messages and isinstance(self.messages[-1], UserMessage):  # not every provider takes two in a row
             last = self.messages.pop()
             assert isinstance(last, UserMessage)
             self._forget_count()
-            text = f"{last.text}\n\n{text}"
+            text = f"{last.text}\n\n{mark}{text}"
             name = name or self._names.get(last.text, "")
         self._names[text] = name
         self.messages.append(UserMessage(text=text))
-
-    def hear(self, words: str, *, task: bool = False) -> None:
-        """The words of a person. They are kept as they are, like a task; with `task` they are the task from now on."""
-        last = self.messages[-1] if self.messages else None
-        before = self._words.get(last.text, "") if isinstance(last, UserMessage) else ""
-        self.ask(words)
-        if task:
-            self._task = len(self.messages) - 1
-        said = self.messages[-1]
-        assert isinstance(said, UserMessage)
-        self._words[said.text] = "\n\n".join(filter(None, (before, sendable(words))))
 
     def say(self, said: AssistantMessage, usage: Usage) -> None:
         self.messages.append(said)
         if usage.input_tokens > 0:  # not every server counts; then the guess stays
             self._counted, self._seen = usage.input_tokens + usage.output_tokens, len(self.messages)
+            if 4 * self._counted > self.window:  # less is mostly what a provider adds to every request
+                self._scale = max(1.0, self._counted / (self.fixed + estimated_tokens(*self.messages)))
 
     def answer(self, result: ToolResult, name: str = "") -> None:
         """The answer to one call of the last reply. Those of one reply stand together."""
@@ -96,8 +112,8 @@ class ContextWindow:
             self.answer(ToolResult(id=call.id, name=call.name, text=text, failed=not seen.ok), seen.name)
 
     def copy(self) -> ContextWindow:
-        copy = ContextWindow(self.window, self.messages)
-        copy._names, copy._words, copy._task = dict(self._names), dict(self._words), self._task
+        copy = ContextWindow(self.window, self.messages, self._task)
+        copy._names, copy._scale = dict(self._names), self._scale
         return copy
 
     def settle(self, words: str = "the turn ended here") -> None:
@@ -117,16 +133,11 @@ class ContextWindow:
         for said in replies:
             place = next((i for i, message in enumerate(self.messages) if message is said), 0)
             if self._task < place < len(self.messages) - 1:
-                words = self._said_with(self.messages[place + 1])
+                words = words_in(self.messages[place + 1])
                 self.messages[place : place + 2] = [UserMessage(text=words)] if words else []
-                self._words |= {words: words} if words else {}
                 self._join(place)
                 self._join(place + 1)
                 self._forget_count()
-
-    def _said_with(self, message: Message) -> str:
-        """The words of a person in a message."""
-        return self._words.get(message.text, "") if isinstance(message, UserMessage) else ""
 
     def _join(self, place: int) -> None:
         """Two user messages in a row become one."""
@@ -134,59 +145,85 @@ class ContextWindow:
         if not isinstance(first, UserMessage) or not isinstance(second, UserMessage):
             return
         joined = f"{first.text}\n\n{second.text}"
-        words = "\n\n".join(filter(None, (self._said_with(first), self._said_with(second))))
-        if words:
-            self._words[joined] = words
         self._names[joined] = self._names.get(first.text, "")
         self.messages[place - 1 : place + 1] = [UserMessage(text=joined)]
         self._task -= self._task >= place
 
     @property
     def tokens(self) -> int:
-        return self._counted + estimated_tokens(*self.messages[self._seen :])
+        fixed = 0 if self._counted else self.fixed
+        return self._counted + int(self._scale * (fixed + estimated_tokens(*self.messages[self._seen :])))
 
     @property
     def full(self) -> bool:
-        return self.tokens > FULL * self.window
+        return self.tokens > self._most
+
+    @property
+    def _most(self) -> float:
+        """The tokens of a request, from which on room is made. Of what large instructions leave, messages get half."""
+        return max(FULL * self.window, (self.window + self._scale * self.fixed) / 2)
 
     async def compact(self, summarize: Callable[[tuple[Message, ...]], Awaitable[str]]) -> tuple[int, int]:
-        """Make room: cut old outputs; if that is not enough, replace the beginning by a summary.
+        """Make room: cut old outputs; if that is not enough, replace the beginning by its head, with a summary.
 
-        The task of the turn stays as it was set; messages of earlier turns go into the summary. Gives the tokens before
-        and after, both estimated.
+        The first task, the task of the turn and the words of people stay; other messages go into the summary. Gives the
+        tokens before and after, both estimated. `UsageError` if the instructions leave no room.
         """
         self._forget_count()
-        before = self.tokens
-        old = len(self.messages) - RECENT
-        self.messages = [self._shortened(m) if i < old and i != self._task else m for i, m in enumerate(self.messages)]
-        if self.tokens > FULL * self.window / 2:
-            # It goes on with a reply: no result may lose its call.
-            start = next(
-                (i for i in range(max(2, old), len(self.messages)) if isinstance(self.messages[i], AssistantMessage)), 0
+        before, room = self.tokens, int(self._most / self._scale) - self.fixed
+        if room < SMALLEST:
+            raise UsageError(
+                f"the instructions and tools take about {int(self._scale * self.fixed):,} tokens, and the model's "
+                f"window has {self.window:,}: bind less, shorten instructions=, or use a model with a larger window"
             )
-            if start:
-                told = f"{DONE_SO_FAR}{await summarize(tuple(self.messages[:start]))}"
-                if self._task < start:
-                    task, *after = self.messages[self._task : start]
-                    said = [words for words in map(self._said_with, after) if words]
-                    if isinstance(task, UserMessage):
-                        told = "\n\n".join((task.text.partition(DONE_SO_FAR)[0], *said)) + told
-                self.messages[:start] = [UserMessage(text=told)]
-                self._task = max(0, self._task - start + 1)
+        old = len(self.messages) - RECENT
+        stay = (0, self._task)
+        self.messages = [self._shortened(m) if i < old and i not in stay else m for i, m in enumerate(self.messages)]
+        if estimated_tokens(*self.messages) > min(FULL * self.window / self._scale / 2, room * 3 / 4):
+            await self._replace_beginning(room, summarize)
         return before, self.tokens
+
+    async def _replace_beginning(self, room: int, summarize: Callable[[tuple[Message, ...]], Awaitable[str]]) -> None:
+        """Half of the room is for tasks and words, an eighth for the summary, the rest for the last messages."""
+        start, share, last = self._start(room * 3 // 8), room // 8, ""
+        replaced = self.messages[:start]
+        head = ConversationHead(replaced, self._task)
+        done = clipped(head.summary, share)
+        steps = [message for i, message in enumerate(replaced) if i != self._task]
+        if any(isinstance(message, AssistantMessage) for message in replaced):
+            material = self._material(replaced)
+            summary = quoted(sendable((await summarize(material)).strip())) if material else ""
+            listed = f"{clipped(head.summary, share // 2)}\n{NO_SUMMARY}\n{listed_steps(steps, share // 3)}"
+            done = clipped(summary or listed.strip(), share)
+        if start == len(self.messages) and (listed := listed_steps(steps[-2:], room // 3, room // 7)):
+            last = f"\n\n{LAST_STEP}\n{listed}"  # too long to stay as it is
+        text = head.words(room // 2 - 4) + (f"\n\n{DONE_SO_FAR}{done}{last}" if done or last else "")
+        self.messages[:start] = [UserMessage(text=clipped(text, room - estimated_tokens(*self.messages[start:])))]
+        self._task = max(0, self._task - start + 1)
+
+    def _start(self, room: int) -> int:
+        """The number of the first message that stays. It is a reply, because no result may lose its call."""
+        recent = range(max(1, len(self.messages) - RECENT), len(self.messages))
+        replies = (i for i in recent if isinstance(self.messages[i], AssistantMessage))
+        return next((i for i in replies if estimated_tokens(*self.messages[i:]) <= room), len(self.messages))
+
+    def _material(self, replaced: list[Message]) -> tuple[Message, ...]:
+        """The messages that the model sums up, as many as one request has room for; none if that is no reply."""
+        room = int(self.window / self._scale * 7 / 8) - self.fixed
+        if estimated_tokens(*replaced) <= room:
+            return tuple(replaced)
+        first = UserMessage(text=clipped(getattr(replaced[0], "text", ""), room // 4))
+        replies = (i for i, message in enumerate(replaced) if i and isinstance(message, AssistantMessage))
+        start = next((i for i in replies if estimated_tokens(*replaced[i:]) <= room * 3 // 4), 0)
+        return (first, *replaced[start:]) if start else ()
 
     def _forget_count(self) -> None:
         self._counted = self._seen = 0
 
     def _shortened(self, message: Message) -> Message:
         if isinstance(message, UserMessage):
-            words, name = self._said_with(message), self._names.get(message.text, "")
-            if not words:
-                return UserMessage(text=_cut(message.text, name))
-            before = message.text.removesuffix(words).rstrip("\n")
-            text = "\n\n".join(filter(None, (_cut(before, name), words)))
-            self._words[text] = words
-            return UserMessage(text=text)
+            own = _cut(sections(message.text)[0].text, self._names.get(message.text, ""))
+            return UserMessage(text="\n\n".join(filter(None, (own, words_in(message)))))
         if isinstance(message, ToolMessage):
             cut = (replace(r, text=_cut(r.text, self._names.get(r.id, ""))) for r in message.results)
             return ToolMessage(results=tuple(cut))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from cellwright.agent.context_window import ADDED, REDIRECTED
+from cellwright.agent.conversation_head import ADDED, REDIRECTED
 from cellwright.agent.requester import Requester
 from cellwright.errors import CellwrightError, ModelError, TurnCancelled, UsageError
 from cellwright.events import Answered, MessageTaken

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import textwrap
 from collections.abc import Callable, Sequence
@@ -47,10 +48,15 @@ class CellOutputs(LongTexts):
     def __init__(self, limit: int, recall: Callable[[int], Outcome | None] = lambda cell: None) -> None:
         super().__init__(limit, KEPT_CHARS)
         self._recall = recall  # the outcome of a cell of an earlier process
+        self._results = itertools.count(1)  # of direct calls, in all turns
 
     def keep(self, cell: int, text: str) -> str:
         """The output of a cell, or its beginning and end with a mark between them."""
         return self.keep_as(f"output:{cell}", text)
+
+    def new_result(self) -> str:
+        """A name for the result of a direct call. An old message may refer to any earlier one."""
+        return f"result:{next(self._results)}"
 
     def keep_as(self, name: str, text: str, *, readable: bool = True) -> str:
         """`readable`: the model can call `show` to read the rest."""

@@ -16,11 +16,13 @@ from cellwright.agent.result import Trace
 from cellwright.agent.steps import BOM, EXECUTE, OPENING_LINE, PYTHON, closes
 from cellwright.agent.toolset import Toolset
 from cellwright.doors import Model, Reply, Request
+from cellwright.errors import ModelError
 from cellwright.events import CodePiece, Compacted, Event, Replied, TextPiece, Used
-from cellwright.messages import Generation, Message, Piece, Tool, Usage, UserMessage
+from cellwright.messages import Generation, Message, Piece, Tool, Usage, UserMessage, estimated_tokens
 
 WARMER = 0.7
 ASIDE_TOKENS = 1_000  # of an answer to a person's question
+SUMMARY_CUT = "… [the summary was cut off]"
 
 
 class Requester:
@@ -37,6 +39,7 @@ class Requester:
     ) -> None:
         self.toolset = toolset
         self.context = context
+        self.context.fixed = estimated_tokens(toolset.instructions, *toolset.tools)
         self.trace = trace
         self.usage = Usage()
         self._model = model
@@ -48,7 +51,7 @@ class Requester:
         self._step()
         self.trace.step += 1
         if self.context.full:
-            before, after = await self.context.compact(lambda old: self._aside(old, SUMMARY, self._generation))
+            before, after = await self.context.compact(self._summary)
             if after < before:
                 self.trace.tell(Compacted(before_tokens=before, after_tokens=after))
         reply = await self._ask(tuple(self.context.messages), self.toolset.tools if tools else (), warmer)
@@ -60,9 +63,18 @@ class Requester:
     async def beside(self, question: str) -> str:
         """The model's answer to a question of a person. Neither becomes part of the conversation."""
         most = min(self._generation.max_tokens or ASIDE_TOKENS, ASIDE_TOKENS)
-        return await self._aside(tuple(self.context.messages), question, replace(self._generation, max_tokens=most))
+        generation = replace(self._generation, max_tokens=most)
+        return (await self._aside(tuple(self.context.messages), question, generation)).message.text
 
-    async def _aside(self, messages: tuple[Message, ...], wish: str, generation: Generation) -> str:
+    async def _summary(self, messages: tuple[Message, ...]) -> str:
+        """A summary by the model; "" if it gives none. If it cannot be reached, the next request says so."""
+        try:
+            reply = await self._aside(messages, SUMMARY, self._generation)
+        except ModelError:
+            return ""
+        return reply.message.text + SUMMARY_CUT * reply.cut
+
+    async def _aside(self, messages: tuple[Message, ...], wish: str, generation: Generation) -> Reply:
         last = messages[-1] if messages else None
         if isinstance(last, UserMessage):  # not every provider takes two in a row
             messages, wish = messages[:-1], f"{last.text}\n\n{wish}"
@@ -70,7 +82,7 @@ class Requester:
         request = Request(
             messages=asked, instructions=self.toolset.instructions, generation=self._with_stop(generation), aside=True
         )
-        return self._used(await self._model.request(request)).message.text
+        return self._used(await self._model.request(request))
 
     async def _ask(self, messages: tuple[Message, ...], tools: tuple[Tool, ...], warmer: bool) -> Reply:
         generation = replace(self._generation, temperature=WARMER) if warmer else self._generation

@@ -122,7 +122,7 @@ class Toolset:
         for place, ((tool, _), seen) in enumerate(zip(made, observed, strict=True)):
             self.measured = self.measured.with_result(tool.path, len(seen.text))
             self.called += 1
-            name, text = f"result:{self.called}", seen.text
+            name, text = outputs.new_result(), seen.text
             if not self.code and text.endswith(LIVE):
                 text = f"{text.removesuffix(LIVE)} (a live object)"
             kept = outputs.keep_as(name, text, readable=self.code)

@@ -12,7 +12,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from cellwright.agent.context_window import REDIRECTED, ContextWindow, sendable
+from cellwright.agent.context_window import ContextWindow, sendable
+from cellwright.agent.conversation_head import REDIRECTED, quoted, words_in
 from cellwright.agent.finish import Finish, Finished
 from cellwright.agent.steps import steps_of
 from cellwright.catalog import is_repaired
@@ -27,6 +28,8 @@ from cellwright.scope import shown
 from cellwright.short_texts import cut, named_error
 from cellwright.store import TurnRow, TurnStatus
 
+BEGINNING = 40  # characters by which a task is known that is not there as a whole
+
 
 class UnfinishedTurn:
     """The recorded part of the last turn of a resumed session.
@@ -38,7 +41,7 @@ class UnfinishedTurn:
     def __init__(self, runtime: Runtime, turns: Turns) -> None:
         said = turns.conversation()
         self.messages: tuple[Message, ...] = (*said.messages, said.reply) if said.reply is not None else said.messages
-        self._written = turns.last()
+        self._written, self._requests = turns.last(), said.requests
         has_reply = said.reply is not None and (self._written is None or said.requests > self._written.asked)
         self.reply = Reply(message=said.reply, cut=said.cut) if has_reply and said.reply is not None else None
         self._runtime = runtime
@@ -82,7 +85,7 @@ class UnfinishedTurn:
     def last(self) -> Outcome | None:
         """The outcome of the last cell before the reply; None if the task had none."""
         said = [i for i, message in enumerate(self.messages[:-1]) if isinstance(message, AssistantMessage)]
-        another = (i for i, m in enumerate(self.messages) if isinstance(m, UserMessage) and REDIRECTED in m.text)
+        another = (i for i, message in enumerate(self.messages) if REDIRECTED in words_in(message))
         cell = self._turns.cell_before(1)
         acted = cell > self.row.cell and any(i > max([self._task, *another]) for i in said)
         return self._turns.outcome(cell) if acted else None
@@ -96,8 +99,12 @@ class UnfinishedTurn:
         """The number of the message that set the task."""
         asked = [(i, message.text) for i, message in enumerate(self.messages) if isinstance(message, UserMessage)]
         if self._written is not None:
-            task = sendable(self._written.task)
-            return next((i for i, text in reversed(asked) if text.startswith(task)), 0)
+            replies = [i for i, message in enumerate(self.messages) if isinstance(message, AssistantMessage)]
+            since = self._requests - self._written.asked  # replies of this turn; some of them may have left
+            first = replies[-since] - 1 if 0 < since <= len(replies) else 0
+            task = quoted(sendable(self._written.task))
+            beginnings = (task, task[:BEGINNING])  # of a task that was too long, less is there
+            return next((i for text in beginnings for i, t in asked if i >= first and t.startswith(text)), 0)
         # Where results come as messages of the same kind, the first is the only sure one.
         by_call = any(isinstance(message, ToolMessage) for message in self.messages)
         return 0 if not asked else asked[-1][0] if by_call else asked[0][0]
