@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import os
 import pty
@@ -38,6 +39,7 @@ class Terminal:
         }
         self._environ = {**settled, "TERM": "xterm-256color", **(environ or {})}
         self.raw = ""
+        self._text = codecs.getincrementaldecoder("utf-8")("replace")
         self._seen = 0
 
     def __enter__(self) -> Terminal:
@@ -56,6 +58,15 @@ class Terminal:
             os.killpg(self.running.pid, signal.SIGKILL)
         self.running.wait(PATIENCE_S)
         os.close(self._ours)
+
+    @property
+    def keys(self) -> int:
+        """The descriptor that is typed on."""
+        return self._ours
+
+    def look(self, seconds: float) -> None:
+        """Read what is shown meanwhile."""
+        self._read(time.monotonic() + seconds)
 
     def type(self, text: str) -> None:
         os.write(self._ours, text.encode())
@@ -106,7 +117,7 @@ class Terminal:
             part = os.read(self._ours, 65536)
         except OSError:  # EIO: the other side has closed
             return False
-        self.raw += part.decode(errors="replace")
+        self.raw += self._text.decode(part)
         return bool(part)
 
 

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from cellwright.cli.keyboard import drained, typed_text
+
 if TYPE_CHECKING:
     from cellwright.events import ApprovalWanted
     from cellwright.guard import ApproverReply
@@ -27,12 +29,14 @@ class TerminalApprover:
     """Asks the person, one question at a time; with `yes` every answer is yes.
 
     Without a terminal, a kept session leaves the question for later, and any other session takes it as a no. While
-    `asked` is true a question is open: other writers to the terminal wait until `answered` is called.
+    `asked` is true a question is open: other writers to the terminal wait until `answered` is called. `early` takes
+    what was typed before a question, and several lines at once: a paste is no answer.
     """
 
     def __init__(self, *, yes: bool = False) -> None:
         self.asked = False
         self.answered: Callable[[], None] = lambda: None
+        self.early: Callable[[bytes], None] = lambda _: None
         self._yes = yes
         self._turn = asyncio.Lock()
 
@@ -46,14 +50,35 @@ class TerminalApprover:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return LATER if wanted.question else NOBODY
         async with self._turn:
+            self.early(drained(sys.stdin.fileno()))
             self.asked = True
             try:
-                typed = await _answer(wanted)
+                typed = await self._answer(wanted)
             finally:
                 self.asked = False
                 self.answered()
         meant = _meant(typed, kept=bool(wanted.question))
         return LATER if meant is None else meant
+
+    async def _answer(self, wanted: ApprovalWanted) -> str:
+        from rich.console import Console
+
+        where = Console(stderr=True)
+        sys.stdout.flush()
+        again = "" if where.is_dumb_terminal else _AS_IT_WAS
+        choices = KEPT_CHOICES if wanted.question else CHOICES
+        words = f"cellwright: a call waits for your yes:\n    {wanted.name}{wanted.arguments}\nMake it? {choices}"
+        while True:
+            sys.stderr.write(f"{again}\r\n{words}")
+            sys.stderr.flush()
+            typed = await _line(sys.stdin.fileno())
+            if typed:
+                typed += drained(sys.stdin.fileno())
+            text = typed_text(typed)
+            if "\n" not in text[:-1]:
+                return text
+            self.early(typed)
+            words = f"Several lines at once are no answer. Make it? {choices}"
 
 
 def login() -> str:
@@ -76,23 +101,7 @@ def read_answer() -> Decision | None:
     return _meant(sys.stdin.readline(), kept=True)
 
 
-async def _answer(wanted: ApprovalWanted) -> str:
-    import termios
-
-    from rich.console import Console
-
-    where = Console(stderr=True)
-    sys.stdout.flush()
-    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-    again = "" if where.is_dumb_terminal else _AS_IT_WAS
-    choices = KEPT_CHOICES if wanted.question else CHOICES
-    words = f"cellwright: a call waits for your yes:\n    {wanted.name}{wanted.arguments}\nMake it? {choices}"
-    sys.stderr.write(f"{again}\r\n{words}")
-    sys.stderr.flush()
-    return await _line(sys.stdin.fileno())
-
-
-async def _line(source: int) -> str:
+async def _line(source: int) -> bytes:
     """The next typed line. Read by the event loop, so that Ctrl-C and the end of the cell end the wait."""
     loop = asyncio.get_running_loop()
     typed: asyncio.Future[bytes] = loop.create_future()
@@ -109,7 +118,7 @@ async def _line(source: int) -> str:
 
     loop.add_reader(source, read)
     try:
-        return (await typed).decode("utf-8", "replace")
+        return await typed
     finally:
         loop.remove_reader(source)
 

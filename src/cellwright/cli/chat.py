@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cellwright.agent import Result, Session
 
 T = TypeVar("T")
+_SHOWN = 1_000  # characters of a task that was typed while a turn ran
 _STORE = 'Where sessions are kept: a file, sqlite:///file.db, or "none". Left out: your own state directory.'
 
 
@@ -124,7 +125,7 @@ def _store(given: str | None) -> str | None:
 def _talk(options: ChatOptions, loop: LoopThread, *, default_store: bool) -> int:
     page = TerminalPage(sys.stdout)
     page.outlet.on_close = loop.cancel_all
-    keyboard = Keyboard(Settings.from_environment().state_dir / "history")
+    keyboard = Keyboard(Settings.from_environment().state_dir / "history", command_in)
     talk = Chat(options, loop, page, keyboard)
     try:
         if not options.no_recover:
@@ -145,6 +146,7 @@ class Chat:
         self.keyboard = keyboard
         self.view = TurnView(page, text=True)
         self.code = 0
+        self.too_long: list[str] = []  # to be added to the turn under way
         self._options = options
         self._loop_thread = loop
         self._approver = TerminalApprover(yes=options.yes)
@@ -235,7 +237,7 @@ class Chat:
             try:
                 line = self.keyboard.line()
             except KeyboardInterrupt:
-                if asked_to_leave or not self.keyboard.terminal:
+                if (asked_to_leave and not self.keyboard.dropped) or not self.keyboard.terminal:
                     break
                 asked_to_leave = True
                 self.page.line("\nCtrl-C again, or Ctrl-D, leaves", "dim")
@@ -256,7 +258,7 @@ class Chat:
                 while task:
                     self._turn(self.session.run(task, on_event=self.view.hear))
                     if task := self._left_over():
-                        self.page.line(f"{PROMPT}{harmless(task)}", "dim")
+                        self.page.line(f"{PROMPT}{harmless(task[:_SHOWN])}{' …' * (len(task) > _SHOWN)}", "dim")
                 return True
             return self._commands.carry_out(*command)
         except Fenced:
@@ -297,15 +299,16 @@ class Chat:
         """The turn; what is typed meanwhile is said to it."""
         if not self.keyboard.terminal:
             return await work
-        with TypedLines(self._approver, self._commands.during_turn):
+        with TypedLines(self._approver, self.keyboard, self._commands.during_turn):
             return await work
 
     def _left_over(self) -> str:
         """What was said to the turn too late to be seen: the next task."""
         if not self.keyboard.terminal:
             return ""
-        left = self.do(self.session.inbox.take_all())
-        return "\n\n".join(message.text for message in left if message.text.strip())
+        left = [message.text for message in self.do(self.session.inbox.take_all())] + self.too_long
+        self.too_long = []
+        return "\n\n".join(text for text in left if text.strip())
 
     def _answer(self, result: Result[Any], seconds: float) -> None:
         from cellwright.cli.answers import answer_text

@@ -32,9 +32,11 @@ DURING_TURN = {
 
 
 def command_in(line: str) -> tuple[str, str] | None:
-    """The command and what follows it; None where the line is a task, as "/etc/hosts is odd" is."""
+    """The command and what follows it; None where the text is a task, as "/etc/hosts is odd" and several lines are."""
     found = _COMMAND.fullmatch(line.strip())
-    return (found[1].lower(), (found[2] or "").strip()) if found else None
+    if found is None or ("\n" in found[0] and found[1].lower() not in ("ask", "redirect")):
+        return None
+    return found[1].lower(), (found[2] or "").strip()
 
 
 class SlashCommands:
@@ -72,10 +74,15 @@ class SlashCommands:
 
     def during_turn(self, line: str) -> None:
         """A line that was typed while a turn runs: a message to the turn, which sees it at its next step."""
+        from cellwright.journal import LONGEST_MESSAGE
+
         session, command = self._chat.session, command_in(line)
         self._page.mark()  # what was written above the line cannot be taken back any more
         try:
             match command:
+                case None if len(line) > LONGEST_MESSAGE:
+                    self._chat.too_long.append(line.strip())
+                    self._page.line(f"more than {LONGEST_MESSAGE:,} characters: the next task", "yellow")
                 case None:
                     if line.strip():
                         session.tell(line.strip())

@@ -8,7 +8,7 @@ from cellwright.journal.divergence import Divergence
 from cellwright.journal.heartbeat import HEART, claim_session, claimed, release_session
 from cellwright.journal.history import History, checked_entry
 from cellwright.journal.kept_session import KeptSession
-from cellwright.journal.mail import Mail, new_message
+from cellwright.journal.mail import LONGEST_MESSAGE, Mail, new_message
 from cellwright.journal.offline_replay import Repeated, repeat
 from cellwright.journal.old_files import require_files
 from cellwright.journal.pause import PauseWatch
@@ -39,6 +39,7 @@ from cellwright.journal.turns import Turns
 __all__ = [
     "EMPTY",
     "HEART",
+    "LONGEST_MESSAGE",
     "WITHDRAWN",
     "CallQuestions",
     "Conversation",

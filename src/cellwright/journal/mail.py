@@ -16,7 +16,7 @@ from cellwright.journal.session_journal import SessionJournal
 from cellwright.store import JournalEntry, Message, MessageKind, Note, Row, TurnRow, off_loop
 
 READ = 64  # entries at once, from the end
-LONGEST = 20_000  # characters of a message
+LONGEST_MESSAGE = 20_000  # characters of a message
 ENDING = ("cancel", "stop")
 
 
@@ -26,10 +26,10 @@ def new_message(kind: MessageKind, text: str = "", who: str = "") -> Message:
         raise UsageError(f"a message of the kind {kind!r}: give one of {', '.join(get_args(MessageKind))}")
     if kind not in ENDING and not text.strip():
         raise UsageError("the message is empty: say what the agent should know")
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_MESSAGE:
         raise UsageError(
-            f"a message of {len(text):,} characters, and at most {LONGEST:,} are taken up: put the rest where the "
-            "agent can read it, and say where"
+            f"a message of {len(text):,} characters, and at most {LONGEST_MESSAGE:,} are taken up: put the rest where "
+            "the agent can read it, and say where"
         )
     return Message(kind=kind, text=text, who=who, at=time.time())
 
