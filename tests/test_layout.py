@@ -32,7 +32,7 @@ OUTER_EDGES: dict[str, str] = {
     "cellwright/cli/arguments.py:object_named": "importing the developer's module may raise anything",
     "cellwright_guest/zygote.py:_preload": "what a package raises while it is imported is a warning to the operator",
     "cellwright/sandboxes/guest_calls.py:GuestCalls._serve": "a door that raises ends its session; the loop is told",
-    "cellwright/sandboxes/guest_calls.py:RunningCell.tell": "a listener's error must not stop the cell",
+    "cellwright/events.py:tell": "a listener's error must not stop the turn or the cell; the loop is told",
     # host objects
     "cellwright/scope/host.py:ScopeHost._serve": "whatever a host object raises is the guest's answer",
     "cellwright/scope/executor.py:CallExecutor._on.answer": "the same edge on the worker's side",

@@ -1,12 +1,14 @@
 """What a running turn and its cells say while they run: one typed union, told in order.
 
 Each event says when (`at`, seconds since the epoch) and where: the session, the turn in it, the step in that. A cell
-that is run without an agent has no turn and no step.
+that is run without an agent has no turn and no step. `tell` calls a listener.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -64,9 +66,10 @@ class Replied(EventFields):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CodePiece(EventFields):
-    """Part of the code that the model writes, as it arrives."""
+    """Part of the code that the model writes, as it arrives. `restart`: as in a `TextPiece`; each is told of it."""
 
     text: str
+    restart: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -225,3 +228,12 @@ Event = (
     | Done
     | Failed
 )
+
+
+def tell(listener: Callable[[Event], None], event: Event) -> None:
+    """Call the listener. What it raises ends neither turn nor cell: the event loop's exception handler gets it."""
+    try:
+        listener(event)
+    except Exception as error:
+        context = {"message": "cellwright: on_event failed", "exception": error}
+        asyncio.get_running_loop().call_exception_handler(context)

@@ -6,6 +6,7 @@ import json
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.firm import cellwright, fill
@@ -61,7 +62,7 @@ def chat(here: Path, model: str = "parrot") -> Terminal:
     return Terminal("chat", "--model", f"parrots:{model}", *more, cwd=here)
 
 
-def heard(terminal: Terminal) -> object:
+def heard(terminal: Terminal) -> Any:
     terminal.until("heard ")
     return json.loads(terminal.until("\n"))
 
@@ -117,7 +118,7 @@ def test_a_megabyte_is_taken_whole(here: Path) -> None:
         terminal.until(PROMPT)
         paste(terminal, text.replace("\n", "\r"))
         terminal.until("more lines)")
-        size, _ = heard(terminal)  # type: ignore[misc]
+        size, _ = heard(terminal)
     assert size == len(text.strip())
 
 
@@ -165,7 +166,7 @@ def test_text_that_is_too_long_to_be_added_is_the_next_task(here: Path) -> None:
         terminal.until("more than 20,000 characters: the next task")
         (here / "go").touch()
         heard(terminal)
-        size, _ = heard(terminal)  # type: ignore[misc]
+        size, _ = heard(terminal)
     assert size == len(text.strip())
 
 

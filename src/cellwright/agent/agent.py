@@ -7,12 +7,13 @@ import copy
 import functools
 import inspect
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, cast, get_type_hints, overload
 
+from cellwright.agent.event_stream import EventStream
 from cellwright.agent.guest_names import RESERVED, check_names
 from cellwright.agent.recovery import AT_ONCE, Recovered, recover
 from cellwright.agent.result import OnEvent, Result
@@ -21,7 +22,7 @@ from cellwright.agent.spawn import INSTRUCTIONS, Spawning
 from cellwright.agent.toolset import ToolsetOptions
 from cellwright.doors import Model
 from cellwright.errors import UsageError
-from cellwright.events import ApprovalWanted, Event
+from cellwright.events import ApprovalWanted
 from cellwright.guard import Approvals, Approve
 from cellwright.journal import SessionOwner
 from cellwright.messages import Generation
@@ -215,11 +216,9 @@ class Agent:
         async with self.session(returns=returns) as session:
             return await session.run(task, on_event=on_event)
 
-    async def stream(self, task: str, *, returns: Any = None) -> AsyncGenerator[Event]:
+    def stream(self, task: str, *, returns: Any = None) -> EventStream:
         """The same, as events; the last is `Done`, or `Failed` before the error is raised."""
-        async with self.session(returns=returns) as session:
-            async for event in session.stream(task):
-                yield event
+        return EventStream(lambda events: self.run(task, returns=returns, on_event=events))
 
     def function(self, stub: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
         """Make a function of a signature and a docstring. The agent does what they say at each call.

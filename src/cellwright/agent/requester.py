@@ -48,6 +48,7 @@ class Requester:
 
     async def next(self, *, warmer: bool = False, tools: bool = True) -> Reply:
         """The next reply; it is added to the conversation."""
+        await self.trace.room()
         self._step()
         self.trace.step += 1
         if self.context.full:
@@ -133,6 +134,7 @@ class ReplyStream:
         if piece.restart:
             self._begin()
             self._tell(TextPiece(text="", restart=True))
+            self._tell(CodePiece(text="", restart=True))
         if piece.kind == "call":
             if piece.name == EXECUTE and piece.call not in self._calls:
                 if self._calls:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
-from cellwright.events import Event
+from cellwright.agent.event_stream import EventQueue
+from cellwright.events import Event, tell
 from cellwright.messages import Usage
 
 T = TypeVar("T")
@@ -41,7 +42,14 @@ class Trace:
         if type(placed).__name__ not in ("TextPiece", "CodePiece"):
             self.events.append(placed)
         if self._listener is not None:
-            self._listener(placed)
+            tell(self._listener, placed)
+
+    __call__ = tell  # as the listener of a child
+
+    async def room(self) -> None:
+        """Wait until a listener that keeps events has room for those of a step."""
+        if isinstance(self._listener, Trace | EventQueue):
+            await self._listener.room()
 
     def result(self, value: Any, usage: Usage) -> Result[Any]:
         return Result(value=value, usage=usage, session_id=self._session, trace=tuple(self.events), steps=self.step)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cellwright.agent.context_window import ContextWindow
 from cellwright.agent.direct_cell import Run
+from cellwright.agent.event_stream import EventStream
 from cellwright.agent.finish import Finish, classes_in, done_function
 from cellwright.agent.guest_names import own_names
 from cellwright.agent.inbox import Recipient, SessionInbox
@@ -25,7 +26,7 @@ from cellwright.agent.turn import Turn
 from cellwright.agent.turn_record import TurnRecord, UnfinishedTurn
 from cellwright.catalog import Catalog, outline
 from cellwright.doors import Model
-from cellwright.errors import CellwrightError, TurnCancelled, TurnFailed, TurnWaiting, UsageError, Waiting
+from cellwright.errors import TurnCancelled, TurnFailed, TurnWaiting, UsageError, Waiting
 from cellwright.events import CallFinished, Done, Event, Failed, ModeChosen, Retried, TurnStarted
 from cellwright.journal import ReplayedModel, Rewound, RolledBack, Turns, is_undone, taken_back
 from cellwright.messages import Usage
@@ -206,12 +207,13 @@ class Session(Recipient):
         work: Callable[[Turn], Coroutine[Any, Any, Any]],
     ) -> Result[Any]:
         trace = self.trace = Trace(self.id, recording.row.number, on_event)
-        turn, requester = await self._new_turn(recording.row.task, returns, trace)
+        requester: Requester | None = None
         try:
+            turn, requester = await self._new_turn(recording.row.task, returns, trace)
             value = await self.inbox.until_stopped(work(turn))
-        except CellwrightError as error:
-            trace.tell(Failed(error=str(error)))
-            if isinstance(error, TurnFailed):
+        except Exception as error:
+            trace.tell(Failed(error=str(error) or type(error).__name__))
+            if isinstance(error, TurnFailed) and requester is not None:
                 error.result = trace.result(None, self._used(requester))
             if isinstance(error, TurnCancelled):
                 # the next turn would go on with an interrupted or waiting cell; without one this raises UsageError
@@ -219,6 +221,7 @@ class Session(Recipient):
                     await self.runtime.give_up()
             raise
         except asyncio.CancelledError:
+            trace.tell(Failed(error="the turn was cancelled"))
             gone = "" if self.agent.store is not None else "; the interpreter was ended, and its names are gone"
             self._context.settle(f"the turn was cancelled here{gone}")
             raise
@@ -271,18 +274,9 @@ class Session(Recipient):
 
         return run
 
-    async def stream(self, task: str, *, returns: Any = None) -> AsyncGenerator[Event]:
+    def stream(self, task: str, *, returns: Any = None) -> EventStream:
         """The turn's events as they happen. Leaving the loop cancels the turn; a failure is raised after `Failed`."""
-        queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        running = asyncio.ensure_future(self.run(task, returns=returns, on_event=queue.put_nowait))
-        running.add_done_callback(lambda _: queue.put_nowait(None))
-        try:
-            while (event := await queue.get()) is not None:
-                yield event
-            await running
-        finally:
-            running.cancel()
-            await asyncio.wait([running])
+        return EventStream(lambda events: self.run(task, returns=returns, on_event=events))
 
     async def undo(self, *, yes: bool = False) -> RolledBack:
         """Undo the last turn: its effects that have an undo, its names and files, and its part of the conversation.

@@ -133,7 +133,7 @@ class Children:
 
     async def _told(self, id: str, task: str, session: Session) -> Any:
         """Run the child. The listener of the parent hears of its start and its end."""
-        tell = self._parent.trace.tell
+        tell = self._parent.trace
         tell(ChildStarted(child=id, task=task))
         error: str | None = "it was ended by an error outside of it"
         try:

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from cellwright.cli.terminal_page import harmless
 
@@ -78,8 +78,9 @@ class Keyboard:
         self._lines: deque[str] = deque()  # read ahead of their use
         self._begun = ""  # the line after them, which has no end yet
         self._over = False  # after them
-        if isinstance(sys.stdin, io.TextIOWrapper):
-            sys.stdin.reconfigure(errors="replace")
+        typed: object = sys.stdin
+        if isinstance(typed, io.TextIOWrapper):
+            cast(io.TextIOWrapper, typed).reconfigure(errors="replace")
         if self._history is not None:
             with suppress(ImportError, OSError):  # a Python without readline, a history that cannot be read: none
                 import readline

@@ -21,7 +21,7 @@ from typing import Any
 
 from cellwright.doors import BY_GUEST, Answer, Call, Host, Made
 from cellwright.errors import CallLimit, Crashed, GuestError, GuestGone, ProtocolError, TimeLimit
-from cellwright.events import CallFinished, CallStarted, Event
+from cellwright.events import CallFinished, CallStarted, Event, tell
 from cellwright.sandboxes import exit_errors
 from cellwright.sandboxes.base import CallRecord, Limits, OnEvent
 from cellwright_guest.wire import NOTHING, Packed, WireError
@@ -47,14 +47,8 @@ class RunningCell:
         self.report: asyncio.Future[tuple[str, Any, list[Any]]] = asyncio.get_running_loop().create_future()
 
     def tell(self, event: Event) -> None:
-        """Call the listener. It must not stop the cell: what it raises goes to the loop's exception handler."""
-        if self.on_event is None:
-            return
-        try:
-            self.on_event(event)
-        except Exception as error:
-            context = {"message": "cellwright: on_event failed", "exception": error}
-            asyncio.get_running_loop().call_exception_handler(context)
+        if self.on_event is not None:
+            tell(self.on_event, event)
 
 
 _SERVING: ContextVar[tuple[RunningCell | None, Callable[[int], None], Callable[[], bool]] | None] = ContextVar(
