@@ -177,7 +177,7 @@ def test_json_holds_the_whole_outcome(here: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", ["{1, 2}", "float('nan')", "lambda: 1", "till"])
+@pytest.mark.parametrize("code", ["{1, 2}", "lambda: 1", "till"])
 def test_json_gives_the_repr_of_a_value_that_json_has_no_word_for(code: str, here: Path) -> None:
     told = json.loads(cellwright("exec", "--json", "--scope", "shop:till", "-c", code, cwd=here).stdout)
     assert type(told["value"]) is str

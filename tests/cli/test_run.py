@@ -111,6 +111,32 @@ def test_json_is_one_object(here: Path) -> None:
 
 
 @pytest.mark.slow
+def strict(line: str) -> Any:
+    """JSON as a reader other than Python takes it."""
+
+    def no_json(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    return json.loads(line, parse_constant=no_json)
+
+
+def test_json_has_null_for_nan_and_infinity_and_the_rest_of_the_value(here: Path) -> None:
+    run_ = ["run", "x", "--model", "models:unbounded", "--mode", "code"]
+    lines = [
+        [*run_, "--json", "--trace"],
+        [*run_, "--events", "-q"],
+        [*run_, "-q"],
+        ["exec", "--json", "-c", "[1.5, float('nan'), {'a': float('-inf')}]"],
+    ]
+    whole, events, bare, cell = one_after_another(lines, cwd=here)
+    value = [1.5, None, {"a": None, "nan": 1}]
+    told = strict(whole[1])
+    assert (told["value"], told["trace"][-1]["value"]) == (value, value)
+    assert strict(events[1].splitlines()[-1])["value"] == value
+    assert strict(bare[1]) == value
+    assert strict(cell[1])["value"] == [1.5, None, {"a": None}]
+
+
 def test_json_tells_a_failure_and_what_it_took(here: Path) -> None:
     done = run("x", "stuck", "--json", "-q", "--steps", "2", cwd=here)
     told = json.loads(done.stdout)

@@ -37,7 +37,10 @@ def imported(store: Store, content: bytes, id: str | None = None) -> str:
 
 
 def lines_of(content: bytes) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in content.splitlines()]
+    def no_json(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    return [json.loads(line, parse_constant=no_json) for line in content.splitlines()]
 
 
 def without_ids(content: bytes) -> list[dict[str, Any]]:
@@ -83,6 +86,18 @@ async def test_what_was_imported_is_exported_the_same_but_for_ids(tmp_path: Path
     assert again == "s1-2"
     assert without_ids(exported(store, again)) == without_ids(content)
     assert imported(MemoryStore(), content, "chosen") == "chosen"
+
+
+async def test_numbers_that_json_does_not_have_come_back(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "s.db")
+    async with runtime(store, "s1", Post()) as rt:
+        await value(rt, "x = [float('nan'), float('-inf'), post.send(float('nan'))]; x")
+    content = exported(store, "s1")
+    assert lines_of(content)
+    other = MemoryStore()
+    id = imported(other, content)
+    assert (await replay(id, store=other)).same
+    assert exported(other, id) == content
 
 
 async def test_a_fork_brings_what_it_was_forked_from(tmp_path: Path) -> None:

@@ -32,8 +32,18 @@ def answer_text(value: object, *, width: int | None = None) -> str:
         data = plain(value)
     except TypeError:
         return _shown(value)
-    line = json.dumps(data, ensure_ascii=False)
-    return line if width is None or len(line) <= width else json.dumps(data, ensure_ascii=False, indent=2)
+    if data is None:  # a number that is none
+        return str(value)
+    line = json_text(data, ensure_ascii=False)
+    return line if width is None or len(line) <= width else json_text(data, ensure_ascii=False, indent=2)
+
+
+def json_text(data: object, **options: Any) -> str:
+    """What every command prints as JSON. NaN and infinities, which JSON has no word for, are null."""
+    try:
+        return json.dumps(data, allow_nan=False, **options)
+    except ValueError:
+        return json.dumps(json.loads(json.dumps(data), parse_constant=lambda _: None), **options)
 
 
 def json_value(value: object) -> Any:
@@ -77,8 +87,8 @@ def _leaf(value: Any) -> Any:
             return value
         case int() if value.bit_length() <= _LONGEST_BITS:  # Python writes no more digits
             return int(value)
-        case float() if math.isfinite(value):  # JSON has no word for the others
-            return float(value)
+        case float():
+            return float(value) if math.isfinite(value) else None
         case datetime.date() | datetime.time():
             return value.isoformat()
         case datetime.timedelta():
@@ -90,7 +100,7 @@ def _leaf(value: Any) -> Any:
 
 
 def _key(key: object) -> str:
-    if isinstance(key, str):
+    if isinstance(key, str) or (isinstance(key, float) and not math.isfinite(key)):
         return str(key)
     data = plain(key)
     return data if isinstance(data, str) else json.dumps(data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from contextlib import closing, suppress
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellwright.cli.answers import json_text
 from cellwright.cli.approval_prompt import login, read_answer
 from cellwright.cli.arguments import exit_on_error, say, stores
 from cellwright.cli.options import AGENTS_DB, option
@@ -68,7 +68,7 @@ def _list(urls: list[str], *, full: bool, as_json: bool) -> None:
     questions = [(url, question) for url in urls for question in open_questions(url)]
     for url, question in questions:
         if as_json:
-            print(json.dumps(_described(url, question, full=full)))
+            print(json_text(_described(url, question, full=full)))
         else:
             print("\n".join(_lines(url, question, full=full, longest=SHOWN)))
     if not questions and not as_json:
@@ -141,7 +141,7 @@ def _decide(url: str, question: Question, decision: Decision | None, who: str, *
         decided = decide(journal, question.id, yes=decision.yes, reason=reason, who=who, always=always)
         next_step = _next_step(journal, url, decided)
     if as_json:
-        print(json.dumps(_described(url, decided) | {"next": next_step}))
+        print(json_text(_described(url, decided) | {"next": next_step}))
     else:
         print(f"{decided.id}: {printable(_said(decided))}. {next_step}")
 

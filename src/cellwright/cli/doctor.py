@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import sys
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from cellwright.cli.answers import json_text
 from cellwright.cli.arguments import PLATFORM, ended, exit_on_error
 from cellwright.cli.options import option
 from cellwright.errors import CellwrightError, IsolationMissing
@@ -108,14 +108,14 @@ def doctor(
     if seccomp:
         from cellwright.sandboxes import container_profile
 
-        print(json.dumps(container_profile(), indent=1))
+        print(json_text(container_profile(), indent=1))
         return
     if not sys.platform.startswith("linux"):
         raise ended(PLATFORM, f"the process sandbox needs Linux; this is {sys.platform}")
     with exit_on_error():
         examined = asyncio.run(_examine(Settings.from_environment().sandbox))
     if as_json:
-        print(json.dumps(_described(examined), ensure_ascii=False, indent=2))
+        print(json_text(_described(examined), ensure_ascii=False, indent=2))
     else:
         _show(examined)
     raise typer.Exit(0 if examined.ok else PLATFORM)

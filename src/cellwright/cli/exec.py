@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellwright.cli.answers import json_text
 from cellwright.cli.approval_prompt import TerminalApprover
 from cellwright.cli.arguments import (
     FAILED,
@@ -208,7 +209,7 @@ def _tell(outcome: Outcome, as_json: bool) -> int:
     for mistake in outcome.mistakes if not as_json else ():
         say(mistake)
     if as_json:
-        print(json.dumps(_described(outcome), ensure_ascii=False))
+        print(json_text(_described(outcome), ensure_ascii=False))
     elif error is not None:
         from rich.console import Console
         from rich.text import Text
@@ -233,7 +234,7 @@ def _shown(value: object) -> str:
 def _described(outcome: Outcome) -> dict[str, Any]:
     error = outcome.error
     try:
-        value = json.loads(json.dumps(outcome.value, allow_nan=False))
+        value = json.loads(json_text(outcome.value))
     except (TypeError, ValueError, RecursionError):
         value = _shown(outcome.value)
     return {

@@ -5,7 +5,6 @@ No guest is started. What changes the history of a session needs that nobody has
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cellwright.cli.answers import json_text
 from cellwright.cli.arguments import USAGE, ended, exit_on_error, in_store, say
 from cellwright.cli.options import Json, option
 from cellwright.cli.sessions import SessionArgument, StoreOption
@@ -46,7 +46,7 @@ def list_(
     with exit_on_error():
         entries: Sequence[FileEntry] = in_store(store, session, lambda sessions, id: sessions.files(id).list(at))
     if as_json:
-        print(json.dumps([{"path": entry.path, "size": entry.size} for entry in entries], indent=2))
+        print(json_text([{"path": entry.path, "size": entry.size} for entry in entries], indent=2))
         return
     for entry in entries:
         print(f"{entry.size:>12,}  {printable(entry.path)}")
@@ -69,7 +69,7 @@ def diff(
             store, session, lambda sessions, id: sessions.files(id).diff(since, texts=not names)
         )
     if as_json:
-        print(json.dumps([asdict(change) for change in changes], indent=2))
+        print(json_text([asdict(change) for change in changes], indent=2))
         return
     for change in changes:
         _print_path(change)
@@ -145,7 +145,7 @@ def _found() -> Generator[None]:
 
 def _tell(changes: Sequence[FileChange], as_json: bool) -> None:
     if as_json:
-        print(json.dumps([asdict(change) for change in changes], indent=2))
+        print(json_text([asdict(change) for change in changes], indent=2))
         return
     for change in changes:
         _print_path(change)

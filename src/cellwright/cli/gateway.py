@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import shutil
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellwright.cli.answers import json_text
 from cellwright.cli.arguments import FAILED, PLATFORM, ended, exit_on_error, object_named, say
 from cellwright.cli.gateway_options import GatewayOptions, parsed, requested
 from cellwright.cli.options import option, with_options
@@ -201,7 +201,7 @@ def inspect(
         finally:
             await close_gateway(opened)
         if as_json:
-            print(json.dumps(as_plain(report), ensure_ascii=False, indent=2))
+            print(json_text(as_plain(report), ensure_ascii=False, indent=2))
         else:
             _picture(report)
 

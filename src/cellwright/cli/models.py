@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellwright.cli.answers import json_text
 from cellwright.cli.arguments import PLATFORM, ended, exit_on_error
 from cellwright.cli.options import option
 from cellwright.settings import Settings, install_command
@@ -40,7 +40,7 @@ def listed(
     with exit_on_error():
         described = _described()
     if as_json:
-        print(json.dumps(described, ensure_ascii=False, indent=2))
+        print(json_text(described, ensure_ascii=False, indent=2))
     else:
         _show(described)
 

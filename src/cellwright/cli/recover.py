@@ -7,7 +7,6 @@ was opened in.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 import time
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cellwright.cli.agent_options import TurnOrigin
+from cellwright.cli.answers import json_text
 from cellwright.cli.arguments import FAILED, exit_on_error, in_options, say, stores
 from cellwright.cli.options import AGENTS_DB, option
 from cellwright.cli.terminal_page import TerminalPage, harmless
@@ -77,7 +77,7 @@ def _chosen(turns: list[tuple[str, RecoverableTurn]], ids: list[str]) -> list[tu
 def _list(turns: list[tuple[str, RecoverableTurn]], as_json: bool) -> None:
     if as_json:
         for url, turn in turns:
-            print(json.dumps(_described(url, turn)))
+            print(json_text(_described(url, turn)))
         return
     for _, turn in turns:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(turn.at))
@@ -132,7 +132,7 @@ def _report(url: str, turn: RecoverableTurn, done: Recovered, as_json: bool) -> 
         error = None if done.error is None else {"type": type(done.error).__name__, "text": str(done.error)}
         steps = 0 if done.result is None else done.result.steps
         row = _described(url, turn) | {"value": json_value(done.value), "error": error, "steps": steps}
-        print(json.dumps(row, ensure_ascii=False), flush=True)
+        print(json_text(row, ensure_ascii=False), flush=True)
     elif done.error is not None:
         say(f"session {turn.session}: {answered(done)}")
     else:

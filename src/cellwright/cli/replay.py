@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from contextlib import closing
 from dataclasses import asdict
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cellwright.cli.answers import json_text
 from cellwright.cli.arguments import FAILED, PLATFORM, exit_on_error
 from cellwright.cli.options import AGENTS_DB, JsonObject, option
 from cellwright.short_texts import printable
@@ -37,7 +37,7 @@ def replay(
             _list(store, as_json)
             return
         repeated = asyncio.run(_replay(session, store, packages, as_json))
-    print(json.dumps(asdict(repeated) | {"same": repeated.same}, indent=2) if as_json else repeated)
+    print(json_text(asdict(repeated) | {"same": repeated.same}, indent=2) if as_json else repeated)
     if not repeated.same:
         raise typer.Exit(PLATFORM if repeated.died else FAILED)
 
@@ -65,7 +65,7 @@ def _list(store: str, as_json: bool) -> None:
     with closing(open_store(store, make=False)) as journal:
         sessions = [(id, len(journal.cells(id))) for id in journal.sessions()]
     if as_json:
-        print(json.dumps([{"session": id, "cells": cells} for id, cells in sessions], indent=2))
+        print(json_text([{"session": id, "cells": cells} for id, cells in sessions], indent=2))
         return
     for id, cells in sessions:
         print(f"{printable(id)}  {cells} cell{'' if cells == 1 else 's'}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shlex
 import shutil
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from cellwright.cli.agent_options import NONE, AgentOptions, offer_to_pull
+from cellwright.cli.answers import json_text
 from cellwright.cli.arguments import CANCELLED, PIPE_CLOSED, code_of, ended, in_options, waiting_words
 from cellwright.cli.options import AGENTS_DB, SESSIONS, option, with_options
 from cellwright.cli.terminal_page import Outlet, TerminalPage
@@ -174,7 +174,7 @@ def _listeners(run: _Run, leave: Callable[[], object]) -> tuple[Callable[[Event]
     out = Outlet(sys.stdout, leave)
 
     def tell(event: Event) -> None:
-        _write(out, json.dumps(event_json(event), ensure_ascii=False))
+        _write(out, json_text(event_json(event), ensure_ascii=False))
 
     def say(line: str) -> None:
         if not run.options.quiet:
@@ -193,7 +193,7 @@ def _print(run: _Run, result: Result[Any]) -> None:
 
     out = Outlet(sys.stdout)
     if run.options.as_json:
-        _write(out, json.dumps(_object(run, result, None), ensure_ascii=False))
+        _write(out, json_text(_object(run, result, None), ensure_ascii=False))
     elif not run.options.events:
         text = answer_text(result.value, width=shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
         if text:
@@ -212,7 +212,7 @@ def _write(out: Outlet, text: str) -> None:
 def _failed(run: _Run, error: CellwrightError) -> typer.Exit:
     """The one line, and with --json the object."""
     if run.options.as_json and not isinstance(error, UsageError):
-        _write(Outlet(sys.stdout), json.dumps(_object(run, getattr(error, "result", None), error), ensure_ascii=False))
+        _write(Outlet(sys.stdout), json_text(_object(run, getattr(error, "result", None), error), ensure_ascii=False))
     return ended(code_of(error), waiting_words(error, f"`cellwright recover {run.session}`") or in_options(str(error)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cellwright.cli.answers import json_text
 from cellwright.cli.arguments import PLATFORM, ended, exit_on_error, in_store, say
 from cellwright.cli.options import AGENTS_DB, JsonObject, option
 from cellwright.short_texts import counted
@@ -52,7 +52,7 @@ def export(
 
 def _export(sessions: Sessions, id: str, file: str, format: Form) -> None:
     if format == Form.chat:
-        lines = [json.dumps(line, ensure_ascii=True) + "\n" for line in sessions.chat(id)]
+        lines = [json_text(line, ensure_ascii=True) + "\n" for line in sessions.chat(id)]
         if file == "-":
             sys.stdout.writelines(lines)
             sys.stdout.flush()
@@ -90,7 +90,7 @@ def import_(
         except OSError as error:
             raise ended(PLATFORM, f"cannot read {file}: {error.strerror or error}") from None
     if as_json:
-        print(json.dumps({"session": imported.session, "sessions": imported.sessions, "entries": imported.entries}))
+        print(json_text({"session": imported.session, "sessions": imported.sessions, "entries": imported.entries}))
         return
     print(imported.session)
     others = [new for new in imported.sessions.values() if new != imported.session]

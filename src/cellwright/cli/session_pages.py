@@ -5,7 +5,6 @@ Imports rich, so commands import this module only when they run.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from cellwright.cli.answers import json_text
 from cellwright.cli.cell_view import short, time_words
 from cellwright.cli.terminal_page import harmless
 from cellwright.short_texts import counted, cut
@@ -192,7 +192,7 @@ def history_json(history: SessionHistory) -> dict[str, Any]:
 def hits_page(hits: Sequence[EntryHit], *, as_json: bool) -> None:
     """The hits of a search; matches are bold on a terminal."""
     if as_json:
-        print(json.dumps([asdict(hit) | {"snippet": _unmarked(hit.snippet)} for hit in hits], indent=2))
+        print(json_text([asdict(hit) | {"snippet": _unmarked(hit.snippet)} for hit in hits], indent=2))
         return
     console = shown_console()
     for hit in hits:

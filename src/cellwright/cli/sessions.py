@@ -5,12 +5,12 @@ What is read comes from models, guests and strangers' files: it is shown without
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellwright.cli.answers import json_text
 from cellwright.cli.arguments import CANCELLED, ended, exit_on_error, in_store, opened, say, stores_or_default
 from cellwright.cli.options import AGENTS_DB, Json, option
 from cellwright.cli.session_export import export, import_
@@ -62,7 +62,7 @@ def list_(
                 rows += [(url, summary) for summary in in_it.list(state=state, agent=agent, limit=limit + 1)]
         rows.sort(key=lambda row: row[1].updated, reverse=True)
         if as_json:
-            print(json.dumps([summary_json(summary) | {"store": url} for url, summary in rows[:limit]], indent=2))
+            print(json_text([summary_json(summary) | {"store": url} for url, summary in rows[:limit]], indent=2))
         else:
             listed([summary for _, summary in rows[:limit]])
         if len(rows) > limit:
@@ -89,7 +89,7 @@ def show(
     with exit_on_error():
         history = in_store(store, session, lambda sessions, id: sessions.show(id, upto=upto))
         if as_json:
-            print(json.dumps(history_json(history), indent=2, ensure_ascii=True))
+            print(json_text(history_json(history), indent=2, ensure_ascii=True))
         else:
             history_page(history, limit=limit, full=full)
 
@@ -110,7 +110,7 @@ def tree(
     with exit_on_error():
         id, root = in_store(store, session, lambda sessions, id: (id, sessions.tree(id)))
         if as_json:
-            print(json.dumps(tree_json(root), indent=2))
+            print(json_text(tree_json(root), indent=2))
         else:
             drawn(root, marked=id, limit=limit)
 
@@ -177,7 +177,7 @@ def fork(
     """
     with exit_on_error():
         made = in_store(store, session, lambda sessions, old: sessions.fork(old, at=at, entry=entry, name=name, id=id))
-        print(json.dumps({"session": made, "name": name}) if as_json else made)
+        print(json_text({"session": made, "name": name}) if as_json else made)
 
 
 @sessions.command("rewind", epilog="Example: cellwright sessions rewind s1 --at 3")
@@ -197,7 +197,7 @@ def rewind(
         done = in_store(store, session, lambda sessions, id: sessions.rewind(id, to=at, entry=entry))
         if as_json:
             files = [{"path": change.path, "what": change.what} for change in done.files]
-            print(json.dumps({"to": done.to, "cells": done.cells, "back": done.back, "files": files}))
+            print(json_text({"to": done.to, "cells": done.cells, "back": done.back, "files": files}))
         else:
             print(done)
 
@@ -241,7 +241,7 @@ def rm(
             return sessions.remove(id, whole=whole)
 
         done = in_store(store, session, work)
-        print(json.dumps(asdict(done)) if as_json else removed_words(done))
+        print(json_text(asdict(done)) if as_json else removed_words(done))
 
 
 def _ask(id: str, below: list[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellwright.cli.answers import json_text
 from cellwright.cli.arguments import FAILED, PLATFORM, bound_object, ended, exit_on_error, object_named, say
 from cellwright.cli.gateway_options import (
     ConfigOption,
@@ -62,7 +62,7 @@ def stubs(
         except OSError as error:
             raise ended(PLATFORM, f"cannot write to {directory}: {error.strerror or error}") from None
     if as_json:
-        print(json.dumps(report, ensure_ascii=False))
+        print(json_text(report, ensure_ascii=False))
     else:
         _tell(report)
     raise typer.Exit(FAILED if report["failed"] else 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Generator
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellwright.cli.answers import json_text
 from cellwright.cli.arguments import USAGE, ended, exit_on_error, stores
 from cellwright.cli.options import JsonObject, option
 from cellwright.errors import NoSession, UsageError
@@ -135,7 +135,7 @@ class _Post:
     def end(self) -> None:
         """What a program reads; or, for a person who waited, its outcome."""
         if self._as_json:
-            print(json.dumps(self._object(), ensure_ascii=False))
+            print(json_text(self._object(), ensure_ascii=False))
         elif self._answer is not None:
             print(printable(self._answer))
         elif self._taken:

@@ -4,7 +4,8 @@
     {"blob": digest, "base64": …}                  bytes, before what needs them; "more": true where they go on
     {"entry": 1, "parent": 0, "kind": "cell", …}   one entry, with its fields by name; fields that are as usual left out
 
-A packed value is {"tree": …, "blobs": […]}: the tree of the wire, and its blobs in base64 or as {"blob": digest}.
+A packed value is {"tree": …, "blobs": […]}: the tree of the wire, and its blobs in base64 or as {"blob": digest}. A
+tree with NaN or an infinity, which JSON does not have, is {"text": …}: what Python's `json` writes for it, in a string.
 """
 
 from __future__ import annotations
@@ -51,7 +52,14 @@ Fetch = Callable[[str], bytes]
 
 def _put_packed(packed: Packed, aside: Aside) -> dict[str, Any]:
     tree, blobs = packed
-    return {"tree": tree, "blobs": [_put_blob(bytes(blob), aside) for blob in blobs]} if blobs else {"tree": tree}
+    part = {"tree": tree}
+    try:
+        json.dumps(tree, allow_nan=False)
+    except ValueError:
+        part = {"text": json.dumps(tree)}
+    except (TypeError, RecursionError):
+        pass  # `text_of` reports it
+    return part | {"blobs": [_put_blob(bytes(blob), aside) for blob in blobs]} if blobs else part
 
 
 def _put_blob(content: bytes, aside: Aside) -> Any:
@@ -62,12 +70,13 @@ def _put_blob(content: bytes, aside: Aside) -> Any:
 
 
 def _get_packed(part: Any, fetch: Fetch) -> Packed:
-    if type_of(part) is not dict or not {"tree"} <= part.keys() <= {"tree", "blobs"}:
+    if type_of(part) is not dict or part.keys() - {"blobs"} not in ({"tree"}, {"text"}):
         raise Damaged("no packed value")
     blobs = part.get("blobs", [])
     if type_of(blobs) is not list:
         raise Damaged("no list")
-    return Packed(part["tree"], [_get_blob(blob, fetch) for blob in blobs])
+    tree = json.loads(part["text"]) if "text" in part else part["tree"]
+    return Packed(tree, [_get_blob(blob, fetch) for blob in blobs])
 
 
 def _get_blob(blob: Any, fetch: Fetch) -> bytes:
@@ -110,9 +119,9 @@ def entry_line(entry: JournalEntry, aside: Aside) -> dict[str, Any]:
 def text_of(line: Mapping[str, Any]) -> bytes:
     """One line. In letters where that is possible; a text that is no UTF-8 is escaped."""
     try:
-        return json.dumps(line, ensure_ascii=False, separators=(", ", ": ")).encode() + b"\n"
+        return json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(", ", ": ")).encode() + b"\n"
     except UnicodeEncodeError:
-        return json.dumps(line, separators=(", ", ": ")).encode() + b"\n"
+        return json.dumps(line, allow_nan=False, separators=(", ", ": ")).encode() + b"\n"
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"an entry cannot be written as JSON: {error}") from None
 
