@@ -12,7 +12,7 @@ from cellwright.sandboxes.base import Limits
 from cellwright.sandboxes.cgroup import Cgroup
 from cellwright.sandboxes.directory_tree import DiskUsage
 from cellwright.sandboxes.exit_errors import GONE
-from cellwright.sandboxes.workspace import MeasuredWorkspace, watch
+from cellwright.sandboxes.workspace import LONGEST_S, SHORTEST_S, MeasuredWorkspace, watch
 from cellwright.sandboxes.zygotes import Child
 
 QUIET_S = 0.05  # a cell shorter than this is measured at its end only
@@ -23,12 +23,14 @@ THREADS_S = 0.1
 FILES = 100_000
 TOO_FULL = "Delete what is not needed."  # after a cell that came to its end
 TICKS = os.sysconf("SC_CLK_TCK")
+CORES = os.cpu_count() or 1
 
 
 class CellWatch:
     """Started with a cell, stopped with it. `end` is called with the limit that was passed.
 
     Wall and processor time count when `repeats` is done. `threads`: the kernel does not count them for this guest.
+    Cells of a crowd are long because they wait. So watching costs timers, and no count without a cause.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class CellWatch:
         if self._repeats is not None:
             self.waits(1)
             self._repeats.add_done_callback(self._repeated)
-        self._late = self._loop.call_later(QUIET_S, self._watch)
+        self._disk = self._cpu = self._loop.call_later(QUIET_S, self._watch)
 
     def _repeated(self, _: asyncio.Future[None]) -> None:
         self._left_s = self._limits.wall_s
@@ -68,8 +70,8 @@ class CellWatch:
         self._stopped = True
         if self._repeats is not None:
             self._repeats.remove_done_callback(self._repeated)
-        self._wall.cancel()
-        self._late.cancel()
+        for timer in (self._wall, self._disk, self._cpu):
+            timer.cancel()
         for task in self._tasks:
             task.cancel()
 
@@ -89,33 +91,48 @@ class CellWatch:
         self._end(TimeLimit(f"the cell ran longer than wall_s={self._limits.wall_s:g}. {GONE}"))
 
     def _watch(self) -> None:
-        self._tasks = [self._loop.create_task(self._gauge.watch(self._end)), self._loop.create_task(self._watch_cpu())]
+        pids = self._child.running()
+        if pids and self._repeats is None:
+            self._watch_cpu(pids[0], QUIET_S * CORES)
+        else:
+            self._tasks.append(self._loop.create_task(self._watch_cpu_later()))
         if self._threads:
             self._tasks.append(self._loop.create_task(self._watch_threads()))
+        self._count_at = self._loop.time() + LONGEST_S
+        self._watch_disk()
 
-    async def _watch_cpu(self) -> None:
-        """Look again at the earliest moment at which the limit can be passed: with every core busy."""
-        pid = await self._child.pid()
-        cores = os.cpu_count() or 1
-        before = QUIET_S * cores  # that it has used since the cell began
+    def _watch_disk(self) -> None:
+        """Count the workspace where it may be too full, or after a while."""
+        if self._gauge.may_be_full() or self._loop.time() >= self._count_at:
+            self._tasks.append(self._loop.create_task(self._gauge.watch(self._end)))
+        else:
+            self._disk = self._loop.call_later(SHORTEST_S, self._watch_disk)
+
+    async def _watch_cpu_later(self) -> None:
+        pid, before = await self._child.pid(), QUIET_S * CORES
         if self._repeats is not None:
             await asyncio.wait((self._repeats,))
             before = 0.0
-        spent = self._spent(pid)
-        most = spent - before + self._limits.cpu_s
-        while spent < most:
-            await asyncio.sleep(max((most - spent) / cores, 0.02))
-            spent = self._spent(pid)
-        self._end(CpuLimit(f"the cell used more than cpu_s={self._limits.cpu_s:g} of processor time. {GONE}"))
+        self._watch_cpu(pid, before)
+
+    def _watch_cpu(self, pid: int, before: float) -> None:
+        """`before` has been used since the cell began."""
+        self._look_at_cpu(pid, spent_s(pid, self._group) - before + self._limits.cpu_s)
+
+    def _look_at_cpu(self, pid: int, most: float) -> None:
+        """Look again at the earliest moment at which the limit can be passed: with every core busy."""
+        spent = spent_s(pid, self._group)
+        if spent < most:
+            pause_s = max((most - spent) / CORES, 0.02)
+            self._cpu = self._loop.call_later(pause_s, self._look_at_cpu, pid, most)
+        else:
+            self._end(CpuLimit(f"the cell used more than cpu_s={self._limits.cpu_s:g} of processor time. {GONE}"))
 
     async def _watch_threads(self) -> None:
         pid = await self._child.pid()
         while (error := too_many_threads(pid, self._limits)) is None:  # noqa: ASYNC110  no event tells
             await asyncio.sleep(THREADS_S)
         self._end(error)
-
-    def _spent(self, pid: int) -> float:
-        return spent_s(pid, self._group)
 
 
 class DiskGauge:
@@ -129,26 +146,43 @@ class DiskGauge:
         self._limit_mb = limits.workspace_mb
         self._most = DiskUsage(bytes=limits.workspace_mb << 20, files=FILES)
         self._free = workspace.free_bytes()
+        self._counted: tuple[int, int] | None = None  # what the disk had left at the last count, and what was counted
         self._cells = 0
 
+    def free_bytes(self) -> int:
+        return self._workspace.free_bytes()
+
+    def size(self, enough: DiskUsage) -> DiskUsage:
+        free = self.free_bytes()
+        usage = self._workspace.size(enough)
+        self._counted = None if usage.partial else (free, usage.bytes)
+        return usage
+
+    def may_be_full(self) -> bool:
+        """Whether the disk has lost as much as the workspace had left when it was counted."""
+        if self._counted is None:
+            return True
+        free, counted = self._counted
+        return self.free_bytes() < free - (self._most.bytes - counted)
+
     async def watch(self, end: Callable[[GuestError], None]) -> None:
-        await watch(self._workspace, self._most.bytes, self._most.files, lambda usage: end(self._error(usage, GONE)))
+        await watch(self, self._most.bytes, self._most.files, lambda usage: end(self._error(usage, GONE)))
 
     def begin_anew(self) -> None:
         """Another directory is measured now: the next cell is followed by a count, whatever the disk says."""
-        self._free, self._cells = self._workspace.free_bytes(), OFTEN
+        self._free, self._cells, self._counted = self.free_bytes(), OFTEN, None
 
     async def after_cell(self) -> WorkspaceLimit | None:
         """The error of a cell that left more in the workspace than it may hold."""
         self._cells += 1
-        free = self._workspace.free_bytes()
+        free = self.free_bytes()
         if self._free - free < NOTICED and self._cells < OFTEN:
             return None
         self._free, self._cells = free, 0
         return await self.measure()
 
     async def measure(self) -> WorkspaceLimit | None:
-        usage = await asyncio.to_thread(self._workspace.size, self._most)
+        usage = await asyncio.to_thread(self.size, self._most)
         if usage.bytes <= self._limit_mb << 20 and usage.files <= FILES:
             self._most = DiskUsage(bytes=self._limit_mb << 20, files=FILES)
             return None
