@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,6 +47,11 @@ class Desk:
         return count
 
 
+class Other:
+    def order(self, item: str) -> int:
+        return 1
+
+
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], TypeChecker]:
     """A checker whose server answers each request with this line of Python."""
@@ -74,6 +80,51 @@ async def test_wrong_cells_of_eight_sessions_at_once_are_all_refused() -> None:
 
     found = await asyncio.gather(*(session(number) for number in range(AT_ONCE)))
     assert found == [[True] * 3] * AT_ONCE
+
+
+async def test_a_cell_that_is_clean_in_many_sessions_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[str] = []
+    ask = ty_server.TyServer.ask
+
+    async def asked(self: ty_server.TyServer, method: str, params: dict[str, Any]) -> Any:
+        judged.append(method)
+        return await ask(self, method, params)
+
+    async def session() -> None:
+        async with Runtime({"desk": Desk()}, check="strict") as rt:
+            for cell in (
+                "ordered = desk.order('tea')",
+                "ordered.bit_length()",
+                "def twice(n: int): return 2 * n",
+                "twice(3)",
+            ):
+                (await rt.execute(cell)).unwrap()
+
+    monkeypatch.setattr(ty_server, "_SERVERS", {})
+    monkeypatch.setattr(ty_server.TyServer, "ask", asked)
+    await asyncio.gather(*(session() for _ in range(AT_ONCE)))
+    assert judged == ["textDocument/diagnostic"] * 4
+
+
+@pytest.mark.parametrize(
+    ("scope", "before"),
+    [
+        ({"desk": Other()}, ["1"]),
+        ({"desk": Desk()}, ["def twice(n: int, *, often: int): return n * often"]),
+        ({"desk": Desk()}, ["import math as twice"]),
+        ({"desk": Desk()}, ["twice = 2"]),
+    ],
+)
+async def test_a_cell_that_is_clean_elsewhere_is_refused_where_it_is_wrong(
+    scope: dict[str, Any], before: list[str]
+) -> None:
+    cell = "twice(desk.order('tea', count=2), 2)"
+    first, second = TypeChecker(Scope({"desk": Desk()})), TypeChecker(Scope(scope))
+    assert not await first.check(cell, before=["def twice(n: int, often: int): return n * often"])
+    assert not await first.check(cell, before=["def twice(n: int, often: int): return n * often"])
+    assert await second.check(cell, before=before)
+    for checker in (first, second):
+        await checker.close()
 
 
 async def test_checkers_of_several_event_loops_do_not_disturb_each_other() -> None:

@@ -27,6 +27,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from cellwright.catalog.clean_cells import CleanCells
 from cellwright.errors import PlatformError, UsageError
 from cellwright.settings import install_command
 
@@ -58,6 +59,7 @@ class TyServer:
         _sweep()
         self.root = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._directory = _hold(self.root)
+        self.clean = CleanCells()
         self.users = 0
         self.idle: threading.Timer | None = None
         self._replies: dict[int, Future[Any]] = {}

@@ -27,6 +27,7 @@ from cellwright.catalog.cell_names import (
 )
 from cellwright.catalog.cell_types import MOST, answers, lines_of, questions
 from cellwright.catalog.checker_signatures import Signatures
+from cellwright.catalog.clean_cells import cell_key
 from cellwright.catalog.coroutine_functions import annotated, coroutine_functions, in_code
 from cellwright.catalog.diagnostics import CheckedCell, Diagnostic, certain
 from cellwright.catalog.hovers import Hovers, called, is_none, unawaited
@@ -38,9 +39,10 @@ from cellwright.errors import NotChecked, PlatformError, UsageError
 from cellwright.scope import AddedName, Scope, StubModule, parse, surface_of
 
 LONGEST = 200_000  # characters of a cell
+SHORT = 4_000  # characters of new cells that are read on the event loop: a thread takes longer
 STARTS = 3  # of the process for one cell: another checker's cell may have ended it
 _UNREADABLE = (RecursionError, MemoryError, ValueError, UnicodeError)
-_NOTHING: tuple[str, str, dict[str, str]] = ("", "", {})
+_NOTHING: tuple[str, str, Mapping[str, str]] = ("", "", {})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +85,7 @@ class TypeChecker:
         self._server: TyServer | None = None
         self._package = ""
         self._version: Any = None
+        self._stub = ""
         self._signatures = Signatures()
         self._upstreams: tuple[StubFiles, ...] = ()
         self._asynchronous = False  # nothing of the scope has to be awaited
@@ -109,14 +112,35 @@ class TypeChecker:
         if not tree.body:
             return ()
         async with self._turn:
-            await asyncio.to_thread(self._run_through, before)
+            if sum(map(len, before[self._seen if self._goes_on(before) else 0 :])) <= SHORT:
+                self._run_through(before)
+            else:
+                await asyncio.to_thread(self._run_through, before)
             return await self._judge(code, tree)
+
+    def _key(self, code: str, tree: ast.Module) -> bytes | None:
+        """What a clean cell is known by; None where it is checked each time, because upstreams are known in parts."""
+        if self._upstreams:
+            return None
+        known = self._session
+        facts = (self._rules, self._site is None, known.by_text, known.is_async, known.own_paths)
+        names = (sorted(known.stored), sorted(known.shared))
+        return cell_key(self._stub, code, *known.header(tree), facts, names)
+
+    def _is_clean(self, server: TyServer, code: str, key: bytes | None) -> bool:
+        """Whether the same cell was clean in another session, or earlier in this one."""
+        types = None if key is None else server.clean.types(key)
+        if types is not None:
+            self._judged = code, code, types
+        return types is not None
 
     async def _judge(self, code: str, tree: ast.Module) -> tuple[Mistake, ...]:
         reason = ""
         for _ in range(STARTS):
             try:
                 server = await self._borrowed()
+                if self._version == self._current() and self._is_clean(server, code, self._key(code, tree)):
+                    return ()
                 async with server.turn(), asyncio.timeout(self._timeout_s):
                     return await self._check(server, code, tree)
             except TimeoutError:
@@ -168,7 +192,12 @@ class TypeChecker:
 
     async def _check(self, server: TyServer, code: str, tree: ast.Module) -> tuple[Mistake, ...]:
         await self._ready(server)
+        key = self._key(code, tree)
+        if self._is_clean(server, code, key):  # by now: who had the turn before checked it
+            return ()
         view = await self._view(server, code, tree)
+        if key is not None and not view.wrong and not view.functions:
+            server.clean.add(key, view.types)
         text, places = annotated(code, view.functions)
         if places:
             view = await self._view(server, text, parse(text))
@@ -190,7 +219,9 @@ class TypeChecker:
         )
         file = (server.root / self._package / "c_0.py").as_uri()  # always the same: ty never forgets a path
         header, uses = known.header(tree)
-        aliases = await asyncio.to_thread(self._write, server, uses, tree)
+        aliases: dict[str, str] = {}
+        if self._upstreams or not all(module.is_written for module in uses):
+            aliases = await asyncio.to_thread(self._write, server, uses, tree)
         text = f"{self._placed(header, aliases)}\n{code}\n{questions(names)}"
         server.tell(
             "textDocument/didOpen",
@@ -233,8 +264,7 @@ class TypeChecker:
 
     async def _ready(self, server: TyServer) -> None:
         """Give the server the scope's stubs as they are now."""
-        names = tuple((name, id(value), _content(value)) for name, value in self._scope.names())
-        version = (self._scope.rules.version, names)
+        version = self._current()
         if not server.alive:  # it ended while others had their turn
             raise PlatformError("the type checker's process ended")
         if version == self._version:
@@ -242,11 +272,16 @@ class TypeChecker:
         await asyncio.to_thread(server.remove, self._package)
         self._package = server.package()
         self._upstreams = tuple(StubFiles(one) for one in upstreams(self._scope).values())
-        stub, files, self._signatures = await asyncio.to_thread(self._stubs)
-        self._asynchronous = "async def" in stub or "Awaitable" in stub
+        self._stub, files, self._signatures = await asyncio.to_thread(self._stubs)
+        self._asynchronous = "async def" in self._stub or "Awaitable" in self._stub
         self._session.rewrite()
-        server.write({f"{self._package}/scope.pyi": stub, **files})
+        server.write({f"{self._package}/scope.pyi": self._stub, **files})
         self._version = version
+
+    def _current(self) -> tuple[Any, ...]:
+        """What tells whether the stubs are those of the scope as it is now."""
+        names = tuple((name, id(value), _content(value)) for name, value in self._scope.names())
+        return self._scope.rules.version, names
 
     def _stubs(self) -> tuple[str, dict[str, str], Signatures]:
         lines = {one.name: one.line(self._package) for one in self._upstreams}
@@ -297,14 +332,17 @@ class TypeChecker:
     def _run_through(self, before: Sequence[str]) -> None:
         """Bring the names to the state after the earlier cells. A list that was given before may only have grown."""
         seen = self._seen
-        goes_on = len(before) >= seen and (before is self._before or list(before[:seen]) == list(self._before[:seen]))
-        if not goes_on:
+        if not self._goes_on(before):
             self._session, self._judged, seen = SessionNames(), _NOTHING, 0
         for code in map(_dedented, before[seen:]):
             judged, text, types = self._judged
             self._judged = _NOTHING
             self._keep(*((text, types) if code == judged else (code, {})))
         self._before, self._seen = before, len(before)
+
+    def _goes_on(self, before: Sequence[str]) -> bool:
+        seen = self._seen
+        return len(before) >= seen and (before is self._before or list(before[:seen]) == list(self._before[:seen]))
 
     def _keep(self, code: str, types: Mapping[str, str]) -> None:
         try:
