@@ -45,6 +45,8 @@ OUTER_EDGES: dict[str, str] = {
     "likes; what it refuses is told and not built",
     "cellwright/journal/effects.py:Undoer._one": "what an undo of the developer's raises is what the report tells",
     "cellwright/guard/approver.py:decision_by": "an approver that fails gives no yes; the loop is told",
+    "cellwright/models/foreign_errors.py:ModelErrorsOnly.request": "a developer's model may raise anything",
+    "cellwright/models/provider.py:ProviderModel._attempt": "packages raise anything over a reply not of its form",
     # guest code, caught in the guest
     "cellwright_guest/interpreter.py:GuestInterpreter._run": "whatever a cell raises, SystemExit too, is its outcome",
     "cellwright_guest/interpreter.py:_repr": "a value's __repr__ is guest code; where it fails, that is its text",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
-from tests.agent.worlds import agent_with, kinds
+from tests.agent.worlds import FENCED, agent_with, kinds, last_observation
 
+from cellwright.agent import Agent
 from cellwright.doors import Request
-from cellwright.errors import ModelBusy, ModelRefused, Stuck, UsageError
-from cellwright.events import Event, Retried
-from cellwright.messages import AssistantMessage, ToolMessage, UserMessage
+from cellwright.errors import ModelBusy, ModelError, ModelRefused, Stuck, UsageError
+from cellwright.events import Event, Failed, Retried
+from cellwright.messages import AssistantMessage, OnPiece, ToolMessage, UserMessage
+from cellwright.store import MemoryStore
 from cellwright.testing import ScriptedModel, code
 
 
@@ -122,3 +125,49 @@ async def test_a_model_is_named_by_the_developer_and_closed_by_them() -> None:
     await agent.close()
     assert isinstance(model, ScriptedModel)
     assert not model.closed
+
+
+class NoReply(ScriptedModel):
+    """Gives what is no reply."""
+
+    async def request(self, request: Request, on_piece: OnPiece | None = None) -> Any:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (ScriptedModel(otherwise=KeyError("choices")), "scripted: KeyError: 'choices'"),
+        (
+            ScriptedModel(otherwise=ExceptionGroup("both", [OSError("a")])),
+            "scripted: ExceptionGroup: both (1 sub-excep",
+        ),
+        (ScriptedModel(otherwise=TimeoutError("a\nb")), "scripted: TimeoutError: a b"),
+        (NoReply(), "scripted: its `request` gave a NoneType and no Reply"),
+    ],
+)
+async def test_whatever_a_model_raises_is_one_error_and_a_failed_turn(model: ScriptedModel, said: str) -> None:
+    store, heard = MemoryStore(), list[Event]()
+    agent = Agent(model, store=store)
+    with pytest.raises(ModelError) as caught:
+        async with agent.session("s1") as session:
+            await session.run("…", on_event=heard.append)
+    assert str(caught.value).startswith(said)
+    assert "\n" not in str(caught.value)
+    assert [turn.status for turn in store.turns("s1")] == ["failed"]
+    assert [type(event) for event in heard][-1] is Failed
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "direct"}, {"traits": FENCED}])
+@pytest.mark.parametrize("returns", [str, None])
+async def test_an_empty_reply_is_no_answer(returns: Any, options: dict[str, Any]) -> None:
+    agent, model = agent_with("", AssistantMessage(text=" \n"), "Here.", **options)
+    assert (await agent.run("…", returns=returns)).value == "Here."
+    assert all("Your reply was empty" in last_observation(model, number) for number in (1, 2))
+
+
+async def test_empty_replies_come_to_an_end() -> None:
+    agent, model = agent_with(otherwise="")
+    with pytest.raises(Stuck, match="Your reply was empty"):
+        await agent.run("…")
+    assert len(model.requests) == 6

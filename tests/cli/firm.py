@@ -81,6 +81,8 @@ fences = ScriptedModel(fenced("6 * 7", say="I compute."), "It is 42.", traits=Tr
 stuck = ScriptedModel(otherwise=code("{}['k']"))
 refused = ScriptedModel(otherwise=ModelRefused("401: wrong key"))
 unbounded = ScriptedModel(otherwise=code("nan = float('nan')\\ndone([1.5, nan, {'a': float('inf'), nan: 1}])"))
+raises = ScriptedModel(otherwise=ExceptionGroup("two\\nlines", [KeyError("a"), ValueError("b")]))
+runs_out = ScriptedModel()
 words = ScriptedModel(otherwise=code("done('many')"))
 nothing = ScriptedModel(otherwise=code("done()"))
 live = ScriptedModel(otherwise=code("done({1: crm})"))

@@ -144,6 +144,22 @@ def test_json_tells_a_failure_and_what_it_took(here: Path) -> None:
     assert done.stderr == "cellwright: spent 2 of 2 steps; raise --steps\n"
 
 
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("raises", "scripted: ExceptionGroup: two lines (2 sub-exceptions)"),
+        ("runs_out", "AssertionError: scripted: 0 requests were expected"),
+    ],
+)
+def test_whatever_a_model_raises_is_one_line_and_an_object(model: str, said: str, here: Path) -> None:
+    done = run("x", model, "--json", "-q", cwd=here)
+    assert done.returncode == 4
+    told = json.loads(done.stdout)["error"]
+    assert (told["type"], told["text"][: len(said)]) == ("ModelError", said)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"cellwright: {said}")
+
+
 def test_events_are_json_lines_from_the_first_to_the_last(here: Path) -> None:
     done = run("Write to Oslo", "oslo", "--events", cwd=here)
     events = [json.loads(line) for line in done.stdout.splitlines()]

@@ -30,7 +30,7 @@ from cellwright.errors import TurnCancelled, TurnFailed, TurnWaiting, UsageError
 from cellwright.events import CallFinished, Done, Event, Failed, ModeChosen, Retried, TurnStarted
 from cellwright.journal import ReplayedModel, Rewound, RolledBack, Turns, is_undone, taken_back
 from cellwright.messages import Usage
-from cellwright.models import Budget, Budgeted, OwnCallIds, Retrying, Spending
+from cellwright.models import Budget, Budgeted, ModelErrorsOnly, OwnCallIds, Retrying, Spending
 from cellwright.runtime import Runtime
 from cellwright.sandboxes import Outcome
 from cellwright.sessions import Searcher
@@ -113,11 +113,13 @@ class Session(Recipient):
             runtime = await self._parent.runtime.fork(session=self.id, scope=runtime.scope)
             self._context = self._parent._context.copy()
         self._runtime = await self._open.enter_async_context(runtime)
-        retrying = Retrying(model, on_retry=lambda error, s: self.trace.tell(Retried(why=str(error), delay_s=s)))
-        self._model = OwnCallIds(retrying)
+        self._model = OwnCallIds(Retrying(ModelErrorsOnly(model), on_retry=self._tell_retry))
         turns = runtime.turns
         self.inbox.open(None if turns is None else turns.mail)
         return self
+
+    def _tell_retry(self, error: Exception, delay_s: float) -> None:
+        self.trace.tell(Retried(why=str(error), delay_s=delay_s))
 
     async def look_back(self) -> None:
         """Read the recorded conversation in a thread, so that `has_turn` and `is_unfinished` need not."""

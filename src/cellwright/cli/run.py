@@ -21,7 +21,8 @@ from cellwright.cli.arguments import CANCELLED, PIPE_CLOSED, code_of, ended, in_
 from cellwright.cli.options import AGENTS_DB, SESSIONS, option, with_options
 from cellwright.cli.terminal_page import Outlet, TerminalPage
 from cellwright.cli.turn_view import TurnView
-from cellwright.errors import CellwrightError, UsageError
+from cellwright.errors import CellwrightError, ModelError, UsageError
+from cellwright.short_texts import named_error
 
 if TYPE_CHECKING:
     from cellwright.agent import Result
@@ -83,6 +84,8 @@ def _carry_out(run: _Run) -> None:
         asyncio.run(_main(run))
     except CellwrightError as error:
         raise _failed(run, error) from None
+    except AssertionError as error:  # of a model that is a test's
+        raise _failed(run, ModelError(named_error(error))) from None
     except KeyboardInterrupt:
         resume = f"; `{options.again('run', run.session, resume=True)}` carries on"
         again = resume if options.store and run.session else ""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cellwright.models.budget import Budget, Budgeted, Spending
     from cellwright.models.call_ids import OwnCallIds
     from cellwright.models.embedded_model import EmbeddedModel
+    from cellwright.models.foreign_errors import ModelErrorsOnly
     from cellwright.models.model_retries import Fallback, Retrying
     from cellwright.models.model_weights import QWEN, size_text
     from cellwright.models.provider import ProviderModel
@@ -30,6 +31,7 @@ __all__ = [
     "Fallback",
     "FileCache",
     "MemoryCache",
+    "ModelErrorsOnly",
     "OwnCallIds",
     "ProviderModel",
     "Retrying",
@@ -48,6 +50,7 @@ LATER = {
         "budget": "Budget Budgeted Spending",
         "call_ids": "OwnCallIds",
         "embedded_model": "EmbeddedModel",
+        "foreign_errors": "ModelErrorsOnly",
         "model_retries": "Fallback Retrying",
         "model_weights": "QWEN size_text",
         "provider": "ProviderModel",

@@ -24,8 +24,11 @@ from cellwright.doors import Reply, Request
 from cellwright.errors import ModelBusy, ModelError
 from cellwright.messages import OnPiece, Piece, Traits
 from cellwright.models import provider_errors, translation
+from cellwright.models.foreign_errors import Hearing
 
 WINDOW = 128_000  # of a model that nobody knows
+# Why a reply ended that ran out of room, in the words of servers that pydantic-ai does not translate.
+OUT_OF_ROOM = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"})
 
 
 class ProviderModel:
@@ -64,20 +67,25 @@ class ProviderModel:
 
     async def _attempt(self, request: Request, on_piece: OnPiece | None) -> Reply | ModelError | None:
         """One request; None if it was refused because of its temperature, and can be made again without one."""
+        hearing = Hearing(on_piece)
         try:
-            response = await self._ask(request, on_piece)
+            response = await self._ask(request, hearing.hear)
         except provider_errors.raised() as error:
             if self._temperature and provider_errors.about_temperature(error):
                 self._temperature = False
                 return None
             return provider_errors.failed(self.name, error, self._model)
+        except Exception as error:  # an outer edge: packages raise anything over a reply that is not of its form
+            if error is hearing.failed:
+                raise
+            return provider_errors.unreadable(self.name, error, self._model)
         if response is None:
             return ModelBusy(f"{self.name}: its reply broke off before the end")
         return Reply(
             message=translation.said(response),
             usage=translation.usage_of(response),
             model=self.name,
-            cut=response.finish_reason == "length",
+            cut=response.finish_reason == "length" or _finish(response).lower() in OUT_OF_ROOM,
         )
 
     async def _ask(self, request: Request, on_piece: OnPiece | None) -> ModelResponse | None:
@@ -121,5 +129,10 @@ async def _tell(stream: StreamedResponse, on_piece: OnPiece) -> None:
 
 def _ended(response: ModelResponse) -> bool:
     """Whether the provider said that the reply is complete. A broken connection may look like an end."""
-    details = response.provider_details or {}
-    return response.finish_reason == "content_filter" or details.get("finish_reason") is not None
+    return response.finish_reason == "content_filter" or bool(_finish(response))
+
+
+def _finish(response: ModelResponse) -> str:
+    """Why the reply ended, in the provider's own word; "" where it said nothing."""
+    word = (response.provider_details or {}).get("finish_reason")
+    return "" if word is None else str(word)

@@ -28,7 +28,7 @@ from pydantic_ai.models import Model
 
 from cellwright.errors import ModelBusy, ModelError, ModelRefused
 from cellwright.settings import KEY_VARIABLES, key_of
-from cellwright.short_texts import cut, one_line
+from cellwright.short_texts import cut, named_error, one_line
 
 LONGEST = 300
 KEY_LIKE = re.compile(r"\b(?:(?:sk|pk|gsk|xai|key)[-_]|AIza|AKIA|Bearer )(?=\S*\d)[\w\-*.]{12,}")
@@ -64,6 +64,11 @@ def failed(name: str, error: Exception, model: Model) -> ModelError:
     if _will_not(error, status):
         return ModelRefused(text + _advice(name, error))
     return ModelBusy(text, retry_after_s=error.retry_after if isinstance(error, ModelAPIError) else None)
+
+
+def unreadable(name: str, error: Exception, model: Model) -> ModelBusy:
+    """Our error for one that a package raised over a reply that is not of its form."""
+    return ModelBusy(f"{name}: its reply could not be read ({_one_line(named_error(error), model)})")
 
 
 def about_temperature(error: Exception) -> bool:

@@ -14,7 +14,9 @@ from tests.models.wire.conftest import KEY, Opened
 from tests.models.wire.tap import Canned, Tap, events, listening
 from tests.models.wire.test_replies import ANTHROPIC, BOTH, CHAT, EVERY, RESPONSES, URL, asked, told
 
+from cellwright import Agent
 from cellwright.errors import ModelBusy, ModelError, ModelRefused
+from cellwright.events import Event
 from cellwright.messages import Generation, Piece, UserMessage, to_plain
 
 SECRET_TASK = "a task that is nobody's business"
@@ -274,3 +276,60 @@ async def test_the_key_of_a_model_that_was_named_by_url_is_sent_to_it(tap: Tap, 
     await opened(URL, tap.url).request(asked(UserMessage(text="say hello")))
     await opened(RESPONSES, tap.url).request(asked(UserMessage(text="say hello")))
     assert [sent.headers["authorization"] for sent in tap.sent] == [f"Bearer {KEY}"] * 2
+
+
+def whole(choices: Any) -> bytes:
+    body = json.dumps({"id": "c1", "object": "chat.completion", "created": 1, "model": "m", "choices": choices})
+    return f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n{body}".encode()
+
+
+def ended(word: str, **message: Any) -> bytes:
+    return whole([{"index": 0, "finish_reason": word, "message": {"role": "assistant", "content": None} | message}])
+
+
+HI = chunk(delta={"role": "assistant", "content": "hi"})
+STOP = chunk(delta={}, finish_reason="stop")
+NO_FORM = [whole([]), whole([None]), whole(None)]
+NO_EVENTS = ["null", "[]", '"x"', '{"choices": [null]}', '{"choices": [{"index": 0, "delta": {"tool_calls": [null]}}]}']
+
+
+@pytest.mark.parametrize("name", [CHAT, URL])
+@pytest.mark.parametrize("answer", NO_FORM + [events(HI, f"data: {event}\n\n", STOP) for event in NO_EVENTS])
+async def test_a_reply_that_is_not_of_its_form_is_busy(name: str, answer: bytes, opened: Opened) -> None:
+    listener = None if b"application/json" in answer else list[Piece]().append
+    async with listening(Canned(answer)) as server:
+        with pytest.raises(ModelBusy) as caught:
+            await opened(name, server.url).request(asked(UserMessage(text=SECRET_TASK)), listener)
+    assert "\n" not in str(caught.value)
+    assert SECRET_TASK not in str(caught.value)
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+
+
+async def test_what_a_listener_raises_is_no_failure_of_the_model(opened: Opened) -> None:
+    def hear(_: Piece) -> None:
+        raise KeyError("a listener's own")
+
+    async with listening(Canned(events(HI, STOP))) as server:
+        with pytest.raises(KeyError, match="a listener's own"):
+            await opened(URL, server.url).request(asked(UserMessage(text="hi")), hear)
+
+
+@pytest.mark.parametrize("word", ["length", "max_tokens", "MAX_TOKENS", "model_length"])
+async def test_a_server_that_ran_out_of_room_says_so_in_its_own_word(word: str, opened: Opened) -> None:
+    async with listening(Canned(ended(word, content="And so"))) as server:
+        assert (await opened(URL, server.url).request(asked(UserMessage(text="hi")))).cut
+
+
+@BOTH
+async def test_empty_replies_are_told_to_the_model_and_broken_ones_asked_for_again(
+    streamed: bool, opened: Opened
+) -> None:
+    empty, broken = (events(STOP), events(HI, "data: null\n\n")) if streamed else (ended("stop"), whole([]))
+    good = events(HI, STOP) if streamed else ended("stop", content="hi")
+    async with listening(Canned(empty, broken, good)) as server:
+        agent = Agent(opened(URL, server.url))
+        result = await agent.run("…", returns=str, on_event=list[Event]().append if streamed else None)
+    assert (result.value, result.steps, len(server.sent)) == ("hi", 2, 3)
+    *_, reply, told = server.sent[-1].body["messages"]
+    assert reply == {"role": "assistant", "content": "(an empty reply)"}
+    assert "Your reply was empty" in told["content"]
