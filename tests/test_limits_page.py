@@ -51,7 +51,7 @@ from cellwright import (
     Secret,
     operation,
 )
-from cellwright.doors import Request
+from cellwright.doors import Reply, Request
 from cellwright.errors import (
     BudgetSpent,
     CodeError,
@@ -64,8 +64,8 @@ from cellwright.errors import (
 )
 from cellwright.events import ModeChosen
 from cellwright.gateway import policy_from
-from cellwright.messages import Traits
-from cellwright.models import EmbeddedModel
+from cellwright.messages import AssistantMessage, Traits, Usage, UserMessage
+from cellwright.models import Budgeted, EmbeddedModel, Spending
 from cellwright.store import DroppedCheckpoint, MemoryStore, open_store
 from cellwright.testing import ScriptedModel, fenced
 from cellwright.testing import code as cell
@@ -1042,6 +1042,18 @@ async def test_the_last_request_may_go_over_the_budget() -> None:
     with pytest.raises(BudgetSpent, match="of 100 tokens"):
         await agent.run("count")
     assert len(model.requests) == 1  # it took more than all there was; the next one was not made
+
+
+async def test_replies_longer_than_any_before_exceed_a_budget_together() -> None:
+    async def long(request: Request) -> Reply:
+        for _ in range(9):
+            await asyncio.sleep(0)
+        return Reply(message=AssistantMessage(text="x"), usage=Usage(requests=1, output_tokens=40_000))
+
+    spending = Spending(Budget(tokens=60_000))
+    model = Budgeted(ScriptedModel(otherwise=long), spending)
+    await asyncio.gather(*(model.request(Request(messages=(UserMessage(text="hello"),))) for _ in range(3)))
+    assert spending.usage.tokens == 120_000
 
 
 @operation(direct=True)

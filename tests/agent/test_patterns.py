@@ -312,7 +312,9 @@ async def test_cancelling_an_agent_ends_those_that_its_code_asked() -> None:
     assert hall.left == 2
 
 
-async def test_the_time_of_a_delegate_is_not_that_of_the_cell_that_asks() -> None:
+async def test_the_time_of_a_delegate_is_not_that_of_the_cell_that_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cellwright.sandboxes.guest_calls.WALL_S", 0.4)  # the default
+
     async def slow(request: Request) -> Any:
         await asyncio.sleep(0.6)  # longer than the cell may take
         return code("done(7)")

@@ -231,7 +231,9 @@ async def test_a_parent_that_gives_up_on_a_child_ends_it() -> None:
     assert [e.error for e in events if isinstance(e, ChildFinished)] == ["cancelled"]
 
 
-async def test_the_time_of_a_child_is_not_that_of_the_parents_cell() -> None:
+async def test_the_time_of_a_child_is_not_that_of_the_parents_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cellwright.sandboxes.guest_calls.WALL_S", 0.5)  # the default
+
     class Hall:
         async def rest(self) -> None:
             await asyncio.sleep(0.8)  # longer than any one cell may take

@@ -110,6 +110,14 @@ def test_json_is_one_object(here: Path) -> None:
     assert [event["event"] for event in told["trace"]][-1] == "Done"
 
 
+def test_a_turn_whose_time_is_over_ends_with_the_code_of_a_spent_budget(here: Path) -> None:
+    done = run("x", "sleeps", "--json", "-q", "--seconds", "0.5", cwd=here)
+    assert done.returncode == 3
+    assert json.loads(done.stdout)["error"]["type"] == "BudgetSpent"
+    assert done.stderr.startswith("cellwright: spent 0.")
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.slow
 def strict(line: str) -> Any:
     """JSON as a reader other than Python takes it."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from dataclasses import replace
 
 import pytest
+from tests.cells import PATIENCE_S
 
 from cellwright.doors import Reply, Request
 from cellwright.errors import BudgetSpent, ModelBusy, UsageError
@@ -178,9 +180,118 @@ async def test_requests_at_once_wait_where_they_may_not_fit() -> None:
     spending = Spending(Budget(tokens=1_000))
     model = Budgeted(ScriptedModel(otherwise=slow), spending)
     ended = await asyncio.gather(*(model.request(asked) for _ in range(50)), return_exceptions=True)
-    assert most == 10
+    assert most == 9
     assert {type(end) for end in ended} == {Reply, BudgetSpent}
     assert spending.usage.tokens <= 1_000 + 98
+
+
+class Crowd:
+    """A model whose replies overlap: each takes long enough for all others to begin, if they may."""
+
+    def __init__(self, *replies: Reply) -> None:
+        self._replies = itertools.cycle(replies)
+        self.most = self._now = 0
+
+    async def __call__(self, request: Request) -> Reply:
+        self._now += 1
+        self.most = max(self.most, self._now)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        self._now -= 1
+        return next(self._replies)
+
+    async def ask(self, count: int, spending: Spending) -> list[Reply | BaseException]:
+        """From as many agents at once, each with a spending of its own within the shared one."""
+        models = (Budgeted(ScriptedModel(otherwise=self), Spending(within=spending)) for _ in range(count))
+        return await asyncio.gather(*(model.request(ASK) for model in models), return_exceptions=True)
+
+
+@pytest.mark.parametrize("limits", [Budget(cost=0.02), Budget(tokens=5_000), Budget(cost=0.045, requests=30)])
+@pytest.mark.parametrize("sizes", [(1_618,), (10, 1_618), (1_618, 3, 700)])
+async def test_a_shared_budget_is_overrun_by_one_request_at_most(limits: Budget, sizes: tuple[int, ...]) -> None:
+    spending = Spending(limits)
+    ended = await Crowd(*(reply(size, cost=size / 161_800) for size in sizes)).ask(50, spending)
+    assert {type(end) for end in ended} == {Reply, BudgetSpent}
+    assert (spending.left("tokens") or 0) >= -1_618
+    assert (spending.left("cost") or 0) >= -0.01
+    assert (spending.left("requests") or 0) >= 0
+
+
+async def test_a_shared_budget_that_suffices_holds_nobody_up() -> None:
+    crowd, spending = Crowd(reply(1_000, cost=0.01)), Spending(Budget(cost=100.0, tokens=2_000_000, requests=500))
+    await crowd.ask(1, spending)  # before that, nobody knows the price
+    ended = await crowd.ask(50, spending)
+    assert {type(end) for end in ended} == {Reply}
+    assert crowd.most == 50
+
+
+async def test_while_the_price_is_unknown_one_request_is_made_at_a_time() -> None:
+    crowd = Crowd(reply(10, cost=0.0))
+    await crowd.ask(5, Spending(Budget(cost=100.0)))
+    assert crowd.most == 1
+
+
+async def test_the_price_of_one_model_says_nothing_about_another() -> None:
+    spending = Spending(Budget(cost=1.0))
+    await Budgeted(ScriptedModel(reply(10, cost=1e-6), name="cheap"), spending).request(ASK)
+    dear = ScriptedModel(otherwise=reply(10, cost=0.9), name="dear")
+    ended = await asyncio.gather(*(Budgeted(dear, spending).request(ASK) for _ in range(5)), return_exceptions=True)
+    assert [type(end) for end in ended] == [Reply, Reply, BudgetSpent, BudgetSpent, BudgetSpent]
+
+
+async def test_a_large_request_is_not_overtaken() -> None:
+    order: list[int | None] = []
+
+    async def slow(request: Request) -> Reply:
+        order.append(request.generation.max_tokens)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return reply(1)
+
+    model = Budgeted(ScriptedModel(otherwise=slow), Spending(Budget(tokens=1_000)))
+    sizes = [300, 300, 900, *[300] * 20]
+    await asyncio.gather(*(model.request(replace(ASK, generation=Generation(max_tokens=size))) for size in sizes))
+    assert order[:4] == [300, 300, 900, 300]
+
+
+async def test_who_waits_and_leaves_gives_its_turn_to_the_next() -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(request: Request) -> Reply:
+        begun.set()
+        await go_on.wait()
+        return reply(1, cost=0.001)
+
+    inner = ScriptedModel(otherwise=slow)
+    model = Budgeted(inner, Spending(Budget(cost=1.0)))
+    first, second, third = (asyncio.create_task(model.request(ASK)) for _ in range(3))
+    await begun.wait()
+    second.cancel()
+    go_on.set()
+    async with asyncio.timeout(PATIENCE_S):
+        await asyncio.gather(first, third)
+    assert second.cancelled()
+    assert len(inner.requests) == 2
+
+
+async def test_the_time_ends_a_request_that_waits_for_its_place() -> None:
+    async def never(request: Request) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    shared, model = Spending(Budget(requests=1)), ScriptedModel(otherwise=never)
+    first = asyncio.create_task(Budgeted(model, shared).request(ASK))
+    with pytest.raises(BudgetSpent, match="seconds"):
+        await Budgeted(model, Spending(Budget(seconds=0.02), within=shared)).request(ASK)
+    first.cancel()
+    assert len(model.requests) == 1
+
+
+async def test_a_broken_reply_is_charged_although_nobody_listens() -> None:
+    spending = Spending(Budget(tokens=1_000))
+    with pytest.raises(ModelBusy):
+        await Budgeted(ScriptedModel(broken("a" * 384, ModelBusy("cut"))), spending).request(ASK)
+    assert (spending.usage.requests, spending.usage.tokens) == (1, 2 + 96)
 
 
 async def test_requests_at_once_are_not_more_than_their_number() -> None:

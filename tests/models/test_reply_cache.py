@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cells import PATIENCE_S
 
 from cellwright.doors import Reply, Request
-from cellwright.errors import UsageError
+from cellwright.errors import ModelBusy, UsageError
 from cellwright.messages import AssistantMessage, Generation, Piece, Tool, ToolCall, Usage, UserMessage
 from cellwright.models.reply_cache import Cached, FileCache, MemoryCache, ReplyCache
 from cellwright.testing import ScriptedModel, code
@@ -180,3 +184,97 @@ async def test_memory_forgets_the_oldest() -> None:
 def test_no_room_at_all_is_refused(most: Any) -> None:
     with pytest.raises(UsageError, match="above zero"):
         FileCache("x", most_mb=most)
+
+
+# several at once
+
+
+class Slow:
+    """Replies when it is let go on; counts those who were cancelled."""
+
+    def __init__(self, *lines: Any) -> None:
+        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
+        self.cancelled = 0
+        self._lines = iter(lines)
+
+    async def __call__(self, request: Request) -> Any:
+        self.begun.set()
+        try:
+            await self.go_on.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return next(self._lines)
+
+
+async def begun(slow: Slow, model: Cached, count: int, **options: Any) -> list[asyncio.Task[Reply]]:
+    """As many requests, the first of which is under way and the others wait."""
+    tasks = [asyncio.create_task(model.request(ASK, **options)) for _ in range(count)]
+    async with asyncio.timeout(PATIENCE_S):
+        await slow.begun.wait()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    return tasks
+
+
+async def test_ten_at_once_are_asked_once(store: ReplyCache) -> None:
+    slow, pieces = Slow("hello there"), list[Piece]()
+    inner = ScriptedModel(otherwise=slow)
+    model = Cached(inner, store)
+    tasks = await begun(slow, model, 10, on_piece=pieces.append)
+    slow.go_on.set()
+    replies = await asyncio.gather(*tasks)
+    assert len(inner.requests) == 1
+    assert {reply.message.text for reply in replies} == {"hello there"}
+    assert [reply.usage.requests for reply in replies] == [1] + [0] * 9
+    assert (model.hits, model.saved.requests) == (9, 9)
+    assert "".join(piece.text for piece in pieces) == "hello there" * 10
+
+
+async def test_after_a_failure_the_next_of_them_asks() -> None:
+    slow = Slow(ModelBusy("later"), "now")
+    inner = ScriptedModel(otherwise=slow)
+    tasks = await begun(slow, Cached(inner, MemoryCache()), 5)
+    slow.go_on.set()
+    ended = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(end) for end in ended] == [ModelBusy, *[Reply] * 4]
+    assert len(inner.requests) == 2
+
+
+async def test_who_asked_may_leave_and_the_others_get_the_reply_and_its_price() -> None:
+    slow = Slow("x")
+    inner = ScriptedModel(otherwise=slow)
+    first, *others = await begun(slow, Cached(inner, MemoryCache()), 3)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    slow.go_on.set()
+    replies = await asyncio.gather(*others)
+    assert sum(reply.usage.requests for reply in replies) == 1
+    assert (len(inner.requests), slow.cancelled) == (1, 0)
+
+
+async def test_when_all_have_left_the_request_is_cancelled() -> None:
+    slow = Slow("x", "y")
+    inner = ScriptedModel(otherwise=slow)
+    model = Cached(inner, MemoryCache())
+    tasks = await begun(slow, model, 3)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert (len(inner.requests), slow.cancelled) == (1, 1)
+    slow.go_on.set()
+    assert (await model.request(ASK)).message.text == "x"
+
+
+def test_loops_of_several_threads_do_not_wait_for_one_another() -> None:
+    met = threading.Barrier(2)
+
+    async def meet(request: Request) -> str:
+        await asyncio.to_thread(met.wait, PATIENCE_S)
+        return "x"
+
+    model = Cached(ScriptedModel(otherwise=meet), MemoryCache())
+    with ThreadPoolExecutor(2) as threads:
+        replies = [threads.submit(asyncio.run, model.request(ASK)) for _ in range(2)]
+    assert [reply.result().message.text for reply in replies] == ["x", "x"]

@@ -17,7 +17,7 @@ from typing import Any, Generic, Literal, TypeVar, cast, overload
 from cellwright.agent.agent import Agent
 from cellwright.agent.result import OnEvent
 from cellwright.errors import CellwrightError, ChildFailed, UsageError, WrongArguments
-from cellwright.scope import operation
+from cellwright.sandboxes import waiting_for_agent
 from cellwright.short_texts import named_error
 
 A = TypeVar("A")
@@ -165,12 +165,12 @@ def as_function(
     The agent keeps its own scope and model. What it returns is the caller's, and under the caller's rules.
     """
 
-    @operation(patient=True)
     async def ask(task: str) -> Any:
         if type(task) is not str or not task.strip():
             raise WrongArguments(f"{name}: give it a text that says what to do")
         try:
-            return (await agent.run(task, returns=returns, on_event=on_event)).value
+            with waiting_for_agent():
+                return (await agent.run(task, returns=returns, on_event=on_event)).value
         except CellwrightError as error:
             raise ChildFailed(f"{name}: {named_error(error)}"[:WORDS]) from error
 

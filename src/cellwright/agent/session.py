@@ -26,10 +26,9 @@ from cellwright.agent.turn import Turn
 from cellwright.agent.turn_record import TurnRecord, UnfinishedTurn
 from cellwright.catalog import Catalog, outline
 from cellwright.doors import Model
-from cellwright.errors import TurnCancelled, TurnFailed, TurnWaiting, UsageError, Waiting
+from cellwright.errors import BudgetSpent, TurnCancelled, TurnFailed, TurnWaiting, UsageError, Waiting
 from cellwright.events import CallFinished, Done, Event, Failed, ModeChosen, Retried, TurnStarted
 from cellwright.journal import ReplayedModel, Rewound, RolledBack, Turns, is_undone, taken_back
-from cellwright.messages import Usage
 from cellwright.models import Budget, Budgeted, ModelErrorsOnly, OwnCallIds, Retrying, Spending
 from cellwright.runtime import Runtime
 from cellwright.sandboxes import Outcome
@@ -67,7 +66,7 @@ class Session(Recipient):
         self.id = id or uuid.uuid4().hex[:12]
         self.trace = Trace(self.id, 0, None)
         self.within = within  # the spending of the agent that spawned this one
-        self.shared = within  # what this session's turn and its children spend from
+        self.shared = within or Spending()  # what this session's turn and its children spend from
         self.opened = ""  # the options of the command that opened it, as JSON; kept with each turn
         self.inbox = SessionInbox()
         self._place = place  # among the agents that were spawned
@@ -209,41 +208,44 @@ class Session(Recipient):
         work: Callable[[Turn], Coroutine[Any, Any, Any]],
     ) -> Result[Any]:
         trace = self.trace = Trace(self.id, recording.row.number, on_event)
-        requester: Requester | None = None
+        turn: Turn | None = None
         try:
-            turn, requester = await self._new_turn(recording.row.task, returns, trace)
-            value = await self.inbox.until_stopped(work(turn))
+            turn = await self._new_turn(recording.row.task, returns, trace)
+            async with self.shared.in_time():
+                value = await self.inbox.until_stopped(work(turn))
         except Exception as error:
             trace.tell(Failed(error=str(error) or type(error).__name__))
-            if isinstance(error, TurnFailed) and requester is not None:
-                error.result = trace.result(None, self._used(requester))
+            if isinstance(error, TurnFailed) and turn is not None:
+                error.result = trace.result(None, self.shared.usage)
             if isinstance(error, TurnCancelled):
                 # the next turn would go on with an interrupted or waiting cell; without one this raises UsageError
                 with contextlib.suppress(UsageError):
                     await self.runtime.give_up()
+            if isinstance(error, BudgetSpent) and error.what == "seconds":
+                self._context.settle(f"the time of the turn was over here{self._gone}")
             raise
         except asyncio.CancelledError:
             trace.tell(Failed(error="the turn was cancelled"))
-            gone = "" if self.agent.store is not None else "; the interpreter was ended, and its names are gone"
-            self._context.settle(f"the turn was cancelled here{gone}")
+            self._context.settle(f"the turn was cancelled here{self._gone}")
             raise
         finally:
             self._context.settle()
         recording.came_to(value)
         trace.tell(Done(value=value))
-        return trace.result(value, self._used(requester))
+        return trace.result(value, self.shared.usage)
 
-    def _used(self, requester: Requester) -> Usage:
-        """The usage of the turn and of its children."""
-        return requester.usage if self.shared is None else self.shared.usage
+    @property
+    def _gone(self) -> str:
+        """What a cancelled cell leaves of its names, for the model."""
+        return "" if self.agent.store is not None else "; the interpreter was ended, and its names are gone"
 
-    async def _new_turn(self, task: str, returns: Any, trace: Trace) -> tuple[Turn, Requester]:
+    async def _new_turn(self, task: str, returns: Any, trace: Trace) -> Turn:
         runtime = self.runtime
         finish = self._finish = Finish(self._returns if returns is None else returns)
         self._annotate(finish.returns)
         requester = self._requester(task, finish, trace)
         plan = await new_plan(runtime, requester.toolset) if self.agent.plan else None
-        return Turn(requester, self._cells(finish, trace), self._outputs, finish, self.inbox, plan), requester
+        return Turn(requester, self._cells(finish, trace), self._outputs, finish, self.inbox, plan)
 
     def _requester(self, task: str, finish: Finish, trace: Trace) -> Requester:
         """The requests of one turn: its tools, and its budget."""

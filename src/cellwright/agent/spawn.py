@@ -16,6 +16,7 @@ from cellwright.agent.finish import classes_in
 from cellwright.agent.guest_names import RESERVED
 from cellwright.errors import CellwrightError, ChildFailed, TurnWaiting, UsageError, WrongArguments
 from cellwright.events import ChildFinished, ChildStarted
+from cellwright.sandboxes import waiting, waiting_for_agent
 from cellwright.scope import GuestFunction, current_call, given_type, is_type_expression, operation
 from cellwright.short_texts import named_error
 from cellwright_guest.wire import type_of
@@ -90,7 +91,7 @@ class Children:
     def names(self) -> dict[str, Any]:
         """The names for guest code."""
 
-        @operation(idempotent=True, patient=True)
+        @operation(idempotent=True)
         async def spawn(
             task: str,
             returns: Any = None,
@@ -101,7 +102,8 @@ class Children:
 
             It gets the names in `scope`, or the objects in it under new names; all names when it is left out.
             """
-            return await self._spawn(task, _type(returns), scope, instructions)
+            with waiting_for_agent():
+                return await self._spawn(task, _type(returns), scope, instructions)
 
         return {"spawn": spawn, "ChildFailed": ChildFailed}
 
@@ -129,7 +131,8 @@ class Children:
                     return await self._told(id, task, child)
                 except TurnWaiting as waits:
                     questions = waits.questions
-            await runtime.decided(questions)  # without a place, so that others can work
+            with waiting():
+                await runtime.decided(questions)  # without a place, so that others can work
 
     async def _told(self, id: str, task: str, session: Session) -> Any:
         """Run the child. The listener of the parent hears of its start and its end."""

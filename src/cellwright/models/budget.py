@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, fields, replace
@@ -16,6 +17,7 @@ from dataclasses import dataclass, fields, replace
 from cellwright.doors import Model, ModelWrapper, Reply, Request
 from cellwright.errors import BudgetSpent, UsageError
 from cellwright.messages import OnPiece, Piece, Usage, estimated_tokens
+from cellwright.models.reservations import Reservation, SeenReplies, asked_tokens
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +35,12 @@ class Budget:
             value = getattr(self, limit.name)
             if value is not None and not value > 0:
                 raise UsageError(f"Budget({limit.name}={value!r}): give a number above zero, or leave it out")
+
+
+class _Place:
+    """A request that is under way, or waits; `called` is set when it may try again."""
+
+    called: asyncio.Future[None]
 
 
 class Spending:
@@ -54,8 +62,9 @@ class Spending:
         self.within = within
         self._clock = clock
         self._began = clock()
-        self._under_way: list[int] = []  # estimated tokens of each request under way
-        self._waiting: list[asyncio.Future[None]] = []
+        self._under_way: dict[_Place, Reservation] = {}
+        self._line: deque[_Place] = deque()  # requests that do not fit beside those under way, first come first served
+        self._seen: defaultdict[str, SeenReplies] = defaultdict(SeenReplies)  # by the name of the model
         self._priced = 0  # tokens whose price is in `usage.cost`
         self._unpriced = 0  # tokens of replies that broke off, charged at the average price
 
@@ -119,46 +128,92 @@ class Spending:
         return min(limited, key=lambda s: s.left("seconds") or 0.0)._spent("seconds")
 
     @asynccontextmanager
-    async def place(self, request: Request) -> AsyncGenerator[None]:
-        """A place for a request: waits until it fits beside the requests under way. A single request always fits."""
-        while True:
-            self.check()
-            tokens = self._guess(request)
-            full = next((s for s in self._all() if s._under_way and not s._fits(tokens)), None)
-            if full is None:
-                break
-            turn = asyncio.get_running_loop().create_future()
-            full._waiting.append(turn)
-            await turn
-        for spending in self._all():
-            spending._under_way.append(tokens)
+    async def in_time(self) -> AsyncGenerator[None]:
+        """Ends what is inside when the time is over, with `BudgetSpent`."""
+        time_left = asyncio.timeout(self.seconds_left())
+        try:
+            async with time_left:
+                yield
+        except TimeoutError:
+            if time_left.expired():
+                raise self.out_of_time() from None
+            raise
+        if time_left.expired():  # the cancellation was ignored inside
+            raise self.out_of_time()
+
+    @property
+    def counts_replies(self) -> bool:
+        """Whether something is limited that a reply takes, here or by a parent."""
+        limits = (limit for s in self._all() for limit in (s.budget.tokens, s.budget.cost, s.budget.requests))
+        return any(limit is not None for limit in limits)
+
+    def learn(self, model: str, usage: Usage) -> None:
+        """A reply of that model took this: later requests reserve accordingly."""
+        if usage.requests:  # not from a cache
+            for spending in self._all():
+                spending._seen[model].add(_believed(usage))
+
+    @asynccontextmanager
+    async def place(self, request: Request, model: Model) -> AsyncGenerator[None]:
+        """A place for a request, which reserves what it may take: waits until that fits beside the requests under way.
+
+        A single request always fits. Whoever waits is served in order, and holds nothing.
+        """
+        place = _Place()
+        await self._admit(place, request, model)
         try:
             yield
         finally:
             for spending in self._all():
-                spending._under_way.remove(tokens)
-                spending._wake()
+                del spending._under_way[place]
+                spending._call_next()
 
-    def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for turn in waiting:
-            if not turn.done():  # it was cancelled
-                turn.set_result(None)
+    async def _admit(self, place: _Place, request: Request, model: Model) -> None:
+        waits_at: Spending | None = None
+        try:
+            while True:
+                self.check()
+                most = {s: s._seen[model.name].most(request, model.traits.window) for s in self._all()}
+                full = next((s for s in most if not s._has_room(place, most[s])), None)
+                if full is None:
+                    for spending in most:
+                        spending._under_way[place] = most[spending]
+                    return
+                if full is not waits_at:
+                    if waits_at is not None:
+                        waits_at._leave(place)
+                    waits_at = full
+                    full._line.append(place)
+                place.called = asyncio.get_running_loop().create_future()
+                await place.called
+        finally:
+            if waits_at is not None:
+                waits_at._leave(place)
+
+    def _has_room(self, place: _Place, most: Reservation) -> bool:
+        if self._line and self._line[0] is not place:
+            return False
+        under_way = self._under_way.values()
+        wanted = {
+            "tokens": most.tokens + sum(other.tokens for other in under_way),
+            "requests": 1 + len(under_way),
+            "cost": most.cost + sum(other.cost for other in under_way),
+        }
+        return not under_way or all((left := self.left(what)) is None or wanted[what] <= left for what in wanted)
+
+    def _leave(self, place: _Place) -> None:
+        self._line.remove(place)
+        self._call_next()
+
+    def _call_next(self) -> None:
+        if self._line and not self._line[0].called.done():
+            self._line[0].called.set_result(None)
 
     def _all(self) -> Iterator[Spending]:
         spending: Spending | None = self
         while spending is not None:
             yield spending
             spending = spending.within
-
-    def _guess(self, request: Request) -> int:
-        mean = self.usage.output_tokens // self.usage.requests if self.usage.requests else 0
-        return _asked(request) + (request.generation.max_tokens or mean)
-
-    def _fits(self, tokens: int) -> bool:
-        tokens += sum(self._under_way)
-        wanted = {"tokens": tokens, "requests": 1 + len(self._under_way), "cost": tokens * self._price()}
-        return all((left := self.left(what)) is None or amount <= left for what, amount in wanted.items())
 
     def _price(self) -> float:
         return (self.usage.cost or 0.0) / self._priced if self._priced else 0.0
@@ -194,8 +249,9 @@ class Spending:
 class Budgeted(ModelWrapper):
     """See `Model`. Raises `BudgetSpent` before a request that may not be made, and when the time is over during one.
 
-    A request that does not fit beside the requests under way waits for one of them to end: so a limit is overrun by at
-    most one request. The pieces of a reply that broke off or was cancelled are charged as an estimate.
+    A request reserves what it may take, and waits until that fits beside the requests under way: so a limit is overrun
+    by at most one request, however many share it. The pieces of a reply that broke off or was cancelled are charged as
+    an estimate; so a reply that is limited is always told in pieces.
     """
 
     def __init__(self, inner: Model, spending: Spending) -> None:
@@ -209,18 +265,13 @@ class Budgeted(ModelWrapper):
 
     async def request(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
         self.spending.check()
-        time_left = asyncio.timeout(self.spending.seconds_left())
-        try:
-            async with time_left, self.spending.place(request):
-                return await self._charged(request, on_piece)
-        except TimeoutError:
-            if time_left.expired():
-                raise self.spending.out_of_time() from None
-            raise
+        async with self.spending.in_time(), self.spending.place(request, self.inner):
+            return await self._charged(request, on_piece)
 
     async def _charged(self, request: Request, on_piece: OnPiece | None) -> Reply:
         with self._told(request, on_piece) as hear:
             reply = await self.inner.request(request, hear)
+        self.spending.learn(self.name, reply.usage)
         self.spending.add(reply.usage, model=reply.model or self.name)
         return reply
 
@@ -232,7 +283,7 @@ class Budgeted(ModelWrapper):
         def charge() -> None:
             if arrived:
                 told = estimated_tokens("".join(arrived))
-                self.spending.add_broken(Usage(requests=1, input_tokens=_asked(request), output_tokens=told))
+                self.spending.add_broken(Usage(requests=1, input_tokens=asked_tokens(request), output_tokens=told))
             arrived.clear()
 
         def hear(piece: Piece) -> None:
@@ -244,7 +295,7 @@ class Budgeted(ModelWrapper):
                 on_piece(piece)
 
         try:
-            yield None if on_piece is None else hear
+            yield hear if on_piece is not None or self.spending.counts_replies else None
         except BaseException:
             charge()
             raise
@@ -261,7 +312,3 @@ def _believed(usage: Usage) -> Usage:
         cached_tokens=max(usage.cached_tokens, 0),
         cost=None if cost is None else max(cost, 0.0),
     )
-
-
-def _asked(request: Request) -> int:
-    return estimated_tokens(request.instructions, *request.tools, *request.messages)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from typing import Any
 
 from cellwright.doors import Model, ModelWrapper, Reply, Request
 from cellwright.errors import ModelBusy, ModelError, ModelMissing, ModelRefused, UsageError
 from cellwright.messages import OnPiece, Piece, Traits
+
+END_S = 2.0  # for a cancelled request to end
 
 
 class PieceRelay:
@@ -74,7 +77,7 @@ class Retrying(ModelWrapper):
         attempt = 1
         while True:
             try:
-                return await self.inner.request(request, telling.hear)
+                return await _ended_with_me(self.inner.request(request, telling.hear))
             except ModelBusy as busy:
                 delay_s = self._delay_s(attempt, busy)
                 if self._on_retry is not None:
@@ -93,6 +96,17 @@ class Retrying(ModelWrapper):
             raise ModelBusy(f"{busy} (after {times})", retry_after_s=busy.retry_after_s) from busy
         grown = self._base_s * 2.0 ** min(attempt - 1, 60)  # beyond that a float has no room
         return min(self._cap_s, wish + self._jitter() * min(self._cap_s, grown))
+
+
+async def _ended_with_me(request: Coroutine[Any, Any, Reply]) -> Reply:
+    """The reply. A cancellation is passed on, and raised also where the request ignores it."""
+    asking = asyncio.ensure_future(request)
+    try:
+        return await asyncio.shield(asking)
+    except asyncio.CancelledError:
+        asking.cancel()
+        await asyncio.wait({asking}, timeout=END_S)
+        raise
 
 
 class Fallback:

@@ -13,14 +13,23 @@ import os
 import re
 import time
 from collections import OrderedDict
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from cellwright.atomic import write_atomic
 from cellwright.doors import Model, ModelWrapper, Reply, Request
 from cellwright.errors import UsageError
-from cellwright.messages import AssistantMessage, OnPiece, Usage, from_plain, pieces_of, to_plain, usage_from_plain
+from cellwright.messages import (
+    AssistantMessage,
+    OnPiece,
+    Piece,
+    Usage,
+    from_plain,
+    pieces_of,
+    to_plain,
+    usage_from_plain,
+)
 
 FORMAT = 1
 OLD_S = 3600.0  # a half-written file of this age was abandoned
@@ -118,7 +127,8 @@ class Cached(ModelWrapper):
     """See `Model`. A reply from the cache has an empty usage; `saved` adds up the original usage.
 
     Only replies at temperature 0 are cached: at another temperature replies should differ. `always=True` caches all.
-    Replies are stored unencrypted.
+    Replies are stored unencrypted. Who makes a request that is under way waits for its reply; if it fails or is
+    cancelled, the next one asks.
     """
 
     def __init__(self, inner: Model, store: ReplyCache, *, always: bool = False) -> None:
@@ -127,24 +137,86 @@ class Cached(ModelWrapper):
         self.saved = Usage()
         self._store = store
         self._always = always
+        self._under_way: dict[tuple[asyncio.AbstractEventLoop, str], _SharedRequest] = {}
 
     async def request(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
         key = _key(self.name, request) if self._always or request.generation.temperature == 0 else None
         if key is None:
             return await self.inner.request(request, on_piece)
-        cached = _decoded(await self._store.read(key))
-        if cached is None:
-            reply = await self.inner.request(request, on_piece)
-            if (text := _encoded(reply)) is not None:
-                await self._store.write(key, text)
-            return reply
+        here = (asyncio.get_running_loop(), key)
+        while (cached := _decoded(await self._store.read(key))) is None:
+            shared = self._under_way.get(here)
+            if shared is None:
+                return await self._ask(here, request, on_piece)
+            await shared.wait()
+            if (reply := shared.reply) is None:
+                continue
+            if shared.is_unpaid:  # whoever asked left before the reply came
+                shared.is_unpaid = False
+                return _told(reply, on_piece)
+            cached = replace(reply, usage=Usage()), reply.usage
+            break
         reply, usage = cached
         self.hits += 1
         self.saved += usage
-        if on_piece is not None:
-            for piece in pieces_of(reply.message):
-                on_piece(piece)
-        return reply
+        return _told(reply, on_piece)
+
+    async def _ask(
+        self, here: tuple[asyncio.AbstractEventLoop, str], request: Request, on_piece: OnPiece | None
+    ) -> Reply:
+        shared = self._under_way[here] = _SharedRequest(on_piece)
+
+        async def ask() -> Reply:
+            reply = await self.inner.request(request, None if on_piece is None else shared.hear)
+            if (text := _encoded(reply)) is not None:
+                await self._store.write(here[1], text)
+            return reply
+
+        task = shared.task = asyncio.ensure_future(ask())
+        task.add_done_callback(lambda _: self._under_way.pop(here))
+        try:
+            await shared.wait()
+        except asyncio.CancelledError:
+            shared.listener, shared.is_unpaid = None, True
+            raise
+        return task.result()
+
+
+class _SharedRequest:
+    """A request under way. Whoever makes it again waits for it; it is cancelled when the last of them is."""
+
+    task: asyncio.Task[Reply]
+
+    def __init__(self, listener: OnPiece | None) -> None:
+        self.listener = listener  # of the one who asked: the others are told the reply when it is there
+        self.is_unpaid = False  # nobody was given the reply with its usage
+        self._waiting = 0
+
+    @property
+    def reply(self) -> Reply | None:
+        """None where the request failed."""
+        return None if self.task.cancelled() or self.task.exception() is not None else self.task.result()
+
+    def hear(self, piece: Piece) -> None:
+        if self.listener is not None:
+            self.listener(piece)
+
+    async def wait(self) -> None:
+        self._waiting += 1
+        try:
+            await asyncio.wait({self.task})
+        finally:
+            self._waiting -= 1
+            if not self._waiting and not self.task.done():
+                self.task.cancel()
+                await asyncio.wait({self.task})
+
+
+def _told(reply: Reply, on_piece: OnPiece | None) -> Reply:
+    if on_piece is not None:
+        for piece in pieces_of(reply.message):
+            on_piece(piece)
+    return reply
 
 
 def _key(name: str, request: Request) -> str | None:

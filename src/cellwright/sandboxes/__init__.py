@@ -16,7 +16,7 @@ from cellwright.sandboxes.containers import Container
 from cellwright.sandboxes.directory_tree import DiskUsage
 from cellwright.sandboxes.exit_errors import GONE
 from cellwright.sandboxes.files import FileEntry, Files, clone
-from cellwright.sandboxes.guest_calls import guest_at_work, waiting
+from cellwright.sandboxes.guest_calls import guest_at_work, waiting, waiting_for_agent
 from cellwright.sandboxes.guest_uid import GUEST_UID
 from cellwright.sandboxes.jail import LAYERS, STANDARD
 from cellwright.sandboxes.landlock import LandlockSandbox
@@ -90,4 +90,5 @@ __all__ = [
     "remove_leftovers",
     "restore_workspace",
     "waiting",
+    "waiting_for_agent",
 ]

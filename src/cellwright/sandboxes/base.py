@@ -16,6 +16,7 @@ from cellwright.events import Event
 from cellwright.sandboxes.workspace import Workspace
 
 OnEvent = Callable[[Event], None]
+WALL_S = 30.0  # by default; then the time of other agents does not count
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,7 +26,7 @@ class Limits:
     `wall_s`, `cpu_s`, `output_kb` and `host_calls` count per cell; the rest bind the session as long as it lives.
     """
 
-    wall_s: float = 30.0
+    wall_s: float = WALL_S
     cpu_s: float = 30.0
     memory_mb: int = 256  # beyond the warm interpreter with its packages
     processes: int = 0  # child processes at once; 0 turns `subprocess` off

@@ -12,18 +12,18 @@ import sys
 import threading
 import time
 from asyncio import futures, tasks
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cellwright.doors import BY_GUEST, Answer, Call, Host, Made
 from cellwright.errors import CallLimit, Crashed, GuestError, GuestGone, ProtocolError, TimeLimit
 from cellwright.events import CallFinished, CallStarted, Event, tell
 from cellwright.sandboxes import exit_errors
-from cellwright.sandboxes.base import CallRecord, Limits, OnEvent
+from cellwright.sandboxes.base import WALL_S, CallRecord, Limits, OnEvent
 from cellwright_guest.wire import NOTHING, Packed, WireError
 
 IN_FLIGHT = 1000
@@ -31,6 +31,7 @@ IN_FLIGHT_BYTES = 256 << 20
 LENIENCE = 1000  # calls over the limit that are refused one by one, before the guest is ended
 SLEEPS = 10_000  # in a cell; sleeps do not count as `host_calls`, and listeners do not hear of them
 SLEEP = "sleep"
+STOP_S = 10.0  # for cancelled calls to end: a spawned agent closes its session
 
 Send = Callable[[list[Any], list[Any]], None]
 Kill = Callable[[GuestError], None]
@@ -51,36 +52,64 @@ class RunningCell:
             tell(self.on_event, event)
 
 
-_SERVING: ContextVar[tuple[RunningCell | None, Callable[[int], None], Callable[[], bool]] | None] = ContextVar(
-    "_SERVING", default=None
-)
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """A call that is served: its cell, the cell's clock, whether its guest computes; and the call around it.
+
+    Host code that serves a call may run an agent, whose guest makes calls of its own: these are served within it.
+    """
+
+    cell: RunningCell | None
+    waits: Callable[[int], None]
+    at_work: Callable[[], bool]
+    counts_agents: bool
+    within: _Served | None
+
+
+_SERVING: ContextVar[_Served | None] = ContextVar("_SERVING", default=None)
 
 
 @contextmanager
-def waiting(event: Event) -> Generator[None]:
+def waiting(event: Event | None = None) -> Generator[None]:
     """While a call waits for a person, the cell's wall time stands still. The cell's listener hears `event`.
 
     The wall time stands still as long as one such call waits, whatever else the guest does; processor time is counted.
+    So does that of the cells that wait for an agent whose call it is.
     """
-    serving = _SERVING.get()
-    cell = None if serving is None else serving[0]
-    if cell is not None:
-        cell.tell(event)
-    if serving is None:
+    served = _SERVING.get()
+    if served is not None and served.cell is not None and event is not None:
+        served.cell.tell(event)
+    clocks: list[Callable[[int], None]] = []
+    while served is not None:
+        clocks.append(served.waits)
+        served = served.within
+    with _standing_still(clocks):
         yield
-        return
-    waits = serving[1]
-    waits(1)
+
+
+@contextmanager
+def waiting_for_agent() -> Generator[None]:
+    """While a call waits for an agent, the cell's wall time stands still, unless the developer set a `wall_s`."""
+    served = _SERVING.get()
+    with _standing_still([] if served is None or served.counts_agents else [served.waits]):
+        yield
+
+
+@contextmanager
+def _standing_still(clocks: Sequence[Callable[[int], None]]) -> Generator[None]:
+    for waits in clocks:
+        waits(1)
     try:
         yield
     finally:
-        waits(-1)
+        for waits in clocks:
+            waits(-1)
 
 
 def guest_at_work() -> Callable[[], bool]:
     """A function that says whether the guest whose call is served here is computing."""
-    serving = _SERVING.get()
-    return serving[2] if serving is not None else lambda: False
+    served = _SERVING.get()
+    return served.at_work if served is not None else lambda: False
 
 
 class GuestCalls:
@@ -89,6 +118,7 @@ class GuestCalls:
     def __init__(self, host: Host, limits: Limits, send: Send, drain: Callable[[], None], kill: Kill) -> None:
         self.cell: RunningCell | None = None
         self._host = host
+        self._within = _SERVING.get()
         self._kinds: dict[int, str] = {}  # classes of exceptions by number, for their names
         self._limits = limits
         self._send = send
@@ -149,8 +179,9 @@ class GuestCalls:
             task.cancel()
 
     async def stopped(self) -> None:
-        """Wait until the last call has ended."""
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        """Wait until the last call has ended; one that ignores its cancellation is left to itself after a while."""
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=STOP_S)
 
     def _refused(self, size: int) -> str | None:
         self._asked += 1
@@ -178,7 +209,8 @@ class GuestCalls:
 
     async def _serve(self, call: Call, title: str, cell: RunningCell | None, size: int) -> None:
         began = time.monotonic()
-        _SERVING.set((cell, self.waits, self.at_work))  # in the context of this task alone
+        served = _Served(cell, self.waits, self.at_work, self._limits.wall_s != WALL_S, self._within)
+        _SERVING.set(served)  # in the context of this task alone
         try:
             try:
                 answer = await self._host.call(call)
