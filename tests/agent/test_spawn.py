@@ -18,10 +18,10 @@ from tests.cells import PATIENCE_S
 from cellwright import Limits, Scope, replay
 from cellwright.agent import Agent, Spawning
 from cellwright.agent.spawn import child_id
-from cellwright.doors import Request
+from cellwright.doors import Reply, Request
 from cellwright.errors import BudgetSpent, UsageError
 from cellwright.events import CellFinished, ChildFinished, ChildStarted, Event
-from cellwright.messages import AssistantMessage, ToolMessage, UserMessage
+from cellwright.messages import AssistantMessage, ToolMessage, Usage, UserMessage
 from cellwright.models import Budget
 from cellwright.store import MemoryStore
 from cellwright.testing import ScriptedModel, code
@@ -272,6 +272,28 @@ async def test_there_are_no_more_in_all_than_allowed() -> None:
     got = await value(parent, always(code("done(1)")), spawn=Spawning(in_all=3))
     assert got.count(1) == 3
     assert "no more than 3 agents" in got[-1]
+
+
+@pytest.mark.parametrize("limits", [{"cost": 0.02}, {"tokens": 5_000}, {"requests": 7}])
+async def test_fifty_children_at_once_exceed_their_parents_budget_by_one_request_at_most(limits: Any) -> None:
+    usage = Usage(requests=1, input_tokens=1_500, output_tokens=118, cost=0.01)
+
+    async def reply(request: Request) -> Reply:
+        for _ in range(50):
+            await asyncio.sleep(0)
+        text = "async def one(n):\n    try: await spawn(f'child {n}')\n    except ChildFailed: pass\n"
+        text += "import asyncio\nawait asyncio.gather(*map(one, range(50)))"
+        return Reply(message=code(text if task_of(request) == "parent" else "done(1)"), usage=usage)
+
+    budget = Budget(**limits)
+    agent = Agent(ScriptedModel(otherwise=reply), spawn=Spawning(at_once=50), check="off", budget=budget)
+    async with asyncio.timeout(2 * PATIENCE_S):
+        with pytest.raises(BudgetSpent) as caught:
+            await agent.run("parent")
+    result: Any = caught.value.result
+    assert result.usage.tokens <= (budget.tokens or 10**9) + 1_618
+    assert result.usage.cost <= (budget.cost or 10**9) + 0.01
+    assert result.usage.requests <= (budget.requests or 10**9)
 
 
 async def test_there_are_no_more_at_once_than_allowed_and_grandchildren_do_not_wait_for_their_parents() -> None:

@@ -149,13 +149,26 @@ async def test_a_model_that_ignores_its_cancellation_does_not_hold_up_the_turn(h
             await Agent(Stubborn(hall), check="off", budget=SHORT).run("x")
 
 
-@pytest.mark.parametrize("kept", [True, False])
+IN_TRANSACTION = "async with transaction(anyway=True):\n    await hall.insist()"
+
+
+@pytest.mark.parametrize(
+    ("cell", "kept"),
+    [
+        ("await hall.insist()", False),
+        ("hall.block()", False),
+        ("await hall.insist()", True),
+        ("hall.block()", True),
+        (IN_TRANSACTION, True),
+    ],
+)
 async def test_a_call_that_ignores_its_cancellation_does_not_hold_up_the_session(
-    kept: bool, hall: Hall, monkeypatch: pytest.MonkeyPatch
+    cell: str, kept: bool, hall: Hall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cellwright.sandboxes.guest_calls.STOP_S", 0.1)
+    monkeypatch.setattr("cellwright.journal.reversible.LATE_S", 0.1)
     store = MemoryStore() if kept else None
-    agent, _ = agent_with(code("await hall.insist()"), scope={"hall": hall}, check="off", budget=SHORT, store=store)
+    agent, _ = agent_with(code(cell), scope={"hall": hall}, check="off", budget=SHORT, store=store)
     async with asyncio.timeout(PATIENCE_S):
         with pytest.raises(BudgetSpent, match="seconds"):
             await agent.run("x")

@@ -12,6 +12,7 @@ from tests.cells import PATIENCE_S
 from cellwright.doors import Reply, Request
 from cellwright.errors import BudgetSpent, ModelBusy, UsageError
 from cellwright.messages import AssistantMessage, Generation, Piece, Usage, UserMessage
+from cellwright.models import Retrying
 from cellwright.models.budget import Budget, Budgeted, Spending
 from cellwright.testing import ScriptedModel, broken
 
@@ -292,6 +293,22 @@ async def test_a_broken_reply_is_charged_although_nobody_listens() -> None:
     with pytest.raises(ModelBusy):
         await Budgeted(ScriptedModel(broken("a" * 384, ModelBusy("cut"))), spending).request(ASK)
     assert (spending.usage.requests, spending.usage.tokens) == (1, 2 + 96)
+
+
+async def test_attempts_after_broken_replies_are_not_more_than_the_requests() -> None:
+    inner = ScriptedModel(otherwise=broken("x", ModelBusy("cut")))
+    spending = Spending(Budget(requests=7))
+    model = Budgeted(Retrying(inner, base_s=0), spending)
+    ended = await asyncio.gather(*(model.request(ASK) for _ in range(5)), return_exceptions=True)
+    assert {type(end) for end in ended} == {BudgetSpent}
+    assert len(inner.requests) == spending.usage.requests <= 7
+
+
+async def test_a_reply_that_nobody_counted_is_charged_by_estimate() -> None:
+    spending = Spending(Budget(tokens=1_000))
+    uncounted = Reply(message=AssistantMessage(text="a" * 40), usage=Usage(requests=1))
+    await Budgeted(ScriptedModel(uncounted), spending).request(ASK)
+    assert spending.usage == Usage(requests=1, input_tokens=2, output_tokens=10)
 
 
 async def test_requests_at_once_are_not_more_than_their_number() -> None:

@@ -129,7 +129,8 @@ class Reversible(Wrapper):
         done, pending = await asyncio.wait(late, timeout=LATE_S)
         for task in pending:
             task.cancel()
-        await asyncio.gather(*pending, return_exceptions=True)
+        if pending:
+            await asyncio.wait(pending, timeout=LATE_S)  # one that ignores its cancellation is left to itself
         for task in done:
             if not task.cancelled() and task.exception() is None:
                 self._hold(late[task], task.result())

@@ -114,7 +114,7 @@ class Spending:
 
     def left(self, what: str) -> float | None:
         """What is left of "tokens", "cost", "steps", "seconds" or "requests"; None without a limit."""
-        limit = getattr(self.budget, what)
+        limit = self._limit(what)
         return None if limit is None else limit - self._used(what)
 
     def seconds_left(self) -> float | None:
@@ -142,16 +142,14 @@ class Spending:
             raise self.out_of_time()
 
     @property
-    def counts_replies(self) -> bool:
-        """Whether something is limited that a reply takes, here or by a parent."""
-        limits = (limit for s in self._all() for limit in (s.budget.tokens, s.budget.cost, s.budget.requests))
-        return any(limit is not None for limit in limits)
+    def limited(self) -> list[Spending]:
+        """This spending and its parents, those that limit something that a reply takes."""
+        return [s for s in self._all() if any(map(s._limit, ("tokens", "cost", "requests")))]
 
     def learn(self, model: str, usage: Usage) -> None:
         """A reply of that model took this: later requests reserve accordingly."""
-        if usage.requests:  # not from a cache
-            for spending in self._all():
-                spending._seen[model].add(_believed(usage))
+        for spending in self.limited:
+            spending._seen[model].add(_believed(usage))
 
     @asynccontextmanager
     async def place(self, request: Request, model: Model) -> AsyncGenerator[None]:
@@ -164,16 +162,24 @@ class Spending:
         try:
             yield
         finally:
-            for spending in self._all():
+            for spending in self.limited:
                 del spending._under_way[place]
                 spending._call_next()
+
+    def check_again(self) -> None:
+        """`BudgetSpent` if a request under way, whose reply broke off, may not be made once more."""
+        self.check()
+        for spending in self.limited:
+            left = spending.left("requests")
+            if left is not None and left < len(spending._under_way):
+                raise spending._spent("requests")
 
     async def _admit(self, place: _Place, request: Request, model: Model) -> None:
         waits_at: Spending | None = None
         try:
             while True:
                 self.check()
-                most = {s: s._seen[model.name].most(request, model.traits.window) for s in self._all()}
+                most = {s: s._seen[model.name].most(request, model.traits.window) for s in self.limited}
                 full = next((s for s in most if not s._has_room(place, most[s])), None)
                 if full is None:
                     for spending in most:
@@ -209,6 +215,9 @@ class Spending:
         if self._line and not self._line[0].called.done():
             self._line[0].called.set_result(None)
 
+    def _limit(self, what: str) -> float | None:
+        return getattr(self.budget, what)
+
     def _all(self) -> Iterator[Spending]:
         spending: Spending | None = self
         while spending is not None:
@@ -234,7 +243,7 @@ class Spending:
                 raise UsageError(f"{other!r} is no limit of a Budget")
 
     def _spent(self, what: str) -> BudgetSpent:
-        used, limit = self._used(what), getattr(self.budget, what)
+        used, limit = self._used(what), self._limit(what) or 0
         match what:
             case "cost":
                 text = f"spent ${used:.4f} of ${limit:.4f}"
@@ -271,8 +280,12 @@ class Budgeted(ModelWrapper):
     async def _charged(self, request: Request, on_piece: OnPiece | None) -> Reply:
         with self._told(request, on_piece) as hear:
             reply = await self.inner.request(request, hear)
-        self.spending.learn(self.name, reply.usage)
-        self.spending.add(reply.usage, model=reply.model or self.name)
+        usage = reply.usage
+        if usage.requests and not usage.tokens and self.spending.limited:  # not every provider counts what it streams
+            counted = estimated_tokens(reply.message)
+            usage = replace(usage, input_tokens=asked_tokens(request), output_tokens=counted)
+        self.spending.learn(self.name, usage)
+        self.spending.add(usage, model=reply.model or self.name)
         return reply
 
     @contextmanager
@@ -289,13 +302,14 @@ class Budgeted(ModelWrapper):
         def hear(piece: Piece) -> None:
             if piece.restart:
                 charge()
+                self.spending.check_again()
             if piece.text:
                 arrived.append(piece.text)
             if on_piece is not None:
                 on_piece(piece)
 
         try:
-            yield hear if on_piece is not None or self.spending.counts_replies else None
+            yield hear if on_piece is not None or self.spending.limited else None
         except BaseException:
             charge()
             raise
