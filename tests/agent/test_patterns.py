@@ -546,6 +546,25 @@ async def test_a_round_that_fails_says_which() -> None:
     assert caught.value.__notes__ == ["in round 1 of 3"]
 
 
+@pytest.mark.parametrize("said", ["It is good.", True, None, {"good": True}])
+async def test_a_judge_that_gives_no_verdict_is_told_so_in_one_line(said: Any) -> None:
+    async def make(_: str) -> int:
+        return 1
+
+    async def judge(_: int) -> Any:
+        return said
+
+    with pytest.raises(UsageError, match=r"the judge gave .*; a judge gives Verdict\(good=…, advice=…\)") as caught:
+        await patterns.improve("x", make, judge)
+    assert caught.value.__notes__ == ["in round 1 of 3"]
+
+
+async def test_an_agent_that_judges_in_plain_text_is_asked_again_for_a_verdict() -> None:
+    judges = worker("It is good.", code("done(Verdict(good=True))"))
+    improved = await patterns.improve("x", worker(code("done(1)")), judges)
+    assert improved == Improved(value=1, verdict=Verdict(good=True), rounds=1)
+
+
 @pytest.mark.parametrize("wrong", [0, -1])
 async def test_numbers_below_one_are_refused(wrong: int) -> None:
     with pytest.raises(UsageError, match="at_once"):

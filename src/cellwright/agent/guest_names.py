@@ -42,7 +42,8 @@ def own_names(
     bound = {value for _, value in scope.names() if isinstance(value, type)}
     taken = {name for name, _ in scope.names()} | names.keys()
     answers = () if scope.is_child else classes_in(returns)  # a child names those that its parent could build
-    enums = (cls for _, cls in scope.classes() if issubclass(cls, enum.Enum) and _is_plain(cls))
+    there = scope.classes(declared=not scope.is_child)  # nor does it know of what was declared for others
+    enums = (cls for _, cls in there if issubclass(cls, enum.Enum) and _is_plain(cls))
     for cls in (*answers, *enums):
         if cls not in bound and cls.__name__ not in taken | names.keys():
             names[cls.__name__] = cls

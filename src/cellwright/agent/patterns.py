@@ -247,6 +247,8 @@ async def improve(task: str, make: Work[str, Any], judge: Work[Any, Verdict], *,
         with _noted(f"in round {number} of {rounds}"):
             value = await _done(make, wish, wish, names=names)
             verdict = await _done(judge, value, JUDGE.format(task=task), names={"given": value}, returns=Verdict)
+            if not isinstance(verdict, Verdict):
+                raise UsageError(f"the judge gave {_SHORT.repr(verdict)}; a judge gives Verdict(good=…, advice=…)")
         if verdict.good or number == rounds:
             return Improved(value=value, verdict=verdict, rounds=number)
         names = {"given": value}

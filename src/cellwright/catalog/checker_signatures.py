@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from cellwright.scope import PlacedFunction, StubModule
+from cellwright.scope import HIDDEN, PlacedFunction, StubModule
 
 _ALIASES = re.compile(r"\b_as_|\b_(?:builtins|typing|abc|[a-z_]+)\.(?=\w)")
 _CONTAINERS = re.compile(r"\b_((?:list|dict|set)\[|(?:str|bytes)\b)")
@@ -57,7 +57,8 @@ class Signatures:
             members = self._members.setdefault(shape.name, {})
             for base in shape.bases:
                 members |= self._members.get(base, {})
-            members |= {line.name: readable(replace(line, default="").declared) for line in shape.lines}
+            shown = (line for line in shape.lines if line.type != HIDDEN)
+            members |= {line.name: readable(replace(line, default="").declared) for line in shown}
         for number, function in module.functions.items():
             owner, name = function.owner, function.line.name
             text = _signature(function)

@@ -146,7 +146,7 @@ class _OfferReader:
         for named, cls in self._module.classes.items():
             if typing.is_typeddict(cls):
                 speller.spell(cls, Where(path=named))
-            elif not self._standard_shape(named, cls):
+            elif not self._standard_shape(cls, written=self._module.shapes.get(named)):
                 self._shapes[named] = _class_shape(self._module.shapes[named], cls)
         self._shapes |= {n: s for n, s in speller.dicts.items() if n not in self._shapes}
         names = {name: self._bound(name, value) for name, value in self._scope.names() if name not in leave_out}
@@ -168,14 +168,14 @@ class _OfferReader:
         if line.text:  # a function of the standard library
             return BoundName(name=name, line=_standard_line(name, value), kind="function")
         line = _reader_declaration(line)
-        shape = self._standard_shape(name, type_of(value)) or self._shapes.get(line.type)
+        shape = self._standard_shape(type_of(value), self._scope.path(name)) or self._shapes.get(line.type)
         kind: Literal["object", "value"] = "object" if shape else "value"
         return BoundName(name=name, line=line, kind=kind, shape=shape.name if shape else "")
 
     def _bound_class(self, name: str, cls: type) -> BoundName:
         written = (n for n, other in self._module.classes.items() if other is cls and n in self._shapes)
         named = next(written, name)
-        shape = self._shapes.get(named) or self._standard_shape(name, cls)
+        shape = self._shapes.get(named) or self._standard_shape(cls, self._scope.path(name))
         if shape is None:
             return BoundName(name=name, line=Declaration(name=name, text=f"{name}: type[{cls.__name__}]"), kind="class")
         takes = replace(shape.init.signatures[0], returns="") if shape.init is not None else Signature()
@@ -184,7 +184,7 @@ class _OfferReader:
 
     def _bound_module(self, name: str, module: types.ModuleType) -> BoundName:
         key = f"_module_{name}"
-        place = Place(name, types.ModuleType)
+        place = Place(self._scope.path(name), types.ModuleType)
         shown = {
             member: value
             for member, value in module_members(module).items()
@@ -203,17 +203,23 @@ class _OfferReader:
         self._shapes[key] = Shape(name=key, kind="module", lines=lines, doc=doc(module), standard=written is None)
         return BoundName(name=name, line=Declaration(name=name, text=text), kind="module", shape=key)
 
-    def _standard_shape(self, name: str, cls: type) -> Shape | None:
-        """A class of the standard library: the stub module does not write it, and readers need its methods."""
+    def _standard_shape(self, cls: type, path: str = "", written: Shape | None = None) -> Shape | None:
+        """A class of the standard library: the stub module writes what it hides, and readers need its methods.
+
+        All objects of one class have one shape: what a rule hides of any of them is not in it.
+        """
         if not is_standard(cls) or cls.__module__ == "builtins" or kind_of(cls) != "handle":
             return None
         key = f"{cls.__module__}.{cls.__name__}"
-        hidden = self._module.hidden(cls, name)
+        hidden = self._module.hidden(cls, path) if written is None else [line.name for line in written.lines]
+        before = self._shapes.get(key)
         lines = tuple(
             _standard_line(n, m.value, "self" if m.kind != "static" else "")
             for n, m in public_members(cls).items()
             if m.kind != "property" and n not in hidden
         )
+        if before is not None:
+            lines = tuple(line for line in before.lines if line.name not in hidden)
         shape = Shape(name=key, kind="handle", lines=lines, doc=_docstring(cls), standard=True)
         self._shapes[key] = shape
         return shape

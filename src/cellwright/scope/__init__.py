@@ -1,6 +1,6 @@
 """Live objects for guest code: what is bound, how values cross, and the facts of each operation."""
 
-from cellwright.scope.annotations import ANY, Speller, Where, is_standard, names_of
+from cellwright.scope.annotations import ANY, HIDDEN, Speller, Where, is_standard, names_of
 from cellwright.scope.api_records import RecordMethod, find_records_with, record_class
 from cellwright.scope.classes import kind_of
 from cellwright.scope.declarations import Declaration, Shape
@@ -38,6 +38,7 @@ from cellwright_guest.json_records import Record
 __all__ = [
     "ANY",
     "FUNCTIONS",
+    "HIDDEN",
     "KEYWORD_ONLY",
     "NAMESPACE",
     "POSITIONAL",

@@ -28,6 +28,7 @@ from cellwright.scope.signatures import Parameter, Signature, any_arguments, def
 from cellwright_guest.wire import type_of
 
 ANY = "_typing.Any"
+HIDDEN = "_Hidden"  # the type, in the module for the checker, of a member that the scope does not show
 ALIAS = "_as_"  # before the name of a class where a member of the same name hides it
 DEPTH = 12  # an alias may hold itself
 UNREADABLE = (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cellwright.scope.annotations import (
     ANY,
+    HIDDEN,
     Where,
     function_declaration,
     is_standard,
@@ -108,7 +109,7 @@ class ClassReader:
         if kind in ("record", "model"):
             return self._record(kind)
         if is_standard(self._cls):
-            lines = [Declaration(name=name, type="_Hidden") for name in sorted(self._hidden)]
+            lines = [Declaration(name=name, type=HIDDEN) for name in sorted(self._hidden)]
             return self._shape("handle", [str(self._speller.home(self._cls))], lines, standard=True)
         bases = self._bases(kind == "error")
         return self._shape("record" if kind == "object" else kind, bases, self._members(kind == "error"))
@@ -237,16 +238,19 @@ class ClassReader:
         held: dict[str, set[str]] = {}
         for instance in self._module.seen.get(self._cls, []):
             for name, value in held_by(instance).items():
-                kind = self._module.value(value, self._at(name)) if value is not None else ANY
-                held.setdefault(name, set()).add(kind)
+                if self._is_visible(name):  # the module has every class that is spelled
+                    kind = self._module.value(value, self._at(name)) if value is not None else ANY
+                    held.setdefault(name, set()).add(kind)
         for name in dict.fromkeys((*found, *held)):
             if keyword.iskeyword(name) or not name.isidentifier():  # `TypedDict("T", {"a-b": int})` can have such
                 continue
             if methods and name in _own(self._cls) and name in members(self._cls):
                 continue
-            if not self._module.rules.verdict(self._place, name, data=True).visible:
-                continue
-            yield Declaration(name=name, type=self._attribute(name, held.get(name, set())))
+            if self._is_visible(name):
+                yield Declaration(name=name, type=self._attribute(name, held.get(name, set())))
+
+    def _is_visible(self, attribute: str) -> bool:
+        return self._module.rules.verdict(self._place, attribute, data=True).visible
 
     def _attribute(self, name: str, held: set[str]) -> str:
         hint = self._hint(name)

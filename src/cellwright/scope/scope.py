@@ -111,8 +111,8 @@ class Scope:
             raise KeyError(name)
         return self._above[0].root(name)
 
-    def classes(self) -> Iterator[tuple[str, type]]:
-        """Classes that guest code may build: bound by name, declared, or taken as a parameter by what is bound."""
+    def classes(self, *, declared: bool = True) -> Iterator[tuple[str, type]]:
+        """Classes that guest code may build: bound by name, `declared`, or taken as a parameter by what is bound."""
         seen: set[type] = set()
         for name, value in self.names():
             if isinstance(value, type):
@@ -122,7 +122,7 @@ class Scope:
         if self._above is not None:  # a function that a child is given may take classes that the parent cannot build
             buildable = {cls for _, cls in self._above[0].classes()}
             taken = (cls for cls in taken if cls in buildable)
-        for cls in (*self._all_declared(), *taken):
+        for cls in (*(self._all_declared() if declared else ()), *taken):
             if cls not in seen:
                 seen.add(cls)
                 yield "", cls
