@@ -15,6 +15,7 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from cellwright.agent.expressions import NoExpression, check_writable
 from cellwright.agent.guest_names import RESERVED
@@ -32,7 +33,8 @@ MOST_KEPT = 1000
 WORDS = 300  # of one error; a model's own input is not told back at length
 
 
-_kept: dict[Any, ToolParameters] = {}  # pydantic takes milliseconds for each, and every turn needs them
+# pydantic takes milliseconds for each, and every turn needs them; one that was made for a run goes with it
+_kept: WeakKeyDictionary[Any, dict[bool, ToolParameters]] = WeakKeyDictionary()
 
 
 class NotOffered(ValueError):
@@ -73,21 +75,24 @@ class ToolParameters:
 
 def parameters_of(found: ReachableFunction, names: Mapping[type, str]) -> ToolParameters:
     """The parameters of a function; `NotOffered` if a model could not give them. `names`: see `JournalWriter`."""
-    if type_of(found.function) is not types.FunctionType:  # to keep a bound method would keep its object
-        return _parameters_of(found, names)
-    key = (found.function, found.bound, frozenset(names.items()))
-    known = _kept.get(key)
-    if known is None:
-        if len(_kept) >= MOST_KEPT:
-            _kept.clear()
-        known = _kept[key] = _parameters_of(found, names)
-    return known
-
-
-def _parameters_of(found: ReachableFunction, names: Mapping[type, str]) -> ToolParameters:
     signature = found.signature
     if signature is None:
         raise NotOffered("Python cannot tell its parameters")
+    hints, extra = _hints(found, signature, names)
+    if type_of(found.function) is not types.FunctionType:  # a bound method is made anew each time
+        return _parameters_of(found, signature, hints, extra)
+    if len(_kept) >= MOST_KEPT:
+        _kept.clear()
+    known = _kept.setdefault(found.function, {})
+    if found.bound not in known:
+        known[found.bound] = _parameters_of(found, signature, hints, extra)
+    return known[found.bound]
+
+
+def _hints(
+    found: ReachableFunction, signature: inspect.Signature, names: Mapping[type, str]
+) -> tuple[dict[str, Any], Any]:
+    """The types of the parameters, and that of `**kwargs`."""
     hints: dict[str, Any] = {}
     extra: Any = None
     for p in signature.parameters.values():
@@ -103,9 +108,15 @@ def _parameters_of(found: ReachableFunction, names: Mapping[type, str]) -> ToolP
         if p.kind is p.VAR_KEYWORD:
             extra = hint
         else:
-            hints[p.name] = hint if p.default is p.empty else typing.NotRequired[hint]
-    adapter, schema = _asked(found.path, hints, open_ended=extra is not None)
+            hints[p.name] = hint
+    return hints, extra
+
+
+def _parameters_of(
+    found: ReachableFunction, signature: inspect.Signature, hints: dict[str, Any], extra: Any
+) -> ToolParameters:
     defaults = {p.name: p.default for p in signature.parameters.values() if p.default is not p.empty}
+    adapter, schema = _asked(found.path, hints, frozenset(hints.keys() - defaults), open_ended=extra is not None)
     schema = _with_defaults(schema, defaults)
     return ToolParameters(
         schema=schema,
@@ -129,7 +140,9 @@ def _hint(p: inspect.Parameter, names: Mapping[str, Any]) -> Any:
     return hint | None if p.default is None and hint is not Any else hint
 
 
-def _asked(path: str, hints: Any, *, open_ended: bool) -> tuple[Any, dict[str, Any]]:
+def _asked(
+    path: str, hints: Any, required: frozenset[str] = frozenset(), *, open_ended: bool
+) -> tuple[Any, dict[str, Any]]:
     """Pydantic's adapter and schema for an object of these parameters."""
     try:
         import pydantic
@@ -145,6 +158,7 @@ def _asked(path: str, hints: Any, *, open_ended: bool) -> tuple[Any, dict[str, A
         if isinstance(hints, dict):
             make: Any = typing_extensions.TypedDict  # its names are known now, not when this was written
             hints = make(path.rpartition(".")[2] or "call", hints)
+            hints.__required_keys__ = required  # not by `NotRequired`: typing would keep the types
             hints.__pydantic_config__ = pydantic.ConfigDict(extra="allow" if open_ended else "forbid")
         adapter: Any = pydantic.TypeAdapter(hints)
         schema = adapter.json_schema(schema_generator=Quiet)

@@ -74,6 +74,9 @@ class ApprovalDesk:
             return await future
         finally:
             self._wanted.pop(future, None)
+            if not self._wanted:  # a task that sleeps would keep the session alive
+                self._looking.cancel()
+                self._looking = None
 
     async def _look(self) -> None:
         while self._wanted:

@@ -7,29 +7,41 @@ from __future__ import annotations
 
 import dis
 import types
-from functools import lru_cache
 from typing import Any
 
 from cellwright.scope.members import members
+from cellwright.scope.weak_cache import weak_cache
 from cellwright_guest.wire import type_of
 
 BELOW = 100  # derived classes that are looked at for one class
 _DYNAMIC = frozenset(("setattr", "__dict__", "__setattr__", "vars"))
 
 
-@lru_cache(maxsize=2048)
 def assigned(cls: type) -> dict[str, Any]:
     """Public names that the class's own methods assign on `self`; each with the annotation of the parameter it is set
     to, or None."""
     found: dict[str, Any] = {}
-    for raw in vars(cls).values():
-        function = getattr(raw, "fget", None) or getattr(raw, "func", None) or raw
-        if isinstance(function, types.FunctionType) and function.__code__.co_argcount:
-            for name, parameter in _stores(function.__code__):
-                hint = function.__annotations__.get(parameter) if parameter else None
-                if not name.startswith("_") and found.get(name) is None:
-                    found[name] = hint
+    for name, method, parameter in _assignments(cls):
+        if found.get(name) is None:
+            hints: dict[str, Any] = getattr(_setter(vars(cls).get(method)), "__annotations__", {})
+            found[name] = hints.get(parameter)
     return found
+
+
+@weak_cache
+def _assignments(cls: type) -> tuple[tuple[str, str, str], ...]:
+    """The names, each with the method and the parameter. Annotations may lead to the class, and are not kept."""
+    found: list[tuple[str, str, str]] = []
+    for method, raw in vars(cls).items():
+        function = _setter(raw)
+        if isinstance(function, types.FunctionType) and function.__code__.co_argcount:
+            stores = _stores(function.__code__)
+            found += [(name, method, parameter) for name, parameter in stores if not name.startswith("_")]
+    return tuple(found)
+
+
+def _setter(raw: Any) -> Any:
+    return getattr(raw, "fget", None) or getattr(raw, "func", None) or raw
 
 
 def _stores(code: types.CodeType) -> list[tuple[str, str]]:

@@ -33,7 +33,10 @@ Kind = Literal["handle", "record", "model", "namedtuple", "object", "enum", "err
 class KnownClass:
     """One class that the guest can name."""
 
-    __slots__ = ("abouts", "announced", "bound", "buildable", "described", "key", "kind", "number", "place", "value")
+    __slots__ = (
+        *("abouts", "announced", "bound", "buildable", "described"),
+        *("hints", "key", "kind", "number", "place", "value"),
+    )
 
     def __init__(self, value: Any, number: int, kind: Kind, place: Place, key: str) -> None:
         self.value = value
@@ -46,6 +49,7 @@ class KnownClass:
         self.described = False  # its description has been sent
         self.announced = False  # in the `made` of an answer, or of the opening
         self.abouts: dict[Any, Any] = {}  # the facts of calls on it
+        self.hints: dict[str, Any] | None = None  # the types of its fields, when they are first checked
 
 
 class Classes:

@@ -10,7 +10,6 @@ import reprlib
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Literal, Union
 
 from cellwright.errors import WrongArguments
@@ -29,7 +28,7 @@ def from_fields(known: KnownClass, values: list[Any]) -> Any:
     if known.kind == "namedtuple":
         if len(values) != len(cls._fields):
             raise WrongArguments(f"{cls.__name__} has {len(cls._fields)} fields, not {len(values)}")
-        _check(cls, dict(zip(cls._fields, values, strict=True)))
+        _check(known, dict(zip(cls._fields, values, strict=True)))
         return cls(*values)
     _refuse_cycles(cls, values)
     if known.kind == "object":
@@ -42,7 +41,7 @@ def from_fields(known: KnownClass, values: list[Any]) -> Any:
     fields = dict(zip(names, values, strict=True))
     if known.kind == "model":
         return cls.model_validate(fields)
-    _check(cls, fields)
+    _check(known, fields)
     return cls(**{f.name: fields[f.name] for f in dataclasses.fields(cls) if f.init})
 
 
@@ -62,7 +61,7 @@ def build_new(known: KnownClass, args: tuple[Any, ...], kwargs: dict[str, Any]) 
                 bound = taken.bind(*args, **kwargs)
             except TypeError as error:
                 raise WrongArguments(f"{cls.__name__}: {error}; it takes {signature_text(cls)}") from None
-            _check(cls, bound.arguments)
+            _check(known, bound.arguments)
     try:
         return cls(*args, **kwargs)
     except TypeError as error:
@@ -89,15 +88,15 @@ def _refuse_cycles(cls: Any, value: Any) -> None:
             pending.extend((child, False) for child in (part.values() if kind is dict else part))
 
 
-def _check(cls: Any, fields: Mapping[str, Any]) -> None:
-    hints = _kept_hints(cls)
+def _check(known: KnownClass, fields: Mapping[str, Any]) -> None:
+    cls = known.value
+    if known.hints is None:
+        known.hints = type_hints(cls)
+    hints = known.hints
     for name, value in fields.items():
         if name in hints and not conforms(value, hints[name]):
             given = f"{type(value).__name__} ({reprlib.repr(value)})"  # cut: shared lists print without end
             raise WrongArguments(f"{cls.__name__}.{name} takes {annotation_text(hints[name])}, not {given}")
-
-
-_kept_hints = lru_cache(maxsize=1024)(type_hints)
 
 
 def conforms(value: Any, annotation: Any, known: dict[tuple[int, int], bool] | None = None) -> bool:

@@ -6,11 +6,12 @@ import inspect
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
+from weakref import ref
 
 from cellwright.scope.guest_functions import GuestFunction
 from cellwright.scope.operations import facts_of
+from cellwright.scope.weak_cache import weak_cache
 from cellwright_guest.operators import AWAITED, CALLS
 from cellwright_guest.wire import type_of
 
@@ -39,22 +40,29 @@ class Member:
 
     name: str
     kind: Kind
-    value: Any  # the function, or the descriptor
+    base: ref[type]  # the class that has it: members are cached, and a function may lead to its class
     is_async: bool = False
 
+    @property
+    def value(self) -> Any:
+        """The function, or the descriptor."""
+        base = self.base()
+        raw = None if base is None else base.__dict__.get(self.name)
+        return _function(raw) if isinstance(raw, staticmethod | classmethod) else raw
 
-@lru_cache(maxsize=2048)
+
+@weak_cache
 def members(kind: type) -> dict[str, Member]:
     """The public methods and properties of a type, by name."""
     found: dict[str, Member] = {}
-    for name, raw in _raw(kind):
-        member = _member(name, raw)
+    for name, raw, base in _raw(kind):
+        member = _member(name, raw, ref(base))
         if member is not None:
             found[name] = member
     return found
 
 
-def _raw(kind: type) -> Iterator[tuple[str, Any]]:
+def _raw(kind: type) -> Iterator[tuple[str, Any, type]]:
     seen: set[str] = set()
     for base in kind.__mro__:
         if base is object:
@@ -65,22 +73,22 @@ def _raw(kind: type) -> Iterator[tuple[str, Any]]:
             seen.add(name)
             if issubclass(kind, _MACHINE_TYPES) and name.startswith(MACHINERY):
                 continue
-            yield name, raw
+            yield name, raw, base
 
 
-def _member(name: str, raw: Any) -> Member | None:
+def _member(name: str, raw: Any, base: ref[type]) -> Member | None:
     if isinstance(raw, staticmethod | classmethod):
         function = _function(raw)
         how: Kind = "static" if isinstance(raw, staticmethod) else "class"
-        return Member(name=name, kind=how, value=function, is_async=is_async(function))
+        return Member(name=name, kind=how, base=base, is_async=is_async(function))
     if isinstance(raw, types.ClassMethodDescriptorType):
-        return Member(name=name, kind="class", value=raw)
+        return Member(name=name, kind="class", base=base)
     if isinstance(raw, type | types.ModuleType):
         return None
     wraps = callable(getattr(raw, "__wrapped__", None)) or not hasattr(type_of(raw), "__get__")
     if isinstance(raw, FUNCTIONS) or (callable(raw) and wraps):
-        return Member(name=name, kind="method", value=raw, is_async=is_async(raw))
-    return Member(name=name, kind="property", value=raw)
+        return Member(name=name, kind="method", base=base, is_async=is_async(raw))
+    return Member(name=name, kind="property", base=base)
 
 
 def _function(method: Any) -> Any:
@@ -99,7 +107,7 @@ def gives_coroutine(function: Any) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "func", None))
 
 
-@lru_cache(maxsize=2048)
+@weak_cache
 def operators(kind: type) -> tuple[str, ...]:
     """The operators that a type has beyond those of `object`."""
     found: dict[str, Any] = {}

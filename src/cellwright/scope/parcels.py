@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from cellwright.doors import Made
 from cellwright.scope.api_records import RECORDS, find_record
 from cellwright.scope.rules import Place
+from cellwright.scope.signatures import find_in_module
 from cellwright_guest.packer import Other, Packer
 from cellwright_guest.wire import type_of
 
@@ -45,9 +44,5 @@ def find_type(key: str) -> Any:
     module, _, qualname = key.partition(":")
     if module.startswith(RECORDS):
         return find_record(module, qualname)
-    found: Any = sys.modules.get(module)
-    for part in qualname.split("."):
-        if not issubclass(type_of(found), type | types.ModuleType):
-            return None
-        found = found.__dict__.get(part)
+    found = find_in_module(module, qualname)
     return found if issubclass(type_of(found), type) and type_key(found) == key else None

@@ -9,9 +9,9 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import Any
 
+from cellwright.scope.weak_cache import weak_cache
 from cellwright_guest.wire import type_of
 
 # attributes (never methods) that carry a credential in objects of any type
@@ -78,7 +78,7 @@ _LISTS: tuple[type[Any], ...] = (list, tuple, set, frozenset)
 NEVER: tuple[type, ...] = (types.FrameType, types.CodeType, types.TracebackType, types.CellType)
 
 
-@lru_cache(maxsize=4096)
+@weak_cache
 def hidden_names(kind: type) -> tuple[str, ...]:
     """The patterns of member names that presets hide on objects of this type."""
     hidden = {*JOURNAL} if all(hasattr(kind, name) for name in JOURNAL) else set[str]()
@@ -123,7 +123,7 @@ def refused_argument(hidden: Callable[[str], bool], arguments: Iterable[Any]) ->
     return None
 
 
-@lru_cache(maxsize=4096)
+@weak_cache
 def _by_name(kind: type) -> frozenset[str]:
     """The by-name methods of a type, its own or a base's."""
     tops = {base.__module__.partition(".")[0] for base in kind.__mro__}

@@ -14,8 +14,10 @@ from cellwright.errors import NotPublic, UsageError
 from cellwright.scope.operations import FACTS, Operation, with_facts
 from cellwright.scope.presets import CREDENTIALS, hides
 from cellwright.scope.surfaces import NAMESPACE
+from cellwright.scope.weak_cache import weak_cache
 
 WRITING_OPERATORS = frozenset(("__setitem__", "__delitem__"))
+_mark = weak_cache(lambda cls: object())  # stands for a class in keys: rules may outlive the class
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,7 +73,7 @@ class Rules:
     def __init__(self) -> None:
         self._version = 0
         self._rules: list[Rule] = []
-        self._verdicts: dict[tuple[str, type, str, bool], RuleVerdict] = {}
+        self._verdicts: dict[tuple[str, object, str, bool], RuleVerdict] = {}
         self._watched: list[Callable[[], str]] = []
         self._seen: list[str] = []
 
@@ -130,7 +132,7 @@ class Rules:
 
     def verdict(self, place: Place, name: str, *, data: bool = False) -> RuleVerdict:
         """What guest code may do with the member `name`. `data`: it is an attribute, not a method."""
-        key = (place.path, place.kind, name, data)
+        key = (place.path, _mark(place.kind), name, data)
         if self._watched:
             self._look()
         verdicts = self._verdicts

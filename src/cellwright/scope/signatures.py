@@ -9,17 +9,19 @@ from __future__ import annotations
 import inspect
 import math
 import re
+import sys
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from cellwright_guest.wire import type_of
+
 DOC_LIMIT = 600
 POSITIONAL_ONLY, POSITIONAL, VAR_POSITIONAL, KEYWORD_ONLY, VAR_KEYWORD = range(5)  # as `inspect` numbers them
 _STARS = {VAR_POSITIONAL: "*", VAR_KEYWORD: "**"}
 _EMPTY: Any = inspect.Parameter.empty
-# kept because they live as long as their module; a bound method would keep its object alive
 _KEPT = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, type)
 _CONTAINERS: tuple[type[Any], ...] = (list, dict, tuple, set)
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -127,7 +129,28 @@ _kept_signature = lru_cache(maxsize=4096)(_signature)
 
 def signature(function: Any) -> inspect.Signature | None:
     """The signature as Python tells it; None where it cannot."""
-    return _kept_signature(function) if isinstance(function, _KEPT) else _signature(function)
+    # one that was made for a run is not kept: it, its annotations and its defaults lead to all that the run had
+    kept = isinstance(function, _KEPT) and lives_with_module(function)
+    return _kept_signature(function) if kept else _signature(function)
+
+
+def lives_with_module(value: Any) -> bool:
+    """Whether a module has this function or class by its name: then it lives as long as the module."""
+    if type_of(value) is types.MethodDescriptorType:
+        value = value.__objclass__
+    module = value.__module__  # anybody may set that of a function
+    found: Any = find_in_module(module, value.__qualname__) if type_of(module) is str else None
+    return (found.__func__ if type_of(found) in (staticmethod, classmethod) else found) is value
+
+
+def find_in_module(module: str, qualname: str) -> Any:
+    """What a module has by that name; None if the module is not imported. Imports nothing and runs nothing."""
+    found: Any = sys.modules.get(module)
+    for part in qualname.split("."):
+        if not issubclass(type_of(found), type | types.ModuleType):
+            return None
+        found = found.__dict__.get(part)
+    return found
 
 
 def unbound(found: inspect.Signature) -> inspect.Signature:
