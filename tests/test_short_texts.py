@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from cellwright.errors import CodeError, TypeMistake
-from cellwright.short_texts import LongTexts, cut, cut_counted, error_line, guest_error, named_error, one_line
+from cellwright.short_texts import (
+    LongTexts,
+    cut,
+    cut_counted,
+    error_line,
+    guest_error,
+    named_error,
+    one_line,
+    whole_words,
+)
 
 
 def test_a_text_is_cut_to_its_bound_with_a_mark() -> None:
     assert (cut("abcde", 5), cut("abcdef", 5)) == ("abcde", "abcd…")
     assert cut_counted("abcde", 5) == "abcde"
     assert cut_counted("x" * 1_205, 5) == "xxxxx… [1,200 characters more]"
+
+
+def test_no_word_is_parted_by_a_cut_before_redaction() -> None:
+    assert whole_words("one two", 7) == "one two"
+    assert [whole_words("one two three", n) for n in (3, 5, 7, 9)] == ["one", "one", "one two", "one two"]
+    assert whole_words("x" * 20, 5) == "xxxxx"
+    assert whole_words('{"key":"abcdef"}', 10) == '{"key":'
 
 
 def test_an_error_is_told_on_one_line() -> None:

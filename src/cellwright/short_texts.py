@@ -6,10 +6,24 @@ import re
 
 from cellwright.errors import CodeError, GuestError, TypeMistake
 
+LONGEST_WORD = 4_000  # characters: no key has more
+_ENDS = frozenset(" \t\r\n\"'`<>,;(){}[]")  # a key has none of these
+
 
 def cut(text: str, longest: int) -> str:
     """The text in at most `longest` characters: a mark stands for what is cut off."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def whole_words(text: str, longest: int) -> str:
+    """The first `longest` characters at most, without a last word that the cut would part.
+
+    For a redactor: it does not recognise half a key. A word of more than `LONGEST_WORD` characters is parted.
+    """
+    if len(text) <= longest:
+        return text
+    ends = (at for at in range(longest, max(longest - LONGEST_WORD, 0), -1) if text[at] in _ENDS)
+    return text[: next(ends, longest)]
 
 
 def cut_counted(text: str, longest: int) -> str:

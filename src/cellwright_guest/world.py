@@ -99,6 +99,8 @@ class World:
         plain = _as_plain(value)
         if plain is not value:
             return packer.pack(plain)
+        if hasattr(type_of(value), "__await__"):
+            raise _NoData(f"a {type(value).__name__} is not awaited: write `await` before it, and pass what that gives")
         raise _NoData(
             f"a {type(value).__name__} of yours cannot cross to the host; pass plain data (dict, list, str, …), "
             "a function, or an object that came from the host"

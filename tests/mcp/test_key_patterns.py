@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.linear import check_linear
 
 from cellwright.errors import UpstreamGone
 from cellwright.mcp import MCP
+from cellwright.mcp.key_patterns import bare_url, keys_in_url, masked
 from cellwright.mcp.mcp_connector import redactor_of
+from cellwright.mcp.sdk_errors import one_line
 from cellwright.mcp.servers import default_name, server_of
 
 KEY = "sk-abcdef0123456789xyz"
@@ -50,3 +53,15 @@ async def test_a_program_that_does_not_start_does_not_tell_its_key() -> None:
         await MCP.open(f"false --token {KEY}", cache=False)
     assert KEY not in str(raised.value)
     assert "false --token ***" in str(raised.value)
+
+
+async def test_the_time_to_find_keys_grows_with_the_length_only() -> None:
+    for word in ("a", ".", "a1", "=", "a=", "/a", "//a@", "token ", "-"):
+        await check_linear(lambda text: list(keys_in_url(f"https://h/{text}")), word)
+        await check_linear(bare_url, word)
+        await check_linear(lambda text: masked([f"--{text}"]), word)
+
+
+def test_a_key_that_an_error_parts_is_not_told_by_half() -> None:
+    for at in range(960, 1_001):
+        assert KEY[:8] not in one_line("w " * (at // 2) + f"{KEY} and more").replace(KEY, "***")

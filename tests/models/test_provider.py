@@ -31,6 +31,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.usage import RequestUsage
+from tests.linear import check_linear
 
 from cellwright.doors import Request
 from cellwright.errors import ModelBusy, ModelRefused
@@ -238,6 +239,20 @@ async def test_an_error_is_one_short_line(told: object, said: str) -> None:
     with pytest.raises(ModelBusy) as caught:
         await reply_to(Listener(http(502, told)))
     assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("at", range(270, 310, 3))
+async def test_a_key_at_the_end_of_what_is_told_is_not_told_by_half(at: int) -> None:
+    key = "sk-proj-0123456789abcdef"
+    for before in ("w " * (at // 2), " " * 5_000 + "w " * (at // 2), f"{key} " * 100 + "w " * (at // 2)):
+        with pytest.raises(ModelBusy) as caught:
+            await reply_to(Listener(http(502, f"{before}{key}{' more' * 3_000}")))
+        assert "sk-" not in str(caught.value)
+
+
+async def test_the_time_to_read_an_error_grows_with_its_length_only() -> None:
+    for word in ("sk-", "key_", "a", "Bearer ", "sk-a-", "AIza", " ", "\ud800", '"=', "a1"):
+        await check_linear(lambda text: reply_to(Listener(http(502, text))), word)
 
 
 async def test_pieces_are_told_as_they_arrive() -> None:

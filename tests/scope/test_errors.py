@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 from tests.cells import failure, outcomes, value
+from tests.linear import check_linear
 
 from cellwright.errors import CodeError
+from cellwright.scope.faults import clean, error_text
 
 
 class NotFound(LookupError):
@@ -285,3 +287,14 @@ async def test_host_code_that_wants_to_exit_does_not_take_the_host_along(call: s
 
     code = f"try:\n    {call}\nexcept SystemExit as error:\n    told = error.code\ntold"
     assert await value(code, o=Failing(SystemExit(3)), f=f) == 3
+
+
+@pytest.mark.parametrize("at", range(9_975, 10_002))
+def test_a_login_at_the_end_of_a_long_error_is_not_told_by_half(at: int) -> None:
+    text = f"{'w ' * 5_000}"[:at] + " https://ann:hunter22@bank.example/x" + " more" * 100
+    assert "hunter" not in error_text(ValueError(text))
+
+
+async def test_the_time_to_clean_an_error_grows_with_its_length_only() -> None:
+    for word in ("token ", "token", "password=", "://", "://a:", "a", "/tmp/", " at 0x", " ", "secret:'", "api_key"):
+        await check_linear(clean, word)

@@ -6,16 +6,14 @@ iterator: neither is given to pydantic, and the text of its errors has a bound. 
 
 from __future__ import annotations
 
-import dataclasses
-import enum
-import types
-import typing
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, cast
+from collections import abc
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, cast
 
+from cellwright.agent.answer_types import checked_type, classes_named, type_name
 from cellwright.errors import ReturnTypeError, UsageError
-from cellwright.scope import kind_of, operation, shown
+from cellwright.scope import CONVERTED, GuestFunction, GuestIterator, kind_of, operation, shown
 from cellwright.settings import install_command
 from cellwright.short_texts import named_error
 from cellwright_guest.wire import type_of
@@ -69,6 +67,8 @@ class Finish:
 
     def _checked(self, value: Any, text: bool) -> Any:
         if self._adapter is None:
+            if (why := unfit(value, (object,))) and why != HOLDS_ITSELF:  # without a type nobody follows it
+                raise ValueError(why)
             return value
         if text and self.returns is not str:
             try:
@@ -86,7 +86,13 @@ class Finish:
 
     def schema(self) -> dict[str, Any]:
         """The type as JSON Schema, for models that call `done` as a function."""
-        return self._adapter.json_schema() if self._adapter is not None else {}
+        if self._adapter is None:
+            return {}
+        try:
+            return self._adapter.json_schema()
+        except RuntimeError:  # pydantic's: a class of which there are only live objects, or a function
+            name = type_name(self.returns)
+            raise UsageError(f'returns={name}: a call of a function cannot hold it; use mode="code"') from None
 
 
 def done_function(current: Callable[[], Finish], returns: Any) -> Any:
@@ -108,45 +114,8 @@ def done_function(current: Callable[[], Finish], returns: Any) -> Any:
             """End the task: `value` is the answer."""
             end(value)
 
-        done.__annotations__["value"] = returns
+        done.__annotations__["value"] = Annotated[returns, CONVERTED]
     return operation(thread="loop", idempotent=True)(done)
-
-
-def classes_in(hint: Any, seen: set[Any] | None = None) -> Iterator[type]:
-    """The developer's classes in a type: code must be able to build them."""
-    seen = set() if seen is None else seen
-    if hint in seen:
-        return
-    seen.add(hint)
-    fields: dict[str, Any] = getattr(hint, "model_fields", {}) if isinstance(hint, type) else {}
-    if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or fields or issubclass(hint, enum.Enum)):
-        yield hint
-        cls = cast("type[Any]", hint)
-        inner = [f.annotation for f in fields.values()] or list(typing.get_type_hints(cls).values())
-        for each in inner if not issubclass(cls, enum.Enum) else ():
-            yield from classes_in(each, seen)
-    for each in typing.get_args(hint):
-        if isinstance(each, type) or typing.get_origin(each) is not None:
-            yield from classes_in(each, seen)
-
-
-def type_name(hint: Any) -> str:
-    """A type as code writes it, without module names."""
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if hint is None or hint is type(None):
-        return "None"
-    if hint is Ellipsis:
-        return "..."
-    if origin is typing.Annotated:
-        return type_name(args[0])
-    if origin is typing.Literal:
-        return f"Literal[{', '.join(map(repr, args))}]"
-    if origin in (typing.Union, types.UnionType):
-        return " | ".join(map(type_name, args))
-    if isinstance(hint, list):  # of the parameters of a callable
-        return f"[{', '.join(map(type_name, cast('list[Any]', hint)))}]"
-    name = getattr(origin or hint, "__name__", None) or str(hint).replace("typing.", "")
-    return f"{name}[{', '.join(map(type_name, args))}]" if args else name
 
 
 def _adapter(returns: Any) -> Any:
@@ -161,18 +130,20 @@ def _adapter(returns: Any) -> Any:
         warnings.filterwarnings("error", category=UserWarning, module=r"pydantic\.")
         try:
             try:
-                return made(returns, config=ConfigDict(arbitrary_types_allowed=True))
+                return made(checked_type(returns), config=ConfigDict(arbitrary_types_allowed=True))
             except PydanticUserError:  # a model or a dataclass has a configuration of its own
-                return made(returns)
+                return made(checked_type(returns))
         except (PydanticUserError, UserWarning, TypeError, NameError, SyntaxError) as error:
             words = str(error).partition("\n")[0]
             raise UsageError(f"returns={type_name(returns)}: pydantic cannot check it ({words}); give a type") from None
 
 
 FIRST = 5  # errors that the text names
+HOLDS_ITSELF = "it holds itself"
 COUNTED = 1_000  # with more errors none is described: pydantic takes longer to describe errors than to find them
 HEAD = 100  # items of a long list that are checked again for its first errors
 _CONTAINERS: tuple[type, ...] = (list, tuple, set, frozenset, dict)
+_CALLABLE: Any = abc.Callable
 _ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))
 
 
@@ -189,10 +160,14 @@ def unfit(value: Any, named: tuple[type, ...]) -> str:
         elif kind in _ATOMS or id(part) in ended:
             continue
         elif kind not in _CONTAINERS:
+            if kind is GuestFunction and not {_CALLABLE, GuestFunction} & {*named}:
+                return f"a function (`{part.__name__}`) is no answer: call it, and give what it returns"
+            if issubclass(kind, GuestIterator):
+                return f"an iterator (`{part.__name__}`) is no answer: its items are not read yet; give `list(…)` of it"
             if is_endless(part) and not any(_is_of(part, cls) for cls in named):
                 return f"a {kind.__name__} is read by iterating, perhaps without end; give a list of its items"
         elif id(part) in begun:
-            return "it holds itself"
+            return HOLDS_ITSELF
         else:
             begun.add(id(part))
             pending.append((part, True))
@@ -215,16 +190,6 @@ def _is_of(value: Any, cls: type) -> bool:
         return isinstance(value, cls)
     except TypeError:  # a protocol or a TypedDict: isinstance does not work
         return False
-
-
-def classes_named(hint: Any) -> Iterator[type]:
-    """The classes that a type names anywhere, except `object` and `Any`."""
-    origin = typing.get_origin(hint)
-    for cls in (hint, origin):
-        if isinstance(cls, type) and cls is not object and cls is not typing.Any:
-            yield cls
-    for each in typing.get_args(hint):
-        yield from classes_named(each)
 
 
 def words_of(error: Exception, adapter: Any, value: Any) -> str:

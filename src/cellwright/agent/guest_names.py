@@ -6,7 +6,8 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from cellwright.agent.finish import Finish, classes_in, done_function
+from cellwright.agent.answer_types import buildable, class_name
+from cellwright.agent.finish import Finish, done_function
 from cellwright.agent.observation import CellOutputs
 from cellwright.catalog import Catalog, catalog_functions
 from cellwright.errors import UsageError
@@ -41,12 +42,13 @@ def own_names(
     names: dict[str, Any] = {"search": functions["search"], "show": show, "done": done_function(finish, returns)}
     bound = {value for _, value in scope.names() if isinstance(value, type)}
     taken = {name for name, _ in scope.names()} | names.keys()
-    answers = () if scope.is_child else classes_in(returns)  # a child names those that its parent could build
+    answers = () if scope.is_child else buildable(returns)  # a child names those that its parent could build
     there = scope.classes(declared=not scope.is_child)  # nor does it know of what was declared for others
     enums = (cls for _, cls in there if issubclass(cls, enum.Enum) and _is_plain(cls))
     for cls in (*answers, *enums):
-        if cls not in bound and cls.__name__ not in taken | names.keys():
-            names[cls.__name__] = cls
+        name = class_name(cls)
+        if cls not in bound and name not in taken | names.keys():
+            names[name] = cls
     return names
 
 

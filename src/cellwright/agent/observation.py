@@ -137,4 +137,4 @@ def _nothing(code: str) -> Observation:
 def failure_of(error: GuestError) -> str:
     """The kind of a failure: two failures that differ only in numbers are of the same kind."""
     words = f"{error.type}: {error.message}" if isinstance(error, CodeError) else named_error(error)
-    return _NUMBERS.sub("#", words)[:300]
+    return _NUMBERS.sub("#", words[:1_000])[:300]

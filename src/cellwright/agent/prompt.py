@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from cellwright.agent.finish import classes_in, type_name
+from cellwright.agent.answer_types import class_name, classes_in, type_name
 from cellwright.agent.steps import EXECUTE
 from cellwright.catalog import outline
 from cellwright.messages import Tool
@@ -75,7 +75,7 @@ def task_text(task: str, returns: Any, *, code: bool, calls: bool, bound: Collec
     how = f"`done(value)` with a value of type `{type_name(returns)}`"
     if not code:
         return f"{task}\n\nEnd by calling {how}: the value only, no sentence."
-    classes = {cls.__name__: cls for cls in classes_in(returns)}
+    classes = {class_name(cls): cls for cls in classes_in(returns)}
     shown = f"\n```python\n{outline(Scope(classes), CLASSES_CHARS).rstrip()}\n```" if classes else ""
     absent = [name for name, cls in classes.items() if bound is not None and cls not in bound]
     if absent:

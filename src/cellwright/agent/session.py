@@ -9,10 +9,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from cellwright.agent.answer_types import buildable
 from cellwright.agent.context_window import ContextWindow
 from cellwright.agent.direct_cell import Run
 from cellwright.agent.event_stream import EventStream
-from cellwright.agent.finish import Finish, classes_in, done_function
+from cellwright.agent.finish import Finish, done_function
 from cellwright.agent.guest_names import own_names
 from cellwright.agent.inbox import Recipient, SessionInbox
 from cellwright.agent.mode import CallStatistics
@@ -373,7 +374,7 @@ class Session(Recipient):
     def _annotate(self, returns: Any) -> None:
         """Tell the type checker the type of this turn's answer, if code can name it."""
         bound = self._classes()
-        known = returns if all(cls in bound for cls in classes_in(returns)) else None
+        known = returns if bound.issuperset(buildable(returns)) else None
         if known != self._annotated:
             self._annotated = known
             self.runtime.scope.bind("done", done_function(lambda: self._finish, known))

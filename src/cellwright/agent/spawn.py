@@ -11,8 +11,8 @@ import hashlib
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from cellwright.agent.answer_types import buildable
 from cellwright.agent.context_window import sendable
-from cellwright.agent.finish import classes_in
 from cellwright.agent.guest_names import RESERVED
 from cellwright.errors import CellwrightError, ChildFailed, TurnWaiting, UsageError, WrongArguments
 from cellwright.events import ChildFinished, ChildStarted
@@ -118,7 +118,7 @@ class Children:
         taken = [name for name in OWN_NAMES if isinstance(scope, dict) and name in scope]
         if taken:
             raise WrongArguments(f"spawn: {taken[0]!r} is a name that each agent has of its own; choose another")
-        wanted = [cls for cls in classes_in(returns) if runtime.host.class_of(cls) is not None]
+        wanted = [cls for cls in buildable(returns) if runtime.host.class_of(cls) is not None]
         narrowed = runtime.scope.narrowed(scope, host=runtime.host, classes=wanted)
         self._family.add()
         id = child_id(self._parent.id, current_call().idempotency_key)

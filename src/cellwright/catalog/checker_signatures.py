@@ -8,10 +8,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from cellwright.scope import HIDDEN, PlacedFunction, StubModule
+from cellwright.scope import CONVERTED_NAMES, HIDDEN, PlacedFunction, StubModule
 
 _ALIASES = re.compile(r"\b_as_|\b_(?:builtins|typing|abc|[a-z_]+)\.(?=\w)")
-_CONTAINERS = re.compile(r"\b_((?:list|dict|set)\[|(?:str|bytes)\b)")
+_CONTAINERS = re.compile(rf"\b_((?:list|dict|set)\[|(?:str|bytes)\b)|\b__(?=(?:{'|'.join(CONVERTED_NAMES)})\b)")
 _METHOD = re.compile(r"Method `(\w+)` of type `[^`]+` cannot")
 _CALLED = re.compile(r"(?:bound method|function|constructor|parameter \S+ of|of) `([\w.]+)`")
 _MISSING = re.compile(r"(?:Object of type|Class|Attribute `\w+` is not defined on) `(?:type\[)?(\w+)")

@@ -15,7 +15,7 @@ from cellwright.scope import Declaration, Surface, UpstreamOperation
 DOC = 400  # characters that are read of a docstring
 PARAMETERS = 40
 _HTTP = re.compile(r"^(GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|TRACE) (/\S*)$", re.MULTILINE)
-_DEPRECATED = re.compile(r"^\W*deprecated\b|\bdeprecated:", re.IGNORECASE | re.MULTILINE)
+_DEPRECATED = re.compile(r"^[^\w\n]*deprecated\b|\bdeprecated:", re.IGNORECASE | re.MULTILINE)
 _OLD = 0.75
 _ODD = 0.8  # methods that HTTP clients use on their own
 _ALL = 0.93  # deleting a whole collection is seldom meant

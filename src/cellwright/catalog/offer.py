@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import re
 import types
-import typing
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -30,6 +29,7 @@ from cellwright.scope import (
     any_arguments,
     doc,
     is_standard,
+    is_typed_dict,
     kind_of,
     module_members,
     names_of,
@@ -111,7 +111,7 @@ class _ReaderSpeller(Speller):
         return ""  # the members of the enum stand in its class
 
     def _class(self, cls: type[Any], where: Where) -> str:
-        if not typing.is_typeddict(cls):
+        if not is_typed_dict(cls):
             return super()._class(cls, where)
         if cls not in self._known:
             taken = set(self._known.values())
@@ -144,7 +144,7 @@ class _OfferReader:
         speller = self._module.speller
         assert isinstance(speller, _ReaderSpeller)
         for named, cls in self._module.classes.items():
-            if typing.is_typeddict(cls):
+            if is_typed_dict(cls):
                 speller.spell(cls, Where(path=named))
             elif not self._standard_shape(cls, written=self._module.shapes.get(named)):
                 self._shapes[named] = _class_shape(self._module.shapes[named], cls)

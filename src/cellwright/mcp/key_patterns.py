@@ -11,7 +11,7 @@ SHORTEST = 6
 _KEYLIKE = re.compile(r"key|token|secret|passw|pwd|auth|credential|cookie|session|signature|_pat$|^pat$", re.IGNORECASE)
 _SCHEME = re.compile(r"(?:bearer|basic|token)\s+", re.IGNORECASE)
 _NAMED = re.compile(r"(?:--?)?([A-Za-z][\w.-]*)\s*[=:]\s*(.+)", re.DOTALL)  # --api-key=…, API_KEY=…, Authorization: …
-_RANDOM = re.compile(r"(?=[^/]*\d)(?=[^/]*[A-Za-z])[\w.~=-]{20,}")  # a part of a path that looks random
+_LONG = re.compile(r"[\w.~=-]{20,}")  # a part of a path: with a letter and a digit in it, it looks random
 
 
 def is_keylike(name: str) -> bool:
@@ -44,12 +44,17 @@ def keys_in_url(url: str) -> Iterator[str]:
         return
     yield unquote(parts.password or parts.username or "")
     yield from (value for name, value in parse_qsl(parts.query) if is_keylike(name))
-    yield from _RANDOM.findall(parts.path)
+    yield from filter(_is_random, _LONG.findall(parts.path))
 
 
 def bare_url(url: str) -> str:
     """A URL as it may be shown: without login, query, fragment and the parts of its path that look random."""
-    return _RANDOM.sub("…", re.sub(r"//[^/@]*@", "//", re.split(r"[?#]", url)[0]))
+    bare = re.sub(r"//[^/@]*@", "//", re.split(r"[?#]", url, maxsplit=1)[0])
+    return _LONG.sub(lambda part: "…" if _is_random(part[0]) else part[0], bare)
+
+
+def _is_random(part: str) -> bool:
+    return re.search(r"\d", part) is not None and re.search("[A-Za-z]", part) is not None
 
 
 def masked(words: Sequence[str]) -> list[str]:

@@ -21,8 +21,9 @@ _LONGEST = 1000
 
 
 def one_line(text: str, longest: int = _LONGEST) -> str:
-    """A text on one line, cut with a mark."""
-    return short_texts.cut_counted(short_texts.one_line(text), longest)
+    """A text on one line, cut with a mark between two words: a key that the cut parts would not be redacted."""
+    line = short_texts.one_line(text)
+    return short_texts.cut_counted(line, len(short_texts.whole_words(line, longest)))
 
 
 def leaf(error: BaseException) -> BaseException:

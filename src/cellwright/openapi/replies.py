@@ -17,7 +17,7 @@ from cellwright.errors import UpstreamError, UpstreamMissing, UpstreamRefused
 from cellwright.openapi.api_client import HttpReply
 from cellwright.openapi.operation_plan import OperationPlan, ResponsePlan
 from cellwright.schemas import is_json
-from cellwright.short_texts import cut, one_line
+from cellwright.short_texts import cut, one_line, whole_words
 
 WORDS = 300
 BODY = 64 * 1024
@@ -80,7 +80,7 @@ def _json(title: str, reply: HttpReply, redactor: Redactor) -> Any:
         return value if plain else redactor.result(value)
     except (ValueError, RecursionError) as error:
         why = "nested too deep" if isinstance(error, RecursionError) else str(error)
-    text = redactor.text(_text(reply)[:BODY])
+    text = redactor.text(whole_words(_text(reply), BODY))
     shown = _one_line(text, 80)
     told = f"it promised JSON and sent something else ({why}): {shown!r}"
     raise UpstreamError(f"{title}: {redactor.text(_status(reply))}: {told}", status=reply.status, body=text)
@@ -109,7 +109,7 @@ def _body(reply: HttpReply, redactor: Redactor) -> Any:
             return redactor.plain(json.loads(reply.body))
         except (ValueError, RecursionError):
             pass
-    return redactor.text(_text(reply)[: 2 * BODY])[:BODY]
+    return redactor.text(whole_words(_text(reply), BODY))
 
 
 def _message(body: Any, depth: int = 0) -> str:

@@ -30,7 +30,8 @@ _OUT_OF_MEMORY = ("memory allocation of", "MemoryError", "bad_alloc", "Cannot al
 def of_report(report: Any, limits: Limits, outer: OuterLimits | None = None) -> GuestError:
     """The error that a guest reported for its cell. Its fields are used as text only: the guest may lie."""
     fields: dict[str, Any] = report if type_of(report) is dict else {}
-    kind, message, text = (str(fields.get(k, ""))[:60_000] for k in ("type", "message", "text"))
+    message, text = (str(fields.get(k, ""))[:60_000] for k in ("message", "text"))
+    kind = str(fields.get("type", ""))[:200]
     line = fields.get("line")
     code = CodeError(text or f"{kind}: {message}", type=kind, message=message, line=line if type(line) is int else None)
     limit_passed = _limit(fields.get("limit"), limits, outer)

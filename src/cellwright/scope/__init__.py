@@ -2,10 +2,12 @@
 
 from cellwright.scope.annotations import ANY, HIDDEN, Speller, Where, is_standard, names_of
 from cellwright.scope.api_records import RecordMethod, find_records_with, record_class
-from cellwright.scope.classes import kind_of
+from cellwright.scope.classes import is_typed_dict, kind_of, type_hints
+from cellwright.scope.conversions import ALIASES as CONVERTED_NAMES
+from cellwright.scope.conversions import CONVERTED
 from cellwright.scope.declarations import Declaration, Shape
 from cellwright.scope.executor import arguments
-from cellwright.scope.guest_functions import GuestFunction, given_type
+from cellwright.scope.guest_functions import GuestFunction, GuestIterator, given_type
 from cellwright.scope.host import ScopeHost
 from cellwright.scope.lost_objects import LostObject, Revivable
 from cellwright.scope.members import FUNCTIONS, module_members
@@ -37,6 +39,8 @@ from cellwright_guest.json_records import Record
 
 __all__ = [
     "ANY",
+    "CONVERTED",
+    "CONVERTED_NAMES",
     "FUNCTIONS",
     "HIDDEN",
     "KEYWORD_ONLY",
@@ -50,6 +54,7 @@ __all__ = [
     "CurrentCall",
     "Declaration",
     "GuestFunction",
+    "GuestIterator",
     "LostObject",
     "Operation",
     "Parameter",
@@ -82,6 +87,7 @@ __all__ = [
     "handles_in",
     "is_standard",
     "is_type_expression",
+    "is_typed_dict",
     "kind_of",
     "module_members",
     "names_of",
@@ -94,4 +100,5 @@ __all__ = [
     "signature_of",
     "signature_text",
     "surface_of",
+    "type_hints",
 ]

@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from cellwright.scope.classes import kind_of
+from cellwright.scope.classes import is_typed_dict, kind_of
+from cellwright.scope.conversions import ATOMS, CONTAINERS, CONVERTED, PREFIX, alias_lines, instead_of, takes_anything
 from cellwright.scope.declarations import Declaration
 from cellwright.scope.members import is_async
 from cellwright.scope.signatures import Parameter, Signature, any_arguments, default_text, signature
@@ -47,6 +48,7 @@ _FORMS: dict[Any, str] = {
     typing.NoReturn: "None", typing.Never: "None", typing.LiteralString: "str",
     getattr(typing, "Self"): "_typing.Self",  # noqa: B009  else a type checker takes it for a use
 }  # fmt: skip
+_READ = (collections.abc.Iterator, collections.abc.Generator)
 _CALLABLE: Any = collections.abc.Callable
 
 
@@ -58,6 +60,7 @@ class Where:
     names: Mapping[str, Any] = field(default_factory=dict[str, Any])
     shadowed: frozenset[str] = frozenset()
     given: bool = False
+    converted: bool = False  # pydantic converts the value
 
     def at(self, path: str) -> Where:
         return dataclasses.replace(self, path=path)
@@ -106,6 +109,7 @@ class Speller:
         self._refer = refer
         self.imports: set[str] = {"builtins", "collections.abc", "typing"}
         self.aliased: set[str] = set()
+        self.converts = False  # the module needs the aliases of what pydantic converts
         self.variables: dict[str, tuple[Any, str]] = {}
 
     def spell(self, hint: Any, where: Where, depth: int = 0) -> str:
@@ -135,7 +139,10 @@ class Speller:
 
     def _composed(self, origin: Any, args: tuple[Any, ...], where: Where, depth: int) -> str:
         if origin in _WRAPPERS:
-            return self.spell(args[0], where, depth) if args else ANY
+            if CONVERTED in args[1:]:
+                self.converts, where = True, dataclasses.replace(where, converted=True)
+            anything = where.converted and takes_anything(args[1:])
+            return self.spell(args[0], where, depth) if args and not anything else ANY
         if origin in (typing.Union, types.UnionType):
             return " | ".join(dict.fromkeys(self.spell(arg, where, depth) for arg in args))
         if origin is typing.Literal:
@@ -151,10 +158,28 @@ class Speller:
             return head
         if origin is type:
             return f"{head}[{self.spell(args[0], dataclasses.replace(where, given=False), depth)}]"
+        if where.converted:
+            return self._converted(origin, head, args, where, depth)
         inner = ", ".join(self.spell(arg, where, depth) for arg in args)
         if where.given and origin in _INVARIANT and not any(map(_open, args)):
             return f"{_INVARIANT[origin]}[{inner}]"
         return f"{head}[{inner}]" if inner else f"{head}[()]"
+
+    def _converted(self, origin: Any, head: str, args: tuple[Any, ...], where: Where, depth: int) -> str:
+        """A container whose items pydantic converts, and which it makes of another."""
+        if origin.__name__ not in CONTAINERS and not issubclass(origin, dict | tuple) and not is_standard(origin):
+            where = dataclasses.replace(where, converted=False)  # a class of the developer's is invariant
+        inner = [self.spell(arg, where, depth) for arg in args]
+        if issubclass(origin, collections.abc.Mapping) and len(args) == 2:
+            key = self.builtin("str", where) if args[0] is str else ANY  # invariant too
+            return f"{'_dict' if origin is dict else '_abc.Mapping'}[{key}, {inner[1]}]"
+        if origin is tuple:
+            any_list = f"{PREFIX}list[{inner[0] if inner[-1] == '...' else ANY}]"
+            return f"{head}[{', '.join(inner)}] | {any_list}" if args else head
+        if origin.__name__ in CONTAINERS or origin in (collections.abc.Iterable, collections.abc.Collection):
+            return f"{PREFIX}{origin.__name__ if origin.__name__ in CONTAINERS else 'list'}[{inner[0]}]"
+        instead = f"{PREFIX}list[{inner[0]}]" if origin in _READ else instead_of(origin)
+        return ANY if instead is None else f"{head}[{', '.join(inner)}]{f' | {instead}' if instead else ''}"
 
     def _literal(self, args: tuple[Any, ...], where: Where) -> str:
         parts: list[str] = []
@@ -167,6 +192,7 @@ class Speller:
 
     def _callable(self, args: tuple[Any, ...], where: Where, depth: int) -> str:
         taken, gives = args if len(args) == 2 else (..., Any)
+        where = dataclasses.replace(where, converted=False)
         if where.given and gives in (None, type(None), bool):  # a guest's function may return more than is asked for
             gives = "_object"
         handed = dataclasses.replace(where, given=False)
@@ -177,8 +203,10 @@ class Speller:
         return f"_abc.Callable[[{', '.join(self.spell(t, handed, depth) for t in listed)}], {result}]"
 
     def _class(self, cls: type[Any], where: Where) -> str:
-        if typing.is_typeddict(cls):
+        if is_typed_dict(cls):
             return f"{self.builtin('dict', where)}[{self.builtin('str', where)}, {ANY}]"
+        if where.converted and cls in ATOMS:
+            return f"{PREFIX}{ATOMS[cls][0]}"
         if getattr(builtins, cls.__name__, None) is cls:
             return self.builtin(cls.__name__, where)
         top = cls.__module__.partition(".")[0]
@@ -191,8 +219,8 @@ class Speller:
             if named in where.shadowed:
                 self.aliased.add(named)
                 named = f"{ALIAS}{named}"
-            values = self.listed(cls) if where.given else ""
-            return f"{named} | {values}" if values else named
+            values = instead_of(cls) if where.converted else self.listed(cls) if where.given else ""
+            return ANY if values is None else f"{named} | {values}" if values else named
         home = self.home(cls)
         if home is not None:
             return home
@@ -244,6 +272,7 @@ class Speller:
         for module in sorted(self.imports):
             yield f"import {module} as {alias(module)}"
         yield from (text for _, text in self.variables.values() if text)
+        yield from alias_lines() if self.converts else ()
 
 
 def alias(module: str) -> str:

@@ -232,6 +232,11 @@ def is_model(cls: Any) -> bool:
     return hasattr(cls, "__pydantic_validator__") and hasattr(cls, "model_fields") and hasattr(cls, "model_validate")
 
 
+def is_typed_dict(cls: Any) -> bool:
+    """Whether a class is a `TypedDict`, of `typing` or of `typing_extensions`."""
+    return isinstance(cls, type) and dict in cls.__mro__ and hasattr(cls, "__required_keys__")
+
+
 def field_names(cls: Any) -> tuple[str, ...]:
     if is_model(cls):
         return tuple(cls.model_fields)

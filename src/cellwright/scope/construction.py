@@ -40,7 +40,7 @@ def from_fields(known: KnownClass, values: list[Any]) -> Any:
         raise WrongArguments(f"{cls.__name__} has {len(names)} fields, not {len(values)}")
     fields = dict(zip(names, values, strict=True))
     if known.kind == "model":
-        return cls.model_validate(fields)
+        return cls.model_validate(fields["root"] if getattr(cls, "__pydantic_root_model__", False) else fields)
     _check(known, fields)
     return cls(**{f.name: fields[f.name] for f in dataclasses.fields(cls) if f.init})
 

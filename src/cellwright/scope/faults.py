@@ -19,6 +19,7 @@ from cellwright.scope.parcels import Parcel
 from cellwright.scope.presets import CREDENTIALS, hides
 from cellwright.scope.rules import Place
 from cellwright.scope.signatures import without_addresses
+from cellwright.short_texts import whole_words
 from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import WireError, type_of
 
@@ -34,7 +35,7 @@ def pack(error: BaseException, classes: Classes, packer: Parcel) -> Any:
     """An exception for the guest: its class, its arguments, its plain attributes, its text."""
     kind = type(error)
     text = clean(_text(error))
-    args: list[Any] = [clean(a[:TEXT_LIMIT]) if isinstance(a, str) else a for a in error.args]
+    args: list[Any] = [clean(whole_words(a, TEXT_LIMIT)) if isinstance(a, str) else a for a in error.args]
     if not all(type(a) in _ATTRIBUTE_TYPES for a in args):
         args = [text]
     if is_builtin(kind) and kind is not ExceptionGroup and kind is not BaseExceptionGroup:
@@ -53,7 +54,7 @@ def error_text(error: BaseException) -> str:
 
 def _text(error: BaseException) -> str:
     try:
-        return str(error)[:TEXT_LIMIT]
+        return whole_words(str(error), TEXT_LIMIT)
     except Exception as broken:  # an exception of a library that cannot be printed
         return f"(its text failed: {type(broken).__name__})"
 
@@ -79,7 +80,7 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
 def _cleaned(value: Any) -> Any:
     kind = type_of(value)
     if kind is str:
-        return clean(value[:TEXT_LIMIT])
+        return clean(whole_words(value, TEXT_LIMIT))
     if kind is dict:
         return {k: _cleaned(v) for k, v in value.items() if type(k) in _DATA and str(k).lower() not in CREDENTIALS}
     return kind(map(_cleaned, value)) if kind in _COLLECTIONS else value

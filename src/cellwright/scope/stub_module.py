@@ -243,7 +243,8 @@ class StubModule:
             self._pending.append((cls, name, path))
 
     def _free(self, cls: type) -> str:
-        wanted = cls.__name__ if cls.__name__.isidentifier() else "Unnamed"
+        named = re.sub(r"\W+", "_", cls.__name__).strip("_")  # `Page_Item`, of pydantic's `Page[Item]`
+        wanted = named if named.isidentifier() else "Unnamed"
         module = str(cls.__module__).rpartition(".")[2]
         tries = (wanted, f"{module}_{wanted}", *(f"{wanted}_{n}" for n in range(2, CLASSES + 3)))
         named = next(n for n in tries if n not in self._taken and not hasattr(builtins, n))

@@ -14,6 +14,7 @@ from typing import Any
 
 from cellwright.scope.classes import is_model, kind_of
 from cellwright.scope.faults import clean
+from cellwright.short_texts import LONGEST_WORD, whole_words
 from cellwright_guest.wire import type_of
 
 MOST = 1_000_000  # characters
@@ -123,4 +124,4 @@ def _own(value: Any, most: int) -> str:
     except Exception as error:  # an outer edge: the developer's `repr` must not end a turn
         return f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
     standard = type_of(value).__module__ in _STANDARD or isinstance(value, type | types.GenericAlias)
-    return text if standard else clean(text[: most + 1])
+    return text if standard else clean(whole_words(text, most + LONGEST_WORD))
