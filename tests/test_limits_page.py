@@ -1056,6 +1056,34 @@ async def test_replies_longer_than_any_before_exceed_a_budget_together() -> None
     assert spending.usage.tokens == 120_000
 
 
+async def test_a_time_limit_waits_for_the_undo_of_a_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cellwright.journal.reversible.LATE_S", 0.1)
+    undoing, go_on = asyncio.Event(), asyncio.Event()
+
+    async def unbook(_: int) -> None:
+        undoing.set()
+        await go_on.wait()
+
+    @operation(undo=unbook)
+    async def book() -> int:
+        return 1
+
+    @operation(undo=unbook)
+    async def wait() -> None:
+        await asyncio.Event().wait()
+
+    waits = cell("async with transaction():\n    await book()\n    await wait()")
+    scope = {"book": book, "wait": wait}
+    agent, _ = scripted(waits, scope=scope, store=MemoryStore(), budget=Budget(seconds=0.5), check="off")
+    turn = asyncio.create_task(agent.run("book"))
+    async with asyncio.timeout(PATIENCE_S):
+        await undoing.wait()
+        assert not turn.done()
+        go_on.set()
+        with pytest.raises(BudgetSpent):
+            await turn
+
+
 @operation(direct=True)
 async def degrees(city: str) -> float:
     """Degrees in a city."""

@@ -295,6 +295,18 @@ async def test_a_broken_reply_is_charged_although_nobody_listens() -> None:
     assert (spending.usage.requests, spending.usage.tokens) == (1, 2 + 96)
 
 
+async def test_a_model_that_asks_another_of_the_same_spending_does_not_wait_for_itself() -> None:
+    spending = Spending(Budget(cost=1.0, requests=5))
+    behind = Budgeted(ScriptedModel(otherwise=reply(cost=0.01)), spending)
+
+    async def asks(request: Request) -> Reply:
+        return (await asyncio.gather(behind.request(request), behind.request(request)))[0]
+
+    async with asyncio.timeout(PATIENCE_S):
+        await Budgeted(ScriptedModel(asks), spending).request(ASK)
+    assert spending.usage.requests == 3
+
+
 async def test_attempts_after_broken_replies_are_not_more_than_the_requests() -> None:
     inner = ScriptedModel(otherwise=broken("x", ModelBusy("cut")))
     spending = Spending(Budget(requests=7))

@@ -12,6 +12,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 
 from cellwright.doors import Model, ModelWrapper, Reply, Request
@@ -155,15 +156,18 @@ class Spending:
     async def place(self, request: Request, model: Model) -> AsyncGenerator[None]:
         """A place for a request, which reserves what it may take: waits until that fits beside the requests under way.
 
-        A single request always fits. Whoever waits is served in order, and holds nothing.
+        A single request always fits. Whoever waits is served in order, and holds nothing. A request that a model makes
+        to reply to another, of the same spending, is part of that one: it would wait for itself.
         """
-        place = _Place()
-        await self._admit(place, request, model)
+        place, held = _Place(), _HELD.get()
+        await self._admit(place, request, model, held)
+        token = _HELD.set(held | set(self.limited))
         try:
             yield
         finally:
+            _HELD.reset(token)
             for spending in self.limited:
-                del spending._under_way[place]
+                spending._under_way.pop(place, None)
                 spending._call_next()
 
     def check_again(self) -> None:
@@ -174,12 +178,13 @@ class Spending:
             if left is not None and left < len(spending._under_way):
                 raise spending._spent("requests")
 
-    async def _admit(self, place: _Place, request: Request, model: Model) -> None:
+    async def _admit(self, place: _Place, request: Request, model: Model, held: frozenset[Spending]) -> None:
         waits_at: Spending | None = None
         try:
             while True:
                 self.check()
-                most = {s: s._seen[model.name].most(request, model.traits.window) for s in self.limited}
+                free = [s for s in self.limited if s not in held]
+                most = {s: s._seen[model.name].most(request, model.traits.window) for s in free}
                 full = next((s for s in most if not s._has_room(place, most[s])), None)
                 if full is None:
                     for spending in most:
@@ -253,6 +258,10 @@ class Spending:
                 text = f"spent {used:,} of {limit:,} {what}"
         after = "" if what == "steps" else f" after {self.steps:,} step{'s' * (self.steps != 1)}"
         return BudgetSpent(f"{text}{after}; raise Budget({what}=…)", what=what)
+
+
+_HELD: ContextVar[frozenset[Spending]] = ContextVar("_HELD", default=frozenset())
+"""Where the request that is made here has its place."""
 
 
 class Budgeted(ModelWrapper):
