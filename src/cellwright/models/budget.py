@@ -161,11 +161,11 @@ class Spending:
         """
         place, held = _Place(), _HELD.get()
         await self._admit(place, request, model, held)
-        token = _HELD.set(held | set(self.limited))
+        _HELD.set(held | set(self.limited))
         try:
             yield
         finally:
-            _HELD.reset(token)
+            _HELD.set(held)
             for spending in self.limited:
                 spending._under_way.pop(place, None)
                 spending._call_next()
