@@ -170,6 +170,7 @@ class GuestInterpreter:
             if seed:
                 randomness.vary(bytes.fromhex(seed), cell)
             paths.enter(cell)
+        self._world.cell_end.begin(self._loop)
         value: Any = None
         _bind_mcp_aliases(code, self._names, self._world.bound)
         try:
@@ -180,6 +181,7 @@ class GuestInterpreter:
             self._reserve.close()  # the report of an out-of-memory error needs memory
             report = ["d", cell, "error"]
             packed = Packed(cells.error_report(error), [])
+        self._world.cell_end.settle(self._loop)
         _flush()
         self._loop.settle()
         drops = self._door.take_drops()

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cellwright_guest import clock, faults, frames, hints, json_records, methods, operators, paths, proxies, records
+from cellwright_guest.cell_end import CellEnd
 from cellwright_guest.door import FROM_HOST, TO_HOST, Door, Mailbox
 from cellwright_guest.loans import Loans
 from cellwright_guest.methods import Method, attribute
@@ -54,6 +55,7 @@ class World:
         self._proxies: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._futures: dict[int, asyncio.Future[Any]] = {}
         self.lent = Loans()
+        self.cell_end = CellEnd()
 
     # values
 
@@ -169,6 +171,7 @@ class World:
 
     def call(self, verb: str, target: int, name: str = "", /, *args: Any, **kwargs: Any) -> Any:
         """Ask and wait, blocking this thread; calls of the host into the guest are served meanwhile."""
+        self.cell_end.check(target, name)
         packed = self._pack_arguments(args, kwargs)
         mailbox = Mailbox()
         door = self.door
@@ -189,6 +192,7 @@ class World:
 
     async def call_async(self, verb: str, target: int, name: str = "", /, *args: Any, **kwargs: Any) -> Any:
         """Ask and await; others run meanwhile. Cancelling the await cancels the host's side."""
+        self.cell_end.check(target, name)
         loop: Any = asyncio.get_running_loop()
         packed = self._pack_arguments(args, kwargs)
         number = self.door.start(loop.selector.mailbox, verb, target, name, packed.tree, packed.blobs)
@@ -220,6 +224,7 @@ class World:
         value = tree if fine and type_of(tree) not in (dict, list) else self.unpack(tree, blobs)
         if fine:
             return value
+        self.cell_end.hear(value)
         raise value
 
     def _take_up(self, journaled: list[Any]) -> None:

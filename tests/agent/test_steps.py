@@ -13,6 +13,7 @@ from cellwright import Agent, operation
 from cellwright.doors import Reply
 from cellwright.errors import Stuck
 from cellwright.messages import AssistantMessage, Message, ToolCall, ToolMessage, Traits
+from cellwright.store import MemoryStore
 from cellwright.testing import ScriptedModel, call, code, fenced
 
 DIRECT: dict[str, Any] = {"mode": "direct"}
@@ -299,3 +300,93 @@ async def test_an_old_output_is_referred_to_by_its_own_name_after_compaction() -
     old = [r.text for r in told if "an old output" in r.text]
     assert old
     assert all(f"output:{'abcdef'.index(text[0]) + 1}" in text for text in old)
+
+
+# --- done, wherever the code calls it ---
+
+BEGIN = """
+import asyncio, threading
+go = threading.Event()
+async def goes_on():
+    global go
+    go = asyncio.Event()
+    await go.wait()
+    crm.write('Ada', 'x')
+def started(work):
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+"""
+ELSEWHERE = {
+    "in a thread": "started(lambda: done(7)).join()\ncrm.write('Ada', 'x')",
+    "beside a thread": "thread = started(lambda: (go.wait(), crm.write('Ada', 'x')))\ndone(7)",
+    "in a task": "async def ends(): done(7)\nawait asyncio.gather(goes_on(), ends())",
+    "beside a task": "left = asyncio.create_task(goes_on())\nawait asyncio.sleep(0)\ndone(7)",
+    "before what catches it": "try:\n    done(7)\nexcept BaseException:\n    done(8)\n    crm.write('Ada', 'x')",
+    "before what follows it": "try:\n    done(7)\nfinally:\n    crm.write('Ada', 'x')",
+}
+LATER = """
+go.set()
+for _ in range(9):
+    await asyncio.sleep(0)
+if 'thread' in globals():
+    thread.join()
+crm.contacts()[0].name
+"""
+
+
+@pytest.mark.parametrize("store", [None, "memory:"], ids=["unkept", "kept"])
+@pytest.mark.parametrize("cell", ELSEWHERE.values(), ids=ELSEWHERE)
+async def test_nothing_of_a_cell_goes_on_after_done(cell: str, store: str | None) -> None:
+    crm = Crm()
+    agent, model = agent_with(
+        code(BEGIN + cell), code(LATER), code("done(1)"), scope={"crm": crm}, store=store, check="off"
+    )
+    async with agent.session() as session:
+        assert (await session.run("…")).value == 7
+        assert (await session.run("And?")).value == 1
+    assert crm.letters == []
+    assert last_observation(model) == "'Ada'"
+
+
+@pytest.mark.parametrize("cell", ELSEWHERE.values(), ids=ELSEWHERE)
+async def test_a_session_with_such_an_end_is_resumed(cell: str) -> None:
+    crm, store = Crm(), MemoryStore()
+    agent, model = agent_with(
+        code(BEGIN + cell), code(LATER), code("done(1)"), scope={"crm": crm}, store=store, check="off"
+    )
+    async with agent.session("s1") as session:
+        assert (await session.run("…")).value == 7
+    async with agent.resume("s1") as session:
+        assert (await session.carry_on()).value == 7
+        assert (await session.run("And?")).value == 1
+    assert crm.letters == []
+    assert last_observation(model) == "'Ada'"
+
+
+async def test_what_an_earlier_cell_began_goes_on_after_done() -> None:
+    crm = Crm()
+    begun = "import asyncio\nasync def goes_on():\n    await asyncio.sleep(0.01)\n    crm.write('Ada', 'x')\n"
+    agent, _ = agent_with(
+        code(begun + "left = asyncio.create_task(goes_on())"), code("done(7)"), code("await left\ndone(1)"),
+        scope={"crm": crm}, check="off",
+    )  # fmt: skip
+    async with agent.session() as session:
+        assert (await session.run("…")).value == 7
+        assert (await session.run("And?")).value == 1
+    assert crm.letters == ["Ada: x"]
+
+
+async def test_what_the_code_has_open_is_closed_after_done() -> None:
+    closed: list[str] = []
+
+    class Connection:
+        def __enter__(self) -> str:
+            return "open"
+
+        def __exit__(self, *_: object) -> None:
+            closed.append("yes")
+
+    agent, _ = agent_with(code("with connection as c:\n    done(c)"), scope={"connection": Connection()}, check="off")
+    assert (await agent.run("…")).value == "open"
+    assert closed == ["yes"]

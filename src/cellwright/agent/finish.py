@@ -42,6 +42,8 @@ class Finish:
 
     def accept(self, value: Any, *, text: bool = False) -> str:
         """End with this value, or give pydantic's reason why not. `text`: the value is text that may hold JSON."""
+        if self.ended:  # by a thread: the first answer stands
+            return ""
         try:
             self.value = self._checked(value, text)
         except ValueError as error:

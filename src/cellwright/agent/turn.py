@@ -67,7 +67,7 @@ class Turn:
         while True:
             reply = reply or await self._next()
             await self._inbox.check()
-            observed = await self._act(reply)
+            observed = [] if self._finish.ended else await self._act(reply)  # a thread may have ended the turn
             if self._finish.ended:
                 return self._finish.value
             self._finish.check_tries()
