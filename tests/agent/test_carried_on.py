@@ -16,7 +16,7 @@ from cellwright.errors import TurnCancelled, TurnWaiting
 from cellwright.events import Event, ModeChosen
 from cellwright.messages import OnPiece, ToolCall, ToolMessage
 from cellwright.store import Decision, MemoryStore, Message
-from cellwright.testing import ScriptedModel, code
+from cellwright.testing import ScriptedModel, call, code
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -146,10 +146,8 @@ async def test_a_reply_of_another_mode_is_run_as_it_was_offered() -> None:
     async with first.session("s1") as session:
         with pytest.raises(TurnCancelled):
             await session.run("Put a.")
-    scope = Scope({"post": post})
-    scope.declare("post.*", direct=True)
     chosen: list[Event] = []
-    again = Agent(ScriptedModel(), scope=scope, store=store, mode="auto")
+    again = Agent(ScriptedModel(), scope=direct(post), store=store, mode="auto")
     async with again.resume("s1") as session:
         assert (await session.carry_on(on_event=chosen.append)).value == 1
     assert [event.mode for event in chosen if isinstance(event, ModeChosen)] == ["direct"]
@@ -174,3 +172,35 @@ async def test_calls_of_one_id_in_an_older_journal_get_each_its_own_result(monke
         assert (await session.carry_on()).value == 1
     answered = [[r.text for r in m.results] for m in model.requests[-1].messages if isinstance(m, ToolMessage)]
     assert answered == [["'one'", "'two'"]] * 2
+
+
+def direct(post: Post) -> Scope:
+    scope = Scope({"post": post})
+    scope.declare("post.*", direct=True)
+    return scope
+
+
+async def test_direct_calls_that_were_begun_are_carried_on_in_another_mode() -> None:
+    store, post = MemoryStore(), Post()
+    first = Agent(ScriptedModel([call("post__put", what="a")], dies), scope=direct(post), store=store)
+    with pytest.raises(Died):
+        async with first.session("s1") as session:
+            await session.run("Put a.")
+    again, model = agent_with("It is there.", scope={"post": post}, store=store, mode="code")
+    async with again.resume("s1") as session:
+        assert (await session.carry_on()).value == "It is there."
+    assert (post.sent, last_observation(model)) == (["a"], "a")
+
+
+async def test_a_call_that_was_refused_is_refused_again() -> None:
+    store, post = MemoryStore(), Post()
+    asked = ScriptedModel(code("post.put('a')\ndone(1)"), dies)
+    first = Agent(asked, scope=direct(post), store=store)
+    with pytest.raises(Died):
+        async with first.session("s1") as session:
+            await session.run("Put a.")
+    model = ScriptedModel("No.")
+    async with Agent(model, scope=direct(post), store=store).resume("s1") as session:
+        assert (await session.carry_on()).value == "No."
+    assert last_observation(model) == last_observation(asked)
+    assert post.sent == []

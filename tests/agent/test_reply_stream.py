@@ -55,6 +55,8 @@ def test_what_is_told_does_not_depend_on_the_pieces(text: str, sizes: list[int])
         ("Look:\n```\nx = 1\n```\nDone `so`.", "Look:\nDone `so`."),
         ("a `b` c\n  ```py\nx = 1\n  ```\n", "a `b` c\n"),
         ("```json\n{}\n```\n```python\nx = 1", "```json\n{}\n```\n"),
+        ("\ufeff```python\nx = 1\n```\nSo.", "So."),
+        ("~~~py\r\nx = 1\r\n~~~\r\nSo.", "So."),
     ],
 )
 @pytest.mark.parametrize("size", [1, 3, 100])

@@ -308,7 +308,10 @@ async def test_a_provider_gets_its_own_ids_back_where_they_tell_calls_apart(thei
     ]
 
 
-async def test_an_empty_reply_is_told_as_one() -> None:
-    listener = heard(TextPart(content="fine"))
-    await reply_to(listener, UserMessage(text="hi"), AssistantMessage(text=""), UserMessage(text="and?"))
-    assert [part.content for part in listener.messages[1].parts if isinstance(part, TextPart)] == ["(an empty reply)"]
+@pytest.mark.parametrize("text", ["", " \n"])
+async def test_an_empty_reply_is_told_as_one(text: str) -> None:
+    listener = heard(TextPart(content=text), provider_name="function")
+    said = (await reply_to(listener)).message
+    for again in (said, AssistantMessage(text=text)):
+        await reply_to(listener, UserMessage(text="hi"), again, UserMessage(text="and?"))
+        assert listener.messages[1].parts == [TextPart(content="(an empty reply)")]

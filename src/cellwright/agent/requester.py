@@ -155,7 +155,7 @@ class ReplyStream:
     def _sort(self, *, last: bool) -> None:
         while self._text:
             line, newline, rest = self._text.partition("\n")
-            if self._fresh and (not line.strip() or line.lstrip(f"{BOM} \t").startswith(("`", "~"))):
+            if self._fresh and line.strip(f"{BOM} \t\r")[:1] in ("", "`", "~"):
                 if not newline and not last:
                     return  # it may still turn out to be a fence
                 if self._turns(line):

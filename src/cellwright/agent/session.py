@@ -22,7 +22,7 @@ from cellwright.agent.plan import new_plan
 from cellwright.agent.requester import Requester
 from cellwright.agent.result import OnEvent, Result, Trace
 from cellwright.agent.spawn import Children, Family, FamilyPlace
-from cellwright.agent.toolset import Toolset, make_toolset
+from cellwright.agent.toolset import RecordedReply, Toolset, make_toolset
 from cellwright.agent.turn import Turn
 from cellwright.agent.turn_record import TurnRecord, UnfinishedTurn
 from cellwright.catalog import Catalog, outline
@@ -172,7 +172,8 @@ class Session(Recipient):
             turns, unfinished = self.runtime.turns, self._unfinished or await self._left_over()
             if turns is None or unfinished is None or not unfinished.is_there:
                 raise UsageError(f"session {self.id!r} has no turn to carry on; set a task with `run`")
-            self._unfinished, reply, begun = unfinished, unfinished.reply, unfinished.begun
+            self._unfinished, reply = unfinished, unfinished.reply
+            begun = RecordedReply(begun=unfinished.begun, offered=unfinished.offered)
             row, before = await turns.read(lambda: (unfinished.row, unfinished.last))
             self._number = row.number
             ended = row.status not in ("running", "waiting")  # messages that ended the turn have had their effect
@@ -186,7 +187,7 @@ class Session(Recipient):
                         recording,
                         returns,
                         on_event,
-                        lambda turn: turn.run(row.task) if reply is None else turn.work(reply, before, begun=begun),
+                        lambda turn: turn.run(row.task) if reply is None else turn.work(reply, before, begun),
                     )
             finally:
                 self._unfinished = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 from cellwright.agent.direct_cell import LIVE, Run, observe_calls
@@ -59,6 +60,14 @@ class ToolsetOptions:
     classes: frozenset[type]  # that code can build by name
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordedReply:
+    """What is known of a recorded reply: the names that its request offered, and whether it was begun to be run."""
+
+    offered: frozenset[str] = frozenset()
+    begun: bool = False
+
+
 class Toolset:
     """What the model may do in one turn. `code`: it writes cells. `calls`: by a tool; otherwise in fenced blocks."""
 
@@ -69,6 +78,7 @@ class Toolset:
         self.code = choice.mode != "direct"
         self.words = CODE_WORDS if self.code else DIRECT_WORDS
         self._never_code = wanted.mode == "direct"
+        self._scope = wanted.scope
         self.calls = traits.calls or not self.code
         self.measured = measured
         self.called = 0  # direct calls in this turn
@@ -98,13 +108,21 @@ class Toolset:
         """Whether fenced code in a reply is run: also for a model that takes tools and has not run a cell yet."""
         return self.code and (not self.calls or not acted)
 
-    def refusal(self, call: ToolCall, *, recorded: bool = False) -> str:
-        """Why a call is not made: it was not offered. A `recorded` reply may be to a request of another mode."""
-        if call.name in {tool.name for tool in self.tools}:
-            return ""
-        if recorded and call.name == EXECUTE and not self._never_code:
-            return ""
-        return f"there is no function {call.name!r}; {self.offer}"
+    def refusal(self, call: ToolCall, recorded: RecordedReply | None = None) -> str:
+        """Why a call is not made: its request did not offer it. One of a reply that was begun is carried on."""
+        name, offered = call.name, {tool.name for tool in self.tools}
+        if recorded is None:
+            known = name in offered
+        elif recorded.begun:
+            known = name in offered or name == EXECUTE or name in self._all_tools
+        else:  # its mode may have been another
+            known = name in recorded.offered and (name in offered or (name == EXECUTE and not self._never_code))
+        return "" if known else f"there is no function {name!r}; {self.offer}"
+
+    @cached_property
+    def _all_tools(self) -> dict[str, DirectTool]:
+        """Every function of the scope that JSON can call: an earlier process may have offered another choice."""
+        return {tool.name: tool for tool in direct_tools(self._scope, everything=True).tools}
 
     @property
     def offer(self) -> str:
@@ -117,7 +135,7 @@ class Toolset:
 
     async def call(self, calls: Sequence[ToolCall], run: Run, outputs: CellOutputs) -> list[Observation]:
         """Run direct calls side by side."""
-        made = [(self._direct[call.name], call) for call in calls]
+        made = [(self._direct.get(call.name) or self._all_tools[call.name], call) for call in calls]
         observed = await observe_calls(made, run)
         for place, ((tool, _), seen) in enumerate(zip(made, observed, strict=True)):
             self.measured = self.measured.with_result(tool.path, len(seen.text))

@@ -16,7 +16,8 @@ from cellwright.agent.observation import CellOutputs, Observation, failed, obser
 from cellwright.agent.plan import TurnPlan
 from cellwright.agent.repeated_failures import Advice, RepeatedFailures
 from cellwright.agent.requester import Requester
-from cellwright.agent.steps import EXECUTE, CodeStep, RefusedCall, Step, blocks_of, steps_of
+from cellwright.agent.steps import CodeStep, RefusedCall, Step, blocks_of, steps_of
+from cellwright.agent.toolset import RecordedReply
 from cellwright.catalog import repaired
 from cellwright.doors import Reply
 from cellwright.errors import TypeMistake
@@ -55,15 +56,14 @@ class Turn:
         self._context.begin(self._toolset.task(task, self._finish.returns))
         return await self.work()
 
-    async def work(self, reply: Reply | None = None, last: Outcome | None = None, *, begun: bool = False) -> Any:
-        """Step after step. `reply` is a recorded reply to begin with, `last` the outcome of the last cell before it.
-
-        `begun`: an earlier process began to act on that reply; it is carried on whatever it is.
-        """
+    async def work(
+        self, reply: Reply | None = None, last: Outcome | None = None, recorded: RecordedReply | None = None
+    ) -> Any:
+        """Step after step. `reply` is a recorded reply to begin with, `last` the outcome of the last cell before it."""
         self._start_over(last)
-        self._recorded, self._begun = reply is not None, begun
         if reply is not None and self._plan is not None:
             reply = await self._plan.go_on(reply, self._requester)
+        self._recorded = None if reply is None else recorded
         while True:
             reply = reply or await self._next()
             await self._inbox.check()
@@ -72,7 +72,7 @@ class Turn:
                 return self._finish.value
             self._finish.check_tries()
             self._reflect(reply.message, observed)
-            reply, self._recorded, self._begun = None, False, False
+            reply = self._recorded = None
 
     async def _next(self) -> Reply:
         """Take up the messages of people, make a plan if there is none yet, and ask the model for its next reply."""
@@ -89,18 +89,13 @@ class Turn:
         said = reply.message
         if self._plan is not None:
             self._plan.revise(said.text, self._trace)
-        if reply.cut and not self._begun:
+        recorded = self._recorded
+        if reply.cut and not (recorded is not None and recorded.begun):
             words = self._toolset.words.cut_off
             return [failed(words, call=call.id) for call in said.calls] or [failed(words)]
         fenced = self._toolset.reads_fences(self._last is not None)
-        steps = steps_of(said, fenced=fenced, refusal=self._refusal)
+        steps = steps_of(said, fenced=fenced, refusal=lambda call: self._toolset.refusal(call, recorded))
         return await self._take(steps) if steps else self._read(said)
-
-    def _refusal(self, call: ToolCall) -> str:
-        """Why a call is not made. What was not offered is not run, unless an earlier process began to."""
-        if self._begun and call.name == EXECUTE:
-            return ""
-        return self._toolset.refusal(call, recorded=self._recorded)
 
     async def _take(self, steps: Sequence[Step]) -> list[Observation]:
         """In the order of the reply: cells one by one, adjacent calls side by side; none after `done`."""

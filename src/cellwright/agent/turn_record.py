@@ -35,7 +35,7 @@ class UnfinishedTurn:
     """The recorded part of the last turn of a resumed session.
 
     `reply` is its last reply; None if the process died before the first one: then the task is set again. `begun`: cells
-    of that reply were begun.
+    of that reply were begun. `offered`: the names of the tools that its request offered.
     """
 
     def __init__(self, runtime: Runtime, turns: Turns) -> None:
@@ -48,6 +48,7 @@ class UnfinishedTurn:
         self._turns = turns
         self._cells = turns.cells_since_reply()
         self.begun = bool(self._cells)
+        self.offered = turns.offered() if self.reply is not None and self.reply.message.calls else frozenset[str]()
 
     @property
     def is_there(self) -> bool:

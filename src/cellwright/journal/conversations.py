@@ -258,6 +258,19 @@ def request_in(rows: Mapping[int, Row], number: int) -> tuple[Request, Traits]:
     return request, traits
 
 
+def tools_in(rows: Mapping[int, Row], number: int) -> tuple[Tool, ...] | None:
+    """The tools that this request offered; None where a row is missing that would say so."""
+    while (row := rows.get(number)) is not None:
+        kept = _fields(row, row.arguments)
+        try:
+            if kept.get("tools") is not None:
+                return tuple(_offered(*tool) for tool in kept["tools"])
+            number = _base_of(row, kept)
+        except (ValueError, TypeError) as error:
+            raise _damaged(row, error) from None
+    return None
+
+
 def exchange_in(rows: Mapping[int, Row], number: int) -> ModelExchange | None:
     """That request's messages and reply, from the rows that it is built on, read from the last one back.
 

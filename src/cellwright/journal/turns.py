@@ -21,6 +21,7 @@ from cellwright.journal.conversations import (
     reply_in,
     request_in,
     requests_in,
+    tools_in,
     usage_in,
 )
 from cellwright.journal.history import History
@@ -118,6 +119,9 @@ class Turns:
                 cut=reply_in(recent.requests[recent.last.number]).cut,
                 requests=recent.last.number,
             )
+        return self._whole_conversation()
+
+    def _whole_conversation(self) -> Conversation:
         history = self._history()
         standing = max((c.number for c in history.cells if not c.undone), default=history.facts.parent_cell)
         undone = any(c.undone and c.number > standing for c in history.cells)
@@ -128,6 +132,12 @@ class Turns:
             rows = [row for row in self._rows() if is_request(row) and number_of(row) <= kept]
             return replace(conversation(rows), requests=said.requests)
         return replace(said, reply=None) if not cut and self._is_of_parent(said) else said
+
+    def offered(self) -> frozenset[str]:
+        """The names of the tools that the last request of the conversation offered."""
+        recent = self._recent()
+        tools = None if recent is None else tools_in(recent.requests, recent.last.number)
+        return frozenset(tool.name for tool in (self._whole_conversation().tools if tools is None else tools))
 
     def usage(self) -> Usage:
         """What all requests of this session took, and of those that it was forked from."""

@@ -80,7 +80,7 @@ def _own(said: AssistantMessage, provider: str) -> ModelResponse | None:
         (response,) = ModelMessagesTypeAdapter.validate_python([own])
     except ValidationError:  # written by another version of pydantic-ai
         return None
-    if not isinstance(response, ModelResponse) or not response.parts:
+    if not isinstance(response, ModelResponse) or not (said.calls or said.text.strip()):
         return None
     parts = _calls(response)
     if (text_of(response), list(map(_called, calls_of(response)))) != (said.text, list(map(_called, said.calls))):
@@ -102,7 +102,8 @@ def _called(call: ToolCall) -> tuple[str, str]:
 
 
 def _retold(said: AssistantMessage) -> ModelResponse:
-    text = [TextPart(content=said.text or EMPTY)] if said.text or not said.calls else []
+    blank = not said.text.strip()
+    text = [TextPart(content=EMPTY if blank else said.text)] if not blank or not said.calls else []
     calls = [ToolCallPart(tool_name=call.name, args=call.arguments, tool_call_id=call.id) for call in said.calls]
     return ModelResponse(parts=[*text, *calls])
 
