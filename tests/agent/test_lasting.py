@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from tests.agent.worlds import Contact, Crm, agent_with, last_observation
 
 from cellwright import Undoing, operation
 from cellwright.agent import Agent
-from cellwright.doors import Request
+from cellwright.doors import Model, Request
 from cellwright.errors import Fenced, NoSession, RollbackRefused, UsageError
 from cellwright.events import TurnStarted
+from cellwright.journal import Turns
 from cellwright.messages import ToolMessage, UserMessage
 from cellwright.store import MemoryStore
 from cellwright.testing import call, code
@@ -120,6 +122,33 @@ async def test_a_resumed_session_goes_on_with_its_names_and_its_words(tmp_path: 
     messages = model.requests[0].messages
     assert messages[0] == UserMessage(text="Load them.")
     assert isinstance(messages[2], ToolMessage)
+
+
+async def test_a_run_that_was_cancelled_while_the_past_was_read_leaves_the_session_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    first, _ = agent_with(code("x = 1"), "first", store=store)
+    async with first.session("s1") as session:
+        await session.run("one")
+    reads, goes_on, model = threading.Event(), threading.Event(), Turns.model
+
+    def slow(turns: Turns, inner: Model) -> Any:
+        reads.set()
+        assert goes_on.wait(30)
+        return model(turns, inner)
+
+    monkeypatch.setattr(Turns, "model", slow)
+    again, scripted = agent_with("third", store=store)
+    async with again.resume("s1") as session:
+        cancelled = asyncio.ensure_future(session.run("two"))
+        assert await asyncio.to_thread(reads.wait, 30)
+        cancelled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+        asyncio.get_running_loop().call_later(0.5, goes_on.set)  # the next run waits for it
+        assert (await session.run("three")).value == "third"
+    assert "one" in str(scripted.requests[0].messages[0])
 
 
 async def test_a_fork_goes_its_own_way() -> None:

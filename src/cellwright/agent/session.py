@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 import uuid
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
@@ -85,7 +86,7 @@ class Session(Recipient):
         self._journaled: ReplayedModel | None = None
         self._toolset: Toolset | None = None
         self._unfinished: UnfinishedTurn | None = None
-        self._has_looked_back = False
+        self._has_looked_back, self._looking_back = False, threading.Lock()
 
     @property
     def runtime(self) -> Runtime:
@@ -130,14 +131,16 @@ class Session(Recipient):
     def _look_back(self) -> None:
         """Read the recorded conversation and an unfinished turn from the journal, once, when they are first needed."""
         turns = self.runtime.turns
-        if self._has_looked_back or turns is None or self._model is None:
-            return
-        self._has_looked_back = True
-        self._model = self._journaled = turns.model(self._model)
-        self._number = max((turn.number for turn in turns.rows()), default=0)
-        if self._resume:
-            self._unfinished = UnfinishedTurn(self.runtime, turns)
-            self._context = self._unfinished.context(self._context.window)
+        with self._looking_back:  # a run that was cancelled leaves its thread reading
+            if self._has_looked_back or turns is None or self._model is None:
+                return
+            model = turns.model(self._model)
+            self._number = max((turn.number for turn in turns.rows()), default=0)
+            if self._resume:
+                self._unfinished = UnfinishedTurn(self.runtime, turns)
+                self._context = self._unfinished.context(self._context.window)
+            self._model = self._journaled = model
+            self._has_looked_back = True
 
     async def __aexit__(self, *_: object) -> None:
         self.inbox.close()
