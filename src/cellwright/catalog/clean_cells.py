@@ -36,8 +36,8 @@ class CleanCells:
                 self._types.popitem(last=False)
 
 
-def cell_key(stub: str, code: str, header: str, uses: Iterable[CellModule], *facts: object) -> bytes:
-    """The key of a cell: the scope's stubs, the cell, its header, the modules that it leads to, and further facts."""
+def cell_key(stub: bytes, code: str, header: str, uses: Iterable[CellModule], *facts: object) -> bytes:
+    """The key of a cell: the stubs' digest, the cell, its header, the modules that it leads to, and further facts."""
     modules: dict[str, tuple[str, str]] = {}
     pending = list(uses)
     while pending:

@@ -245,7 +245,8 @@ class TyServer:
             body = json.dumps(message).encode()
             try:
                 stream.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-                stream.flush()
+                if self._out.empty():
+                    stream.flush()
             except OSError:
                 self._fail()
                 return

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import hashlib
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -85,7 +86,8 @@ class TypeChecker:
         self._server: TyServer | None = None
         self._package = ""
         self._version: Any = None
-        self._stub = ""
+        self._stub = b""  # the digest of the stubs
+        self._keyed: tuple[ast.Module, bytes] | None = None  # the cell that is being checked, and its key
         self._signatures = Signatures()
         self._upstreams: tuple[StubFiles, ...] = ()
         self._asynchronous = False  # nothing of the scope has to be awaited
@@ -122,13 +124,16 @@ class TypeChecker:
         """What a clean cell is known by; None where it is checked each time, because upstreams are known in parts."""
         if self._upstreams:
             return None
-        known = self._session
-        facts = (self._rules, self._site is None, known.by_text, known.is_async, known.own_paths)
-        names = (sorted(known.stored), sorted(known.shared))
-        return cell_key(self._stub, code, *known.header(tree), facts, names)
+        if self._keyed is None or self._keyed[0] is not tree:
+            known = self._session
+            facts = (self._rules, self._site is None, known.by_text, known.is_async, known.own_paths)
+            names = (sorted(known.stored), sorted(known.shared))
+            self._keyed = tree, cell_key(self._stub, code, *known.header(tree), facts, names)
+        return self._keyed[1]
 
-    def _is_clean(self, server: TyServer, code: str, key: bytes | None) -> bool:
+    def _is_clean(self, server: TyServer, code: str, tree: ast.Module) -> bool:
         """Whether the same cell was clean in another session, or earlier in this one."""
+        key = self._key(code, tree)
         types = None if key is None else server.clean.types(key)
         if types is not None:
             self._judged = code, code, types
@@ -139,7 +144,7 @@ class TypeChecker:
         for _ in range(STARTS):
             try:
                 server = await self._borrowed()
-                if self._version == self._current() and self._is_clean(server, code, self._key(code, tree)):
+                if self._version == self._current() and self._is_clean(server, code, tree):
                     return ()
                 async with server.turn(), asyncio.timeout(self._timeout_s):
                     return await self._check(server, code, tree)
@@ -192,11 +197,10 @@ class TypeChecker:
 
     async def _check(self, server: TyServer, code: str, tree: ast.Module) -> tuple[Mistake, ...]:
         await self._ready(server)
-        key = self._key(code, tree)
-        if self._is_clean(server, code, key):  # by now: who had the turn before checked it
+        if self._is_clean(server, code, tree):  # by now: who had the turn before checked it
             return ()
         view = await self._view(server, code, tree)
-        if key is not None and not view.wrong and not view.functions:
+        if not view.wrong and not view.functions and (key := self._key(code, tree)) is not None:
             server.clean.add(key, view.types)
         text, places = annotated(code, view.functions)
         if places:
@@ -227,14 +231,17 @@ class TypeChecker:
             "textDocument/didOpen",
             {"textDocument": {"uri": file, "languageId": "python", "version": 1, "text": text}},
         )
-        last, plain = lines_of(code), list[ast.FunctionDef]()
+        last, hovers = lines_of(code), Hovers(server, file)
+        is_async = self._asynchronous or known.is_async or "async" in code
+        pending: list[Diagnostic] = []
         try:
-            found = await self._diagnostics(server, file)
-            hovers = Hovers(server, file)
+            if is_async:  # both are asked at once: the server does not wait for us in between
+                found, pending = await asyncio.gather(self._diagnostics(server, file), unawaited(cell, hovers))
+            else:
+                found = await self._diagnostics(server, file)
             wrong = [d for d in found if 0 < d.line <= last and await self._is_reported(d, cell, hovers)]
-            if self._asynchronous or known.is_async or "async" in code:
-                wrong += [d for d in await unawaited(cell, hovers) if d.line not in {other.line for other in wrong}]
-                plain = await coroutine_functions(tree, hovers)
+            wrong += [d for d in pending if d.line not in {other.line for other in wrong}]
+            plain = await coroutine_functions(tree, hovers) if is_async else []
             functions = {d: await called(d, cell, hovers) for d in wrong if d.rule == "unused-awaitable"}
         finally:
             server.tell("textDocument/didClose", {"textDocument": {"uri": file}})
@@ -272,10 +279,11 @@ class TypeChecker:
         await asyncio.to_thread(server.remove, self._package)
         self._package = server.package()
         self._upstreams = tuple(StubFiles(one) for one in upstreams(self._scope).values())
-        self._stub, files, self._signatures = await asyncio.to_thread(self._stubs)
-        self._asynchronous = "async def" in self._stub or "Awaitable" in self._stub
+        stub, files, self._signatures = await asyncio.to_thread(self._stubs)
+        self._stub, self._keyed = hashlib.sha256(stub.encode("utf-8", "surrogatepass")).digest(), None
+        self._asynchronous = "async def" in stub or "Awaitable" in stub
         self._session.rewrite()
-        server.write({f"{self._package}/scope.pyi": self._stub, **files})
+        server.write({f"{self._package}/scope.pyi": stub, **files})
         self._version = version
 
     def _current(self) -> tuple[Any, ...]:

@@ -136,7 +136,14 @@ class ProcessInterpreter:
             self._idle.stop()
         self._send_in_turn(["x", cell, code, at, seed.hex()], [])
         watchers = CellWatch(
-            self._limits, self._gauge, self._child, self._group, self.kill, self._repeats, threads=self._bare
+            self._limits,
+            self._gauge,
+            self._child,
+            self._group,
+            self.kill,
+            self._repeats,
+            seen_s=self._idle.start_s if self._idle is not None else 0.0,
+            threads=self._bare,
         )
         self._calls.waits = watchers.waits
         try:

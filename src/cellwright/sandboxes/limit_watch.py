@@ -30,6 +30,7 @@ class CellWatch:
     """Started with a cell, stopped with it. `end` is called with the limit that was passed.
 
     Wall and processor time count when `repeats` is done. `threads`: the kernel does not count them for this guest.
+    `seen_s` is the guest's processor time at the end of its last cell.
     Cells of a crowd are long because they wait. So watching costs timers, and no count without a cause.
     """
 
@@ -42,6 +43,7 @@ class CellWatch:
         end: Callable[[GuestError], None],
         repeats: asyncio.Future[None] | None = None,
         *,
+        seen_s: float = 0.0,
         threads: bool = False,
     ) -> None:
         self._limits = limits
@@ -55,6 +57,7 @@ class CellWatch:
         self._tasks: list[asyncio.Task[None]] = []
         self._stopped = False
         self._waiting = 0  # calls under way whose time is not the cell's; what is repeated counts as one
+        self._seen_s = seen_s
         self._left_s, self._since = limits.wall_s, self._loop.time()
         self._wall = self._loop.call_later(limits.wall_s, self._timeout)
         if self._repeats is not None:
@@ -102,11 +105,19 @@ class CellWatch:
         self._watch_disk()
 
     def _watch_disk(self) -> None:
-        """Count the workspace where it may be too full, or after a while."""
-        if self._gauge.may_be_full() or self._loop.time() >= self._count_at:
+        """Count the workspace where it may be too full, and after a while in which the guest did something."""
+        is_late = self._loop.time() >= self._count_at
+        if self._gauge.may_be_full() or (is_late and self._has_worked()):
             self._tasks.append(self._loop.create_task(self._gauge.watch(self._end)))
-        else:
-            self._disk = self._loop.call_later(SHORTEST_S, self._watch_disk)
+            return
+        if is_late:
+            self._count_at += LONGEST_S
+        self._disk = self._loop.call_later(SHORTEST_S, self._watch_disk)
+
+    def _has_worked(self) -> bool:
+        """Whether the guest has used processor time since the last look."""
+        before, self._seen_s = self._seen_s, sum(spent_s(pid, self._group) for pid in self._child.running())
+        return self._seen_s > before
 
     async def _watch_cpu_later(self) -> None:
         pid, before = await self._child.pid(), QUIET_S * CORES
@@ -215,7 +226,7 @@ class IdleWatch:
         self._end = end
         self._measuring: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
-        self._start = self._last = spent_s(pid, group)
+        self.start_s = self._last = spent_s(pid, group)
         self._pause_s = FIRST_LOOK_S
         self._timer = self._loop.call_later(self._pause_s, self._look)
 
@@ -226,7 +237,7 @@ class IdleWatch:
 
     def _look(self) -> None:
         spent = spent_s(self._pid, self._group)
-        if spent - self._start > self._limits.cpu_s:
+        if spent - self.start_s > self._limits.cpu_s:
             words = f"the session used more than cpu_s={self._limits.cpu_s:g} of processor time between two cells"
             self._end(CpuLimit(f"{words}. {GONE}"))
             return
