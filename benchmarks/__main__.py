@@ -3,7 +3,7 @@ python -m benchmarks --quick    small counts, peers only where installed: shows 
 python -m benchmarks --json     the figures for programs
 python -m benchmarks --write    also rewrite docs/benchmarks.md and its picture
 python -m benchmarks --only turns tokens    these subjects alone, by their modules' names
-python -m benchmarks --only gateway --write    the gateway's part of the page alone; `sessions` has one too
+python -m benchmarks --only gateway --write    this part of the page alone; so for sessions and at_once
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks import (
+    at_once,
     calls,
     chart,
     checking,
@@ -50,6 +51,7 @@ CHECKS: dict[str, Callable[[Run], Awaitable[list[Check]]]] = {
     "speed": speed.measure,
     "imports": imports.measure,
     "checking": checking.measure,
+    "at_once": at_once.measure,
     "sessions": sessions.measure,
     "gateway": gateway.measure,
 }

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import time
 from collections.abc import Generator
 from contextlib import AsyncExitStack, contextmanager
 
+from benchmarks.peers.throng import raise_descriptors
 from benchmarks.processes import available, leaves, pss, pss_of_tree
 from benchmarks.results import Check
 from benchmarks.run import Run, median, started
 from cellwright import Runtime
 
 IDLE_MB, CROWD_GB, SLOWDOWN = 2.5, 3.0, 1.5
-DESCRIPTORS = 16_384
 EDGE = 50
 
 
@@ -59,7 +58,7 @@ def _sleeper(python: str) -> Generator[int]:
 
 
 async def _crowd(run: Run) -> list[Check]:
-    _raise_descriptors()
+    raise_descriptors()
     python = await run.python()
     times: list[float] = []
     pythons: list[float] = []  # started in between: what the machine does meanwhile slows these too
@@ -108,10 +107,3 @@ async def _enter(stack: AsyncExitStack) -> float:
     took = time.perf_counter() - began
     assert outcome.value == 2
     return took
-
-
-def _raise_descriptors() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

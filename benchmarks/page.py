@@ -8,7 +8,9 @@ from pathlib import Path
 from benchmarks.results import Check, Conversation, Peer, Report, Unit, digits, shown
 
 BEGIN, END = "<!-- begin: python -m benchmarks --write -->", "<!-- end -->"
-PARTS = {name: f"<!-- begin: python -m benchmarks --only {name} --write -->" for name in ("sessions", "gateway")}
+PARTS = {
+    name: f"<!-- begin: python -m benchmarks --only {name} --write -->" for name in ("sessions", "gateway", "at_once")
+}
 ABOUT = {"isolation": "isolation", "language": "Python", "keeps": "what is kept"}
 WIRE = "Anthropic Messages"  # whose tokens are in the first table
 Columns = tuple[tuple[str, str, Unit], ...]

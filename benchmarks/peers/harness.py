@@ -7,11 +7,13 @@ import itertools
 import json
 import time
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from importlib import import_module
 from typing import Any
 
 from benchmarks.peers import job
 from benchmarks.peers.contestant import repeated_on, serve
+from benchmarks.peers.throng import Steps, Turn, throng
 
 ai: Any = import_module("pydantic_ai")
 messages: Any = import_module("pydantic_ai.messages")
@@ -98,6 +100,32 @@ async def first(times: int) -> list[float]:
     return took
 
 
+async def priced(article: int) -> int:
+    """The price of an article."""
+    return article * article
+
+
+async def open_one(_: AsyncExitStack, steps: Steps, __: int) -> Turn:
+    """An agent of a throng: with its own model, interpreter and conversation."""
+    calls = itertools.cycle([("run_code", {"code": job.ASKING.format("await priced(article=article)")}), *REPLIES[1:]])
+    history: list[Any] = []
+
+    def said(_: Any, __: Any) -> Any:
+        steps.asked()
+        name, arguments = next(calls)
+        return messages.ModelResponse(parts=[messages.ToolCallPart(tool_name=name, args=arguments)])
+
+    mode = harness.CodeMode(repl_store=Kept())
+    one = ai.Agent(function.FunctionModel(said), tools=[priced], output_type=int, capabilities=[mode])
+
+    async def turn() -> object:
+        done = await one.run(job.TASK, message_history=history)
+        history[:] = done.all_messages()
+        return done.output
+
+    return turn
+
+
 kept = Kept()
 agent, lasting = made(), made(kept)
 serve(
@@ -106,5 +134,6 @@ serve(
         "turn": repeated_on(runner, turn),
         "further": lambda times: runner.run(further(times)),
         "first": lambda times: runner.run(first(times)),
+        "throng": throng(runner, open_one),
     },
 )
