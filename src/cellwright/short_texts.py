@@ -59,6 +59,12 @@ def named_error(error: BaseException | None) -> str:
     return f"{type(error).__name__}: {error}"
 
 
+def with_notes(text: str, error: BaseException) -> str:
+    """The text of an error, and below it the error's notes."""
+    notes: list[str] = getattr(error, "__notes__", [])
+    return "\n".join([text, *notes])
+
+
 def guest_error(error: GuestError) -> str:
     """The error of a cell as a model reads it: without the head of the traceback, without the module of the class."""
     if isinstance(error, TypeMistake):

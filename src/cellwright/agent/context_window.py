@@ -116,6 +116,21 @@ class ContextWindow:
         copy._names, copy._scale = dict(self._names), self._scale
         return copy
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the last message is a reply, of which the model was not told what came."""
+        return bool(self.messages) and isinstance(self.messages[-1], AssistantMessage)
+
+    def end_reply(self, text: str) -> None:
+        """What came of the last reply, whose turn ended before that was told."""
+        last = self.messages[-1]
+        if not isinstance(last, AssistantMessage) or not last.calls:
+            self.ask(text)
+            return
+        for place, call in enumerate(last.calls):
+            told = text if not place else "the first result has all that is known"
+            self.answer(ToolResult(id=call.id, name=call.name, text=told))
+
     def settle(self, words: str = "the turn ended here") -> None:
         """After a turn: answer calls without a result, and add a reply after an observation without one.
 

@@ -20,7 +20,7 @@ from cellwright.agent.observation import Observation
 from cellwright.messages import ToolCall, ToolResult
 from cellwright.sandboxes import Outcome
 from cellwright.scope import shown
-from cellwright.short_texts import named_error
+from cellwright.short_texts import named_error, with_notes
 from cellwright_guest.wire import type_of
 
 Run = Callable[[str, bool], Awaitable[Outcome]]  # runs a cell; the flag says whether the type checker is asked first
@@ -126,6 +126,12 @@ def results_of(outcome: Outcome | None, cell: DirectCell) -> tuple[ToolResult, .
     return tuple(results)
 
 
+def result_texts(outcome: Outcome) -> list[str]:
+    """The results of the calls of a cell that ran, as texts."""
+    value: Any = outcome.value
+    return [text for _, text in _texts(outcome, len(value) if type_of(value) is list else 1)]
+
+
 async def observe_calls(calls: Sequence[tuple[DirectTool, ToolCall]], run: Run) -> list[Observation]:
     """Make the calls and observe each. Their arguments were checked: no type checker is asked."""
     cell = cell_for(calls)
@@ -151,7 +157,7 @@ def _texts(outcome: Outcome | None, count: int) -> list[tuple[bool, str]]:
     if outcome is None:
         return [(True, "not called")] * count
     if outcome.error is not None:
-        return [(True, named_error(outcome.error))] * count
+        return [(True, with_notes(named_error(outcome.error), outcome.error))] * count
     value: Any = outcome.value
     entries: list[Any] = value if type_of(value) is list else []
     if len(entries) != count:  # guest code may have replaced asyncio by something else

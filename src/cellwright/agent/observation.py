@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from cellwright.errors import CodeError, GuestError
 from cellwright.sandboxes import GuestValue, Outcome
 from cellwright.scope import parse, shown
-from cellwright.short_texts import LongTexts, guest_error, named_error
+from cellwright.short_texts import LongTexts, guest_error, named_error, with_notes
 
 NOTHING = "It ran, and there is no output and no value. If the task is done, call done(value)."
 COMMENTS = "There is nothing to run in that cell but comments. Write the next statement, or call done(value)."
@@ -83,7 +83,7 @@ def whole_text(outcome: Outcome) -> str:
     printed = outcome.stdout.rstrip("\n")
     parts = [printed] if printed else []
     if outcome.error is not None:
-        parts.append(guest_error(outcome.error))
+        parts.append(with_notes(guest_error(outcome.error), outcome.error))
     elif outcome.value is not None:
         parts.append(f"Value: {_value(outcome.value)}" if printed else _value(outcome.value))
     return "\n".join(parts)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from cellwright.agent.answer_types import buildable
 from cellwright.agent.context_window import ContextWindow
-from cellwright.agent.direct_cell import Run
 from cellwright.agent.event_stream import EventStream
 from cellwright.agent.finish import Finish, done_function
 from cellwright.agent.guest_names import own_names
@@ -22,14 +21,15 @@ from cellwright.agent.observation import CellOutputs
 from cellwright.agent.plan import new_plan
 from cellwright.agent.requester import Requester
 from cellwright.agent.result import OnEvent, Result, Trace
+from cellwright.agent.session_cells import SessionCells
 from cellwright.agent.spawn import Children, Family, FamilyPlace
 from cellwright.agent.toolset import RecordedReply, Toolset, make_toolset
 from cellwright.agent.turn import Turn
 from cellwright.agent.turn_record import TurnRecord, UnfinishedTurn
 from cellwright.catalog import Catalog, outline
 from cellwright.doors import Model
-from cellwright.errors import BudgetSpent, TurnCancelled, TurnFailed, TurnWaiting, UsageError, Waiting
-from cellwright.events import CallFinished, Done, Event, Failed, ModeChosen, Retried, TurnStarted
+from cellwright.errors import TurnCancelled, TurnFailed, UsageError
+from cellwright.events import Done, Failed, ModeChosen, Retried, TurnStarted
 from cellwright.journal import ReplayedModel, Rewound, RolledBack, Turns, is_undone, taken_back
 from cellwright.models import Budget, Budgeted, ModelErrorsOnly, OwnCallIds, Retrying, Spending
 from cellwright.runtime import Runtime
@@ -115,6 +115,7 @@ class Session(Recipient):
             self._context = self._parent._context.copy()
         self._runtime = await self._open.enter_async_context(runtime)
         self._model = OwnCallIds(Retrying(ModelErrorsOnly(model), on_retry=self._tell_retry))
+        self._cells = SessionCells(self.id, runtime, self._outputs)
         turns = runtime.turns
         self.inbox.open(None if turns is None else turns.mail)
         return self
@@ -154,13 +155,14 @@ class Session(Recipient):
         async with self._turn:
             await self.runtime.require_decided()
             await self.look_back()
-            self._unfinished, before = None, self.runtime.cells
+            self._unfinished = None
+            await self.inbox.begin()
+            await self._cells.tell_untold(self._context, self.inbox, Trace(self.id, self._number, on_event))
             self._context.settle()
             self._number += 1
             asked = self._journaled.requests if self._journaled is not None else 0
-            row = TurnRow(number=self._number, task=task, cell=before, asked=asked, opened=self.opened)
+            row = TurnRow(number=self._number, task=task, cell=self.runtime.cells, asked=asked, opened=self.opened)
             self._contexts[row.number] = self._context.copy()
-            await self.inbox.begin()
             async with TurnRecord(self.runtime.turns, row) as recording:
                 return await self._work(recording, returns, on_event, lambda turn: turn.run(task))
 
@@ -219,6 +221,7 @@ class Session(Recipient):
             async with self.shared.in_time():
                 value = await self.inbox.until_stopped(work(turn))
         except Exception as error:
+            self._cells.cut_short(self._context, error)
             trace.tell(Failed(error=str(error) or type(error).__name__))
             if isinstance(error, TurnFailed) and turn is not None:
                 error.result = trace.result(None, self.shared.usage)
@@ -226,23 +229,15 @@ class Session(Recipient):
                 # the next turn would go on with an interrupted or waiting cell; without one this raises UsageError
                 with contextlib.suppress(UsageError):
                     await self.runtime.give_up()
-            if isinstance(error, BudgetSpent) and error.what == "seconds":
-                self._context.settle(f"the time of the turn was over here{self._gone}")
             raise
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
             trace.tell(Failed(error="the turn was cancelled"))
-            self._context.settle(f"the turn was cancelled here{self._gone}")
+            self._cells.cut_short(self._context, error)
             raise
-        finally:
-            self._context.settle()
+        self._context.settle()
         recording.came_to(value)
         trace.tell(Done(value=value))
         return trace.result(value, self.shared.usage)
-
-    @property
-    def _gone(self) -> str:
-        """What a cancelled cell leaves of its names, for the model."""
-        return "" if self.agent.store is not None else "; the interpreter was ended, and its names are gone"
 
     async def _new_turn(self, task: str, returns: Any, trace: Trace) -> Turn:
         runtime = self.runtime
@@ -250,7 +245,8 @@ class Session(Recipient):
         self._annotate(finish.returns)
         requester = self._requester(task, finish, trace)
         plan = await new_plan(runtime, requester.toolset) if self.agent.plan else None
-        return Turn(requester, self._cells(finish, trace), self._outputs, finish, self.inbox, plan)
+        run = self._cells.runner(finish, trace, self._unfinished)
+        return Turn(requester, run, self._outputs, finish, self.inbox, plan)
 
     def _requester(self, task: str, finish: Finish, trace: Trace) -> Requester:
         """The requests of one turn: its tools, and its budget."""
@@ -266,22 +262,6 @@ class Session(Recipient):
         agent.tell_left_out(toolset.left_out)
         budgeted = Budgeted(model, spending)
         return Requester(budgeted, toolset, self._context, trace, agent.generation, spending.step)
-
-    def _cells(self, finish: Finish, trace: Trace) -> Run:
-        """The function that runs the cells of the turn; a cell that an earlier process ran is not run again."""
-
-        def tell(event: Event) -> None:
-            ends = isinstance(event, CallFinished) and event.name == "done" and finish.ended
-            trace.tell(replace(event, error=None) if ends else event)
-
-        async def run(code: str, checked: bool) -> Outcome:
-            ran = None if self._unfinished is None else await self._unfinished.ran(code, finish, tell)
-            ran = ran or await self.runtime.execute(code, on_event=tell, check=None if checked else "warn")
-            if isinstance(ran.error, Waiting):
-                raise TurnWaiting(str(ran.error), session=self.id, questions=ran.waiting)
-            return ran
-
-        return run
 
     def stream(self, task: str, *, returns: Any = None) -> EventStream:
         """The turn's events as they happen. Leaving the loop cancels the turn; a failure is raised after `Failed`."""
@@ -311,7 +291,6 @@ class Session(Recipient):
             if row is not None and row.status in ("running", "waiting"):
                 await turns.write(replace(row, status="cancelled", answer="it was given up"))
             self._unfinished = None
-            self._context.settle("the turn was given up here")
 
     async def rewind(self, turn: int) -> Rewound:
         """Return names, files and conversation to the state before that turn. Effects outside stay done; see `undo`.

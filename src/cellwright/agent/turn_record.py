@@ -18,7 +18,7 @@ from cellwright.agent.finish import Finish, Finished
 from cellwright.agent.steps import steps_of
 from cellwright.catalog import is_repaired
 from cellwright.doors import Reply
-from cellwright.errors import CodeError, Fenced, JournalFailed, RestoreFailed, TurnCancelled, TurnWaiting
+from cellwright.errors import CodeError, Diverged, Fenced, JournalFailed, RestoreFailed, TurnCancelled, TurnWaiting
 from cellwright.events import Event
 from cellwright.journal import Turns
 from cellwright.messages import AssistantMessage, Message, ToolMessage, UserMessage
@@ -116,7 +116,7 @@ class UnfinishedTurn:
             self._cells = []
             return None
         _, outcome = self._cells.pop(0)
-        if not self._cells:
+        if not self._cells and not isinstance(outcome.error, Diverged):
             outcome = await self._runtime.outcome(on_event=tell)
         error = outcome.error
         if not finish.ended and isinstance(error, CodeError) and error.type == Finished.__name__:

@@ -18,15 +18,16 @@ from cellwright.doors import Answer, Call, Host, Operation, Undo
 from cellwright.errors import NotReversible
 from cellwright.journal.blocks import ENDED, VERBS
 from cellwright.journal.call_rows import call_of
-from cellwright.journal.call_text import call_line
+from cellwright.journal.call_text import call_line, value_text
 from cellwright.journal.history import NAMES
 from cellwright.journal.writer import JournalWriter
-from cellwright.short_texts import named_error, printable
+from cellwright.short_texts import cut, named_error, one_line, printable
 from cellwright.store import Row, Status, off_loop
 from cellwright_guest.wire import NOTHING
 
 PREFIX = "undo "  # before the path of the call, in the path of its undo: no call of a guest is named so
 LISTED = 20
+LINE, VALUE = 160, 60  # characters of a call that the model reads, and of its result
 _QUIET = VERBS | {NAMES, "sleep", "items", "about"}
 _STEPS = frozenset(("__next__", "__anext__"))
 _IN_DOUBT = "what came of it is not known: it may have happened"
@@ -89,6 +90,31 @@ def listed(found: Sequence[object]) -> str:
     """A few of them in words, and how many more there are."""
     more = [f"and {len(found) - LISTED} more"] if len(found) > LISTED else []
     return "; ".join([*map(str, found[:LISTED]), *more])
+
+
+def effects_text(rows: Sequence[Row], host: Host) -> str:
+    """The calls among these rows that did something outside, or may have: for the model that wrote them."""
+    undone = {row.path.removeprefix(PREFIX) for row in rows if row.door == "undo" and row.status == "done"}
+    lines: list[str] = []
+    for row in rows:
+        operation = host.about(row.verb, row.target, row.name).operation
+        quiet = row.reads or row.status == "asked" or row.title == "done" or row.path in undone
+        if row.door == "host" and not quiet and is_effect(row.verb, row.name, operation):
+            lines.append(f"- {cut(one_line(call_line(row.title, row)), LINE)}{_came_of(row)}")
+    if not lines:
+        return "It had made no call that changes something outside."
+    if (more := len(lines) - LISTED) > 0:
+        lines[LISTED // 4 : LISTED // 4 + more] = [f"- … {more} more …"]
+    return "\n".join(["Calls that it had made, which are not to be repeated:", *lines])
+
+
+def _came_of(row: Row) -> str:
+    if _in_doubt(Effect(row=row)):
+        return ": begun; whether it happened is not known"
+    if row.status == "failed":
+        return ": it failed"
+    value = cut(one_line(value_text(row.value)), VALUE)
+    return f" -> {value}" if value else ""
 
 
 def is_effect(verb: str, name: str, operation: Operation) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from cellwright.doors import Host, Model
+from cellwright.errors import Diverged
 from cellwright.journal.conversations import (
     MODEL,
     Conversation,
@@ -24,7 +25,8 @@ from cellwright.journal.conversations import (
     tools_in,
     usage_in,
 )
-from cellwright.journal.history import History
+from cellwright.journal.effects import effects_text
+from cellwright.journal.history import ROLLBACK, History
 from cellwright.journal.mail import Mail
 from cellwright.journal.outcomes import outcome_of
 from cellwright.journal.replayed_model import ReplayedModel
@@ -36,6 +38,7 @@ from cellwright.scope import arguments
 from cellwright.store import CellRow, Row, RowsByPath, TurnRow
 
 T = TypeVar("T")
+LOST = "the cell ran to its end, and could not be repeated to restore its names. What it did outside is done."
 CELLS_AT_ONCE, FASTER = 64, 4  # cells whose requests are read, from the end; then so many times more
 
 
@@ -182,7 +185,30 @@ class Turns:
         else:
             rows, cells = self._rows(), self._history().cells
         asked = max((row.cell for row in rows if is_request(row)), default=0)
-        return [(row.code, outcome_of(row, self._host)) for row in cells if row.number > asked and not row.undone]
+        since = [row for row in cells if row.number > asked]
+        went_back = any(row.undone for row in since) and self._went_back()
+        return [(row.code, self._outcome(row)) for row in since if not row.undone or not went_back]
+
+    def _outcome(self, row: CellRow) -> Outcome:
+        outcome = outcome_of(row, self._host)
+        return replace(outcome, value=None, error=Diverged(LOST)) if row.undone else outcome
+
+    def _went_back(self) -> bool:
+        """Whether somebody went back to before a cell since the last request. Otherwise it could not be repeated."""
+        verbs = [row.verb if row.door == "undo" else row.door for row in self._session.store.rows(self._session.id)]
+        return ROLLBACK in verbs[len(verbs) - verbs[::-1].index("model") if "model" in verbs else 0 :]
+
+    def is_cut_off(self) -> bool:
+        """Whether the last cell has not come to its end: its process died, or it waits for a person."""
+        cells = self._session.store.cells(self._session.id, self._session.last)
+        return bool(cells) and cells[-1].status == "running"
+
+    def effects_of(self, cell: int) -> str:
+        """What a cell did outside that was ended there, or that could not be repeated; "" for another cell."""
+        history = self._history()
+        found = [row for row in history.cells if row.number == cell and (row.status == "ended" or row.undone)]
+        undone = [row for row in history.through("undo") if row.cell == cell]
+        return effects_text([*history.rows_of(found), *undone], self._host) if found else ""
 
     def cell_before(self, requests: int) -> int:
         """The last cell before the last so many requests."""
