@@ -247,6 +247,48 @@ async def test_a_reference_to_the_result_of_a_direct_call_is_good_in_later_turns
     assert ["show('result:1'" in results[0], "show('result:2'" in results[1]] == [True, True]
 
 
+async def test_the_thoughts_of_a_model_do_not_fill_its_window() -> None:
+    def reply(request: Request) -> Reply:
+        size = estimated_tokens(request.instructions, *request.tools, *request.messages)
+        message = code("print('x')" if len(model.requests) < 4 else "done(1)")
+        usage = Usage(requests=1, input_tokens=size, output_tokens=3_500)
+        return Reply(
+            message=replace(message, calls=tuple(replace(c, id=f"c{size}") for c in message.calls)), usage=usage
+        )
+
+    agent, model = agent_with(otherwise=reply, traits=SMALL, check="off")
+    assert compacted(await agent.run(FIRST)) == 0
+
+
+async def test_the_wish_for_a_plan_stays_until_it_is_answered() -> None:
+    agent, model = agent_with("Plan:\n1. read -- python", code("done(1)"), traits=SMALL, plan=True, check="off")
+    assert compacted(await agent.run(f"Read this: {'data ' * 2_500} and sum it up.")) == 1
+    wished, acted = (asked(request.messages) for request in model.requests)
+    assert wished.endswith("2. sum them up -- python")
+    assert "and sum it up." in wished
+    assert "and sum it up." in acted
+    assert fits(model)
+
+
+async def test_the_outcome_of_a_long_last_cell_is_told_also_where_a_person_speaks() -> None:
+    def reply(request: Request) -> Any:
+        if is_summary(request):
+            return "Much was done."
+        steps.append(request)
+        if len(steps) == 1:
+            session.tell("Mind the gap.")
+            return code(f"x = {'y' * 12_000!r}\nprint('the key is 42')")
+        return code("done(1)")
+
+    steps: list[Request] = []
+    agent, model = agent_with(otherwise=reply, traits=SMALL, check="off")
+    async with agent.session() as session:
+        assert compacted(await session.run(FIRST))
+    text = asked(steps[1].messages)
+    assert ("the key is 42" in text, f"{ADDED}Mind the gap." in text, FIRST in text) == (True, True, True)
+    assert fits(model)
+
+
 # over random sequences
 
 text = st.integers(min_value=1, max_value=2_000)

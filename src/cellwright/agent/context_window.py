@@ -21,6 +21,7 @@ from cellwright.agent.conversation_head import (
     clipped,
     listed_steps,
     quoted,
+    rest_of,
     sections,
     words_in,
 )
@@ -87,11 +88,13 @@ class ContextWindow:
         self.messages.append(UserMessage(text=text))
 
     def say(self, said: AssistantMessage, usage: Usage) -> None:
-        self.messages.append(said)
         if usage.input_tokens > 0:  # not every server counts; then the guess stays
-            self._counted, self._seen = usage.input_tokens + usage.output_tokens, len(self.messages)
-            if 4 * self._counted > self.window:  # less is mostly what a provider adds to every request
-                self._scale = max(1.0, self._counted / (self.fixed + estimated_tokens(*self.messages)))
+            if 4 * usage.input_tokens > self.window:  # less is mostly what a provider adds to every request
+                self._scale = max(1.0, usage.input_tokens / (self.fixed + estimated_tokens(*self.messages)))
+            # what the provider counts of a reply may be thoughts, which are not sent again
+            self._counted = usage.input_tokens + int(self._scale * estimated_tokens(said))
+            self._seen = len(self.messages) + 1
+        self.messages.append(said)
 
     def answer(self, result: ToolResult, name: str = "") -> None:
         """The answer to one call of the last reply. Those of one reply stand together."""
@@ -200,7 +203,7 @@ class ContextWindow:
 
     async def _replace_beginning(self, room: int, summarize: Callable[[tuple[Message, ...]], Awaitable[str]]) -> None:
         """Half of the room is for tasks and words, an eighth for the summary, the rest for the last messages."""
-        start, share, last = self._start(room * 3 // 8), room // 8, ""
+        start, share, last, rest = self._start(room * 3 // 8), room // 8, "", ""
         replaced = self.messages[:start]
         head = ConversationHead(replaced, self._task)
         done = clipped(head.summary, share)
@@ -210,9 +213,12 @@ class ContextWindow:
             summary = quoted(sendable((await summarize(material)).strip())) if material else ""
             listed = f"{clipped(head.summary, share // 2)}\n{NO_SUMMARY}\n{listed_steps(steps, share // 3)}"
             done = clipped(summary or listed.strip(), share)
-        if start == len(self.messages) and (listed := listed_steps(steps[-2:], room // 3, room // 7)):
-            last = f"\n\n{LAST_STEP}\n{listed}"  # too long to stay as it is
-        text = head.words(room // 2 - 4) + (f"\n\n{DONE_SO_FAR}{done}{last}" if done or last else "")
+        if start == len(self.messages):  # too long to stay as it is
+            rest = rest_of(replaced[-1], room // 4)
+            reply = max((i for i, message in enumerate(steps) if isinstance(message, AssistantMessage)), default=0)
+            listed = listed_steps(steps[reply:], room // 3 - estimated_tokens(rest), room // 14 if rest else room // 7)
+            last = f"\n\n{LAST_STEP}\n{listed}" if listed else ""
+        text = head.words(room // 2 - 4) + (f"\n\n{DONE_SO_FAR}{done}{last}" if done or last else "") + rest
         self.messages[:start] = [UserMessage(text=clipped(text, room - estimated_tokens(*self.messages[start:])))]
         self._task = max(0, self._task - start + 1)
 

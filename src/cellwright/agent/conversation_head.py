@@ -55,6 +55,12 @@ def words_in(message: Message) -> str:
     return "\n\n".join(s.mark + s.text for s in said if s.mark in (ADDED, REDIRECTED))
 
 
+def rest_of(message: Message, tokens: int) -> str:
+    """What stands after the words of people in a message, with its mark: the wish for a plan."""
+    said = sections(message.text)[-1] if isinstance(message, UserMessage) else Section("", "")
+    return f"\n\n{REST}{clipped(said.text, tokens)}" if said.mark == REST else ""
+
+
 def clipped(text: str, tokens: int) -> str:
     """The text in at most so many tokens, as they are estimated: its beginning, a note, its end."""
     if estimated_tokens(text) <= tokens:
