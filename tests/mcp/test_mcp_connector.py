@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -254,3 +255,11 @@ async def test_schemas_that_are_alike_are_one_class() -> None:
     async with await MCP.open(twins, cache=False) as server:
         assert head(server, "one") == "def one(self) -> Point"
         assert head(server, "two") == "def two(self) -> Point"
+
+
+async def test_a_server_that_was_closed_leaves_no_handler_with_the_loggers() -> None:
+    counts: list[int] = []
+    for _ in range(3):
+        async with await MCP.open(everything(), cache=False):
+            counts.append(sum(len(logging.getLogger(name).handlers) for name in ("mcp", "client")))
+    assert counts[0] == counts[-1]

@@ -60,12 +60,15 @@ class LinkOptions:
     redactor: Redactor
 
 
+_UNHEARD = logging.NullHandler()
+
+
 class McpLink:
     """`client` is the SDK's, and usable while `ended` is "". `changed` is set when the server's lists change."""
 
     def __init__(self, server: McpServer, options: LinkOptions) -> None:
         for name in ("mcp", "client"):  # without a handler, Python would print the SDK's warnings to stderr
-            logging.getLogger(name).addHandler(logging.NullHandler())
+            logging.getLogger(name).addHandler(_UNHEARD)  # the same each time: a logger keeps its handlers
         self.server = server
         self.ended = ""
         self.changed = asyncio.Event()
