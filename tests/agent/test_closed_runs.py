@@ -116,7 +116,7 @@ async def _failed(store: Any, given: Given) -> None:
 
 async def _left(store: Any, given: Given) -> None:
     agent = _agent(ScriptedModel(code(f"{CELL}\nimport asyncio\nawait asyncio.sleep(1000)")), store, given)
-    async with agent.session() as session, aclosing(session.stream("go")) as events:
+    async with aclosing(agent.stream("go")) as events:
         async for event in events:
             if isinstance(event, CodeReady):
                 break
