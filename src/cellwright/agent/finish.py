@@ -97,6 +97,9 @@ class Finish:
             raise UsageError(f'returns={name}: a call of a function cannot hold it; use mode="code"') from None
 
 
+_CONVERTED_ANY: Any = Annotated[Any, CONVERTED]
+
+
 def done_function(current: Callable[[], Finish], returns: Any) -> Any:
     """`done` for guest code, annotated with the type; `current` is the end of the turn under way."""
 
@@ -116,7 +119,8 @@ def done_function(current: Callable[[], Finish], returns: Any) -> Any:
             """End the task: `value` is the answer."""
             end(value)
 
-        done.__annotations__["value"] = Annotated[returns, CONVERTED]
+        # not by `Annotated[returns, …]`: typing keeps the last such types, and so their classes
+        done.__annotations__["value"] = _CONVERTED_ANY.copy_with((returns,))
     return operation(thread="loop", idempotent=True)(done)
 
 
