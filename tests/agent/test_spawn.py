@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -509,6 +510,27 @@ def test_after_a_death_in_the_childs_turn_the_child_goes_on_and_no_reply_is_paid
     assert json.loads(done.stdout) == "2 lines"
     assert Ledger(tmp_path / "paid").lines() == ["parent 0", "child 0", "child 1", "child 2"]
     assert Ledger(tmp_path / "ledger").lines() == ["first", "second"]
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("deaths", [("0",), ("1",), ("2", "2"), ("0", "1", "2")], ids=", ".join)
+def test_a_death_with_six_children_in_flight_costs_one_reply_of_each(tmp_path: Path, deaths: tuple[str, ...]) -> None:
+    def life(when: str) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-m", "tests.agent.dying_children", str(tmp_path), when]
+        return subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
+
+    for when in deaths:
+        assert life(when).returncode == -9
+    done = life("never")
+    assert done.returncode == 0, done.stderr
+    children = [f"child {n}" for n in range(6)]
+    assert json.loads(done.stdout) == children
+    asked = Counter(Ledger(tmp_path / "asked").lines())
+    assert asked["the parent's task 0"] == 1
+    assert {f"{c} {s}": asked[f"{c} {s}"] for c in children for s in "012"} == {
+        f"{c} {s}": 1 + deaths.count(s) for c in children for s in "012"
+    }
+    assert sorted(Ledger(tmp_path / "ledger").lines()) == sorted(f"{c}: {e}" for c in children for e in "ab")
 
 
 # many
