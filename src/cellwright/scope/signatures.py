@@ -23,6 +23,7 @@ POSITIONAL_ONLY, POSITIONAL, VAR_POSITIONAL, KEYWORD_ONLY, VAR_KEYWORD = range(5
 _STARS = {VAR_POSITIONAL: "*", VAR_KEYWORD: "**"}
 _EMPTY: Any = inspect.Parameter.empty
 _KEPT = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, type)
+_HOLDERS = (type, types.ModuleType)
 _CONTAINERS: tuple[type[Any], ...] = (list, dict, tuple, set)
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -147,7 +148,7 @@ def find_in_module(module: str, qualname: str) -> Any:
     """What a module has by that name; None if the module is not imported. Imports nothing and runs nothing."""
     found: Any = sys.modules.get(module)
     for part in qualname.split("."):
-        if not issubclass(type_of(found), type | types.ModuleType):
+        if not issubclass(type_of(found), _HOLDERS):
             return None
         found = found.__dict__.get(part)
     return found
