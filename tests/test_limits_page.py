@@ -1100,7 +1100,7 @@ async def test_the_mode_is_chosen_by_english_words() -> None:
 
 async def test_a_function_that_takes_a_live_object_is_for_code_alone() -> None:
     told: list[str] = []
-    agent, model = scripted("", scope={"degrees": degrees, "shop": Shop()}, mode="direct", say=told.append)
+    agent, model = scripted("three", scope={"degrees": degrees, "shop": Shop()}, mode="direct", say=told.append)
     await agent.run("count")
     assert [line for line in told if line.startswith("cellwright: shop.call cannot be called directly")] != []
     assert "shop__call" not in [tool.name for tool in model.requests[0].tools]
