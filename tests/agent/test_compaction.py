@@ -247,6 +247,36 @@ async def test_a_reference_to_the_result_of_a_direct_call_is_good_in_later_turns
     assert ["show('result:1'" in results[0], "show('result:2'" in results[1]] == [True, True]
 
 
+@pytest.mark.parametrize("lived", [3, 4, 5])
+async def test_the_count_of_the_provider_is_believed_after_a_resume_too(lived: int) -> None:
+    def replies(steps: int, then: Any) -> Any:
+        def reply(request: Request) -> Any:
+            size = int(2.2 * estimated_tokens(request.instructions, *request.tools, *request.messages))
+            if size > 16_000:
+                return ModelRefused("the prompt is too long")
+            count.append(size)
+            if is_summary(request):
+                return "Rows were read."
+            if len(count) > steps:
+                return then(request) if callable(then) else then
+            cells = tuple(call("execute", code=f"print('{len(count)}' * 7_000)") for _ in range(2))
+            calls = tuple(replace(made, id=f"c{steps}-{len(count)}-{n}") for n, made in enumerate(cells))
+            usage = Usage(requests=1, input_tokens=size, output_tokens=50)
+            return Reply(message=AssistantMessage(text="", calls=calls), usage=usage)
+
+        count: list[int] = []
+        return reply
+
+    store, traits = MemoryStore(), Traits(window=16_000)
+    agent, _ = agent_with(otherwise=replies(lived, dies), traits=traits, store=store, check="off")
+    with pytest.raises(Died):
+        async with agent.session("s1") as session:
+            await session.run(FIRST)
+    again, _ = agent_with(otherwise=replies(2, "Fine."), traits=traits, store=store, check="off")
+    async with again.resume("s1") as session:
+        assert (await session.carry_on()).value == "Fine."
+
+
 async def test_the_thoughts_of_a_model_do_not_fill_its_window() -> None:
     def reply(request: Request) -> Reply:
         size = estimated_tokens(request.instructions, *request.tools, *request.messages)

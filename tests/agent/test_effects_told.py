@@ -192,9 +192,13 @@ async def test_a_cell_whose_process_died_is_finished_before_another_task_and_its
 
     abandoned = asyncio.ensure_future(turn())
     await asyncio.wait_for(post.begun.wait(), PATIENCE_S)
-    again, model = agent_with(code("done(n)"), scope=scope, store=store, check="off")
+    again, model = agent_with(code("done(n)"), code("done(0)"), scope=scope, store=store, check="off")
     async with again.resume("s1", take_over=True) as session:  # as another process would
-        assert (await session.run("Which stamp?")).value == 7
+        branch = session.fork("s2")
+        async with branch:
+            assert (await session.run("Which stamp?")).value == 7
+            await branch.run("What was sent?")
+    assert "- post.send('ada') -> 1\n- stamp(): begun; whether it happened is not known" in told(model)
     abandoned.cancel()
     with contextlib.suppress(BaseException):
         await abandoned

@@ -54,7 +54,7 @@ class ContextWindow:
         self.fixed = 0  # tokens of what each request has besides: instructions and tools
         self._counted = 0  # tokens of the first `_seen` messages and the instructions, as the provider counted them
         self._seen = 0
-        self._scale = 1.0  # of the provider's tokens to those that are estimated here
+        self._measured = (0, 0)  # of the last request that was counted: the provider's tokens; its messages, estimated
         another = (i for i, m in enumerate(messages) if isinstance(m, UserMessage) and REDIRECTED in words_in(m))
         self._task = max([task, *another])
         self._names: dict[str, str] = {}  # by an observation's call, or its text: what `show` knows the output by
@@ -88,13 +88,30 @@ class ContextWindow:
         self.messages.append(UserMessage(text=text))
 
     def say(self, said: AssistantMessage, usage: Usage) -> None:
-        if usage.input_tokens > 0:  # not every server counts; then the guess stays
-            if 4 * usage.input_tokens > self.window:  # less is mostly what a provider adds to every request
-                self._scale = max(1.0, usage.input_tokens / (self.fixed + estimated_tokens(*self.messages)))
-            # what the provider counts of a reply may be thoughts, which are not sent again
-            self._counted = usage.input_tokens + int(self._scale * estimated_tokens(said))
-            self._seen = len(self.messages) + 1
+        self.measure(usage, len(self.messages))
         self.messages.append(said)
+
+    def measure(self, usage: Usage, count: int) -> None:
+        """What the provider counted of a request with the first `count` messages.
+
+        What it counted of the reply may be thoughts, which are not sent again.
+        """
+        if usage.input_tokens > 0:  # not every server counts; then the guess stays
+            self._counted, self._seen = usage.input_tokens, count
+            self._measured = usage.input_tokens, estimated_tokens(*self.messages[:count])
+
+    @property
+    def _scale(self) -> float:
+        """Of the provider's tokens to those that are estimated here."""
+        counted, estimated = self._measured
+        # a small count is mostly what a provider adds to every request
+        return max(1.0, counted / (self.fixed + estimated or 1)) if 4 * counted > self.window else 1.0
+
+    def anew(self, messages: Sequence[Message]) -> ContextWindow:
+        """Another conversation with the same model."""
+        another = ContextWindow(self.window, messages)
+        another.fixed, another._measured = self.fixed, self._measured
+        return another
 
     def answer(self, result: ToolResult, name: str = "") -> None:
         """The answer to one call of the last reply. Those of one reply stand together."""
@@ -116,7 +133,7 @@ class ContextWindow:
 
     def copy(self) -> ContextWindow:
         copy = ContextWindow(self.window, self.messages, self._task)
-        copy._names, copy._scale = dict(self._names), self._scale
+        copy._names, copy.fixed, copy._measured = dict(self._names), self.fixed, self._measured
         return copy
 
     @property

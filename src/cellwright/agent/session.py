@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 OUTLINE_SHARE = 0.25  # of the window, for what the scope offers
 OUTPUT_SHARE = 0.12  # for what one cell gives
 CHARS_A_TOKEN = 4
+CONTEXTS = 8  # turns whose beginning is kept in memory
 
 
 class Session(Recipient):
@@ -113,6 +114,7 @@ class Session(Recipient):
             await self._parent.look_back()
             runtime = await self._parent.runtime.fork(session=self.id, scope=runtime.scope)
             self._context = self._parent._context.copy()
+            await self._parent._cells.tell_branch(self._context)
         self._runtime = await self._open.enter_async_context(runtime)
         self._model = OwnCallIds(Retrying(ModelErrorsOnly(model), on_retry=self._tell_retry))
         self._cells = SessionCells(self.id, runtime, self._outputs)
@@ -162,7 +164,9 @@ class Session(Recipient):
             self._number += 1
             asked = self._journaled.requests if self._journaled is not None else 0
             row = TurnRow(number=self._number, task=task, cell=self.runtime.cells, asked=asked, opened=self.opened)
-            self._contexts[row.number] = self._context.copy()
+            if self.runtime.turns is not None:  # `undo` and `rewind` need a store, which has the older ones
+                self._contexts[row.number] = self._context.copy()
+                self._contexts.pop(row.number - CONTEXTS, None)
             async with TurnRecord(self.runtime.turns, row) as recording:
                 return await self._work(recording, returns, on_event, lambda turn: turn.run(task))
 
@@ -178,8 +182,8 @@ class Session(Recipient):
             if turns is None or unfinished is None or not unfinished.is_there:
                 raise UsageError(f"session {self.id!r} has no turn to carry on; set a task with `run`")
             self._unfinished, reply = unfinished, unfinished.reply
-            begun = RecordedReply(begun=unfinished.begun, offered=unfinished.offered)
-            row, before = await turns.read(lambda: (unfinished.row, unfinished.last))
+            row, before, offered = await turns.read(lambda: (unfinished.row, unfinished.last, unfinished.offered))
+            begun = RecordedReply(begun=unfinished.begun, offered=offered)
             self._number = row.number
             ended = row.status not in ("running", "waiting")  # messages that ended the turn have had their effect
             await self.inbox.begin(() if row.status == "done" else await turns.mail.untold(), new=ended)
@@ -310,7 +314,7 @@ class Session(Recipient):
         """The conversation is again what it was before that turn."""
         before = self._contexts.pop(row.number, None)
         said = () if before is not None else await turns.read(lambda: turns.said(row.asked))
-        self._context = before or ContextWindow(self._context.window, said)
+        self._context = before or self._context.anew(said)
         self._context.settle()
         self._unfinished = None
 

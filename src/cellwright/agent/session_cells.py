@@ -122,6 +122,13 @@ class SessionCells:
             return
         context.end_reply("\n".join([await self._text(code, outcome) for code, outcome in cells]))
 
+    async def tell_branch(self, context: ContextWindow) -> None:
+        """Add to the conversation of a fork what the cell did that was cut off: only this session carries it on."""
+        turns = self._runtime.turns
+        if turns is not None and context.is_open and await turns.read(turns.is_cut_off):
+            calls = await turns.read(lambda: turns.effects_of(self._runtime.cells))
+            context.end_reply(f"The cell was cut off, and is not carried on in this branch. {calls}")
+
     async def _text(self, code: str, outcome: Outcome) -> str:
         if FUNCTION in code and outcome.error is None:
             return self._outputs.keep(outcome.cell, "\n".join(result_texts(outcome)))

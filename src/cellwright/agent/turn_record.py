@@ -42,13 +42,17 @@ class UnfinishedTurn:
         said = turns.conversation()
         self.messages: tuple[Message, ...] = (*said.messages, said.reply) if said.reply is not None else said.messages
         self._written, self._requests = turns.last(), said.requests
+        self._measured = said.usage, len(said.messages)
         has_reply = said.reply is not None and (self._written is None or said.requests > self._written.asked)
         self.reply = Reply(message=said.reply, cut=said.cut) if has_reply and said.reply is not None else None
         self._runtime = runtime
         self._turns = turns
         self._cells = turns.cells_since_reply()
         self.begun = bool(self._cells)
-        self.offered = turns.offered() if self.reply is not None and self.reply.message.calls else frozenset[str]()
+
+    @property
+    def offered(self) -> frozenset[str]:
+        return self._turns.offered() if self.reply is not None and self.reply.message.calls else frozenset[str]()
 
     @property
     def is_there(self) -> bool:
@@ -93,7 +97,9 @@ class UnfinishedTurn:
 
     def context(self, window: int) -> ContextWindow:
         """The conversation so far, with that turn's messages."""
-        return ContextWindow(window, self.messages, 0 if self.reply is None else self._task)
+        context = ContextWindow(window, self.messages, 0 if self.reply is None else self._task)
+        context.measure(*self._measured)
+        return context
 
     @property
     def _task(self) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from itertools import takewhile
 from typing import Any
@@ -73,6 +73,7 @@ class Conversation:
     reply: AssistantMessage | None = None
     cut: bool = False
     requests: int = 0
+    usage: Usage = field(default_factory=Usage)  # of the last request
 
 
 def usage_in(rows: Iterable[Row]) -> Usage:
@@ -103,6 +104,7 @@ def conversation(rows: Iterable[Row], upto: int | None = None) -> Conversation:
         reply=None if reply.message.calls and known[last].cell == upto else reply.message,
         cut=reply.cut,
         requests=max(known),
+        usage=reply.usage,
     )
 
 

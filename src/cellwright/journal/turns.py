@@ -116,11 +116,13 @@ class Turns:
     def conversation(self) -> Conversation:
         """What was said, as far as its outcome was not rolled back."""
         if (recent := self._recent()) is not None:
+            reply = reply_in(recent.requests[recent.last.number])
             return Conversation(
                 messages=recent.last.request.messages,
                 reply=recent.last.reply,
-                cut=reply_in(recent.requests[recent.last.number]).cut,
+                cut=reply.cut,
                 requests=recent.last.number,
+                usage=reply.usage,
             )
         return self._whole_conversation()
 
@@ -204,9 +206,11 @@ class Turns:
         return bool(cells) and cells[-1].status == "running"
 
     def effects_of(self, cell: int) -> str:
-        """What a cell did outside that was ended there, or that could not be repeated; "" for another cell."""
+        """What a cell did outside that did not come to its end, or could not be repeated; "" for another cell."""
         history = self._history()
-        found = [row for row in history.cells if row.number == cell and (row.status == "ended" or row.undone)]
+        found = [
+            row for row in history.cells if row.number == cell and (row.status in ("ended", "running") or row.undone)
+        ]
         undone = [row for row in history.through("undo") if row.cell == cell]
         return effects_text([*history.rows_of(found), *undone], self._host) if found else ""
 
