@@ -208,6 +208,13 @@ async def test_a_thread_that_calls_done_later_ends_no_turn_with_a_value_of_anoth
 # what a model sends
 
 
+async def test_a_cell_of_two_million_characters_is_not_read_by_the_host() -> None:
+    agent, model = agent_with(code("x = 1\n" * 333_334), code("done(1)"))
+    assert (await agent.run("…")).value == 1
+    why = "a cell may have at most 200,000 characters, and this one has 2,000,004; nothing of it was run."
+    assert why in last_observation(model)
+
+
 @pytest.mark.parametrize("arguments", ['{"code":' + "[" * 100_000 + "}", '{"code":' + "9" * 5_000 + "}", '{"code"'])
 async def test_arguments_that_cannot_be_read_go_back_to_the_model(arguments: str) -> None:
     agent, model = agent_with(

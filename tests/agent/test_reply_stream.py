@@ -7,9 +7,10 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.linear import check_linear
 
 from cellwright.agent.requester import ReplyStream
-from cellwright.agent.steps import steps_of
+from cellwright.agent.steps import blocks_of, steps_of
 from cellwright.events import CodePiece, Event, TextPiece
 from cellwright.messages import AssistantMessage, Piece
 
@@ -70,3 +71,20 @@ def test_the_code_that_is_told_is_the_code_that_is_run(reply: str, text: str, si
 
 def test_a_call_of_another_function_is_not_code() -> None:
     assert told([Piece(text='{"code": "x"}', kind="call", name="other")], fenced=False) == ("", "")
+
+
+@pytest.mark.parametrize("size", [40, 1_000_000])
+async def test_the_time_to_read_a_reply_grows_with_its_length_only(size: int) -> None:
+    def read(text: str, *, call: bool) -> None:
+        hears = ReplyStream(lambda _: None, fenced=not call)
+        for at in range(0, len(text), size):
+            part = text[at : at + size]
+            hears.hear(Piece(text=part, kind="call", name="execute") if call else Piece(text=part))
+        hears.end()
+
+    for word in ("a", "x = 1\n", "\n", " ", "`", "```\n"):
+        await check_linear(lambda text: read(f"```{text}", call=False), word)
+        await check_linear(lambda text: list(blocks_of(f"```{text}")), word)
+    await check_linear(lambda text: list(blocks_of(text)), "~")
+    for start in ('{"code": "', '{"other": "', "  "):
+        await check_linear(lambda text, start=start: read(start + text, call=True), "\\u00e9")

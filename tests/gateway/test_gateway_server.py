@@ -12,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 from tests.cells import eventually
 from tests.gateway.shops import ERAS, Shop, Upstream, connected, opened, run, search, text_of, yes
 
+from cellwright.catalog import too_long
 from cellwright.errors import PlatformError
 from cellwright.gateway import Gateway, GatewaySettings, OpenedSource, policy_from
 from cellwright.gateway.client_cells import ClientCell
@@ -106,6 +107,7 @@ async def test_search_and_show_are_functions_in_code() -> None:
     [
         ("execute", {}, "execute needs 'code', a text"),
         ("execute", {"code": 7}, "execute needs 'code', a text"),
+        ("execute", {"code": "#" * 2_000_000}, too_long("#" * 2_000_000)),
         ("search", {"query": "x", "limit": 99}, "limit is 99; give a whole number from 1 to 50"),
         ("search", {"query": "x", "page": 2}, "search takes no 'page'; it takes query and limit"),
     ],

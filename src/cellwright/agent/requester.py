@@ -111,8 +111,9 @@ class Requester:
 _OPENING = re.compile(r'^\s*\{\s*"code"\s*:\s*"')
 # What of a JSON string is whole: an escape that is cut in two, and half of a pair, wait for the rest.
 _WHOLE = re.compile(
-    r'(?:[^"\\]|\\["\\/bfnrt]|\\u(?![dD][89abAB])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4})*'
+    r'(?:[^"\\]++|\\["\\/bfnrt]|\\u(?![dD][89abAB])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4})*+'
 )
+_WAITS = 1_000  # characters that wait for the next piece: a longer line is no fence, and no call begins so late
 
 
 class ReplyStream:
@@ -153,16 +154,24 @@ class ReplyStream:
         self._sort(last=True)
 
     def _sort(self, *, last: bool) -> None:
-        while self._text:
-            line, newline, rest = self._text.partition("\n")
-            if self._fresh and line.strip(f"{BOM} \t\r")[:1] in ("", "`", "~"):
-                if not newline and not last:
-                    return  # it may still turn out to be a fence
-                if self._turns(line):
-                    self._text = rest
-                    continue
-            self._say(line + newline)
-            self._fresh, self._text = bool(newline), rest
+        text, begin, at = self._text, 0, 0  # lines between `begin` and `at` are told together
+        while at < len(text):
+            end = text.find("\n", at) + 1 or len(text)
+            whole = text[end - 1] == "\n"
+            line = text[at : end - whole]
+            first = line.strip(f"{BOM} \t\r")[:1] if self._fresh else "x"
+            if first in ("", "`", "~"):
+                if not whole and not last and len(line) < _WAITS:
+                    break  # it may still turn out to be a fence
+                if first and (whole or last):
+                    self._say(text[begin:at])
+                    begin = at
+                    if self._turns(line):
+                        begin = at = end
+                        continue
+            self._fresh, at = whole, end
+        self._say(text[begin:at])
+        self._text = text[at:]
 
     def _turns(self, line: str) -> bool:
         """Whether the line is a fence; it switches between text and code."""
@@ -195,6 +204,7 @@ class _Call:
         if not self._open:
             opening = _OPENING.match(self._raw)
             if opening is None:
+                self._ended = len(self._raw) > _WAITS
                 return ""
             self._open, self._raw = True, self._raw[opening.end() :]
         whole = _WHOLE.match(self._raw)

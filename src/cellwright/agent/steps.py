@@ -16,7 +16,7 @@ from cellwright.messages import AssistantMessage, ToolCall
 EXECUTE = "execute"
 PYTHON = ("python", "py", "python3", "")
 BOM = "\ufeff"  # some servers begin a text with it, and Python takes none in its source
-_OPENING = rf"{BOM}?[ \t]*(?P<fence>(?P<mark>[`~])(?P=mark){{2,}})[ \t]*(?P<language>[\w+-]*)[^\n`]*"
+_OPENING = rf"{BOM}?[ \t]*(?P<fence>(?P<mark>[`~])(?P=mark){{2,}}+)[ \t]*+(?P<language>[\w+-]*+)[^\n`]*+"
 # A fence of Python, or of nothing said; what a reply leaves open is closed by its end.
 _FENCE = re.compile(rf"^{_OPENING}\n(?P<code>.*?)(?:^[ \t]*(?P=fence)(?P=mark)*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 OPENING_LINE = re.compile(_OPENING)

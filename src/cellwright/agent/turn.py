@@ -18,7 +18,7 @@ from cellwright.agent.repeated_failures import Advice, RepeatedFailures
 from cellwright.agent.requester import Requester
 from cellwright.agent.steps import CodeStep, RefusedCall, Step, blocks_of, steps_of
 from cellwright.agent.toolset import RecordedReply
-from cellwright.catalog import repaired
+from cellwright.catalog import repaired, too_long
 from cellwright.doors import Reply
 from cellwright.errors import TypeMistake
 from cellwright.events import CellFinished, CodeReady
@@ -122,6 +122,8 @@ class Turn:
 
     async def _cell(self, step: CodeStep) -> Observation:
         """Check a cell, run it, and observe its outcome."""
+        if why := too_long(step.code):
+            return failed(why, call=step.call)
         self._trace.tell(CodeReady(code=step.code))
         outcome = await self._run(step.code, not self._advice.unchecked)
         change = ""

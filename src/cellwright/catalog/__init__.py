@@ -6,9 +6,10 @@ from cellwright.catalog.functions import catalog_functions
 from cellwright.catalog.mistakes import Mistake, type_mistake
 from cellwright.catalog.outlines import outline
 from cellwright.catalog.stub_tree import TreeFile, save_tree, stub_tree, write_tree
-from cellwright.catalog.type_checker import TypeChecker
+from cellwright.catalog.type_checker import LONGEST_CELL, TypeChecker, too_long
 
 __all__ = [
+    "LONGEST_CELL",
     "Catalog",
     "Mistake",
     "SearchHit",
@@ -20,6 +21,7 @@ __all__ = [
     "repaired",
     "save_tree",
     "stub_tree",
+    "too_long",
     "type_mistake",
     "write_tree",
 ]

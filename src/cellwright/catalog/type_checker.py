@@ -39,11 +39,19 @@ from cellwright.catalog.upstreams import upstreams
 from cellwright.errors import NotChecked, PlatformError, UsageError
 from cellwright.scope import AddedName, Scope, StubModule, parse, surface_of
 
-LONGEST = 200_000  # characters of a cell
+LONGEST_CELL = 200_000  # characters of a cell that is read; to read 2 MB takes seconds, in which no thread runs
 SHORT = 4_000  # characters of new cells that are read on the event loop: a thread takes longer
 STARTS = 3  # of the process for one cell: another checker's cell may have ended it
 _UNREADABLE = (RecursionError, MemoryError, ValueError, UnicodeError)
 _NOTHING: tuple[str, str, Mapping[str, str]] = ("", "", {})
+
+
+def too_long(code: str) -> str:
+    """Why a cell of a model or of a client is not run; "" where it is short enough."""
+    if len(code) <= LONGEST_CELL:
+        return ""
+    most = f"a cell may have at most {LONGEST_CELL:,} characters, and this one has {len(code):,}"
+    return f"{most}; nothing of it was run. Compute long data, or write it to a file in parts."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,8 +111,8 @@ class TypeChecker:
         `NotChecked` where the cell cannot be judged; its text has the reason.
         """
         code = _dedented(code)
-        if len(code) > LONGEST:
-            raise NotChecked(f"the cell has more than {LONGEST:,} characters")
+        if len(code) > LONGEST_CELL:
+            raise NotChecked(f"the cell has more than {LONGEST_CELL:,} characters")
         try:
             tree = parse(code)
         except SyntaxError as error:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cellwright.catalog import too_long
+
 NAMES = 600  # characters for the names of sources: at most 400 tokens
 SEARCH = (
     "Find operations of the connected sources by what they do, e.g. 'create an issue'. Each hit has the call's "
@@ -94,6 +96,8 @@ def wrong_arguments(name: str, arguments: Mapping[str, Any]) -> str:
         return f"{name} needs {taken[0]!r}, a text"
     if any(type(one) is str and not _is_whole(one) for one in arguments.values()):
         return f"the text of {name} has half a character (a lone surrogate), which is no text"
+    if name == "execute" and (why := too_long(arguments["code"])):
+        return why
     limit = arguments.get("limit", 8)
     if type(limit) is not int or not 1 <= limit <= 50:
         return f"limit is {limit!r:.50}; give a whole number from 1 to 50"
