@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.agent.worlds import agent_with, kinds
 
+from cellwright.agent import Agent
 from cellwright.agent.event_stream import WAITING
 from cellwright.doors import Request
 from cellwright.errors import ModelBusy, ModelRefused, UsageError
@@ -84,11 +85,11 @@ async def test_every_turn_that_began_has_a_last_event() -> None:
     with pytest.raises(UsageError):
         await agent.run("…", on_event=heard.append)
     assert kinds(heard) == ["TurnStarted", "Failed"]
-    agent, _ = agent_with(RuntimeError())
-    with pytest.raises(RuntimeError):
+    agent, _ = agent_with(AssertionError())
+    with pytest.raises(AssertionError):
         await agent.run("…", on_event=heard.append)
     assert isinstance(heard[-1], Failed)
-    assert heard[-1].error == "RuntimeError"
+    assert heard[-1].error == "AssertionError"
     stuck = Stuck()
     agent, _ = agent_with(stuck.reply)
     turn = asyncio.ensure_future(agent.run("…", on_event=heard.append))
@@ -97,6 +98,28 @@ async def test_every_turn_that_began_has_a_last_event() -> None:
     with pytest.raises(asyncio.CancelledError):
         await turn
     assert isinstance(heard[-1], Failed)
+
+
+async def test_nothing_is_told_after_the_end_of_a_turn() -> None:
+    heard: list[Event] = []
+    asked: asyncio.Queue[Any] = asyncio.Queue()
+
+    class Late:
+        name, traits = "late", ScriptedModel().traits
+
+        async def request(self, request: Request, on_piece: Any = None) -> Any:
+            asked.put_nowait(on_piece)
+            await asyncio.Event().wait()
+
+        async def close(self) -> None: ...
+
+    turn = asyncio.ensure_future(Agent(Late()).run("…", on_event=heard.append))
+    on_piece = await asyncio.wait_for(asked.get(), BOUND_S)
+    on_piece(Piece(text="in time"))
+    turn.cancel()
+    await asyncio.wait([turn])
+    on_piece(Piece(text="late"))
+    assert kinds(heard)[-2:] == ["TextPiece", "Failed"]
 
 
 # a loop that is left
@@ -221,9 +244,7 @@ async def test_pieces_of_text_and_of_code_are_withdrawn_each_by_its_own_kind() -
         async def close(self) -> None: ...
 
     text = code_told = ""
-    agent, _ = agent_with()
-    agent._model = Breaks()  # pyright: ignore[reportPrivateUsage]
-    async for event in agent.stream("…"):
+    async for event in Agent(Breaks()).stream("…"):
         match event:
             case TextPiece():
                 text = event.text if event.restart else text + event.text

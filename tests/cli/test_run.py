@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.firm import cellwright, fill, one_after_another, started
+from tests.cli.firm import cellwright, environment, fill, one_after_another, started
 from tests.cli.terminal import Terminal
 
 
@@ -219,6 +220,17 @@ def test_a_reader_that_leaves_ends_the_turn_quietly(here: Path) -> None:
         running.stdout.close()
         assert running.wait(timeout=60) == 141
         assert running.stderr.read() == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [("--events",), ("--json",), ()])
+def test_output_that_cannot_be_written_is_one_line_and_no_success(more: tuple[str, ...], here: Path) -> None:
+    command = [sys.executable, "-m", "cellwright", "run", "x", "-q", "--model", "models:text", *more]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command, cwd=here, stdout=full, stderr=subprocess.PIPE, env=environment(here), text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (141, "cellwright: cannot write the output: No space left on device\n")
 
 
 BAD: list[tuple[list[str], int, str]] = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from cellwright.agent.event_stream import EventQueue
-from cellwright.events import Event, tell
+from cellwright.events import ChildFinished, Done, Event, Failed, tell
 from cellwright.messages import Usage
 
 T = TypeVar("T")
@@ -26,7 +26,10 @@ class Result(Generic[T]):
 
 
 class Trace:
-    """Adds session, turn and step to each event, gives it to the listener and keeps it. Pieces are not kept."""
+    """Adds session, turn and step to each event, gives it to the listener and keeps it. Pieces are not kept.
+
+    After the end of the turn only the ends of children that it left are told, whatever a model still says.
+    """
 
     def __init__(self, session: str, turn: int, listener: OnEvent | None) -> None:
         self.events: list[Event] = []
@@ -35,10 +38,15 @@ class Trace:
         self._turn = turn
         self._listener = listener
         self.heard = listener is not None  # otherwise nobody needs the pieces
+        self._is_over = False
 
     def tell(self, event: Event) -> None:
         placed = replace(event, session=event.session or self._session, turn=event.turn or self._turn)
-        placed = replace(placed, step=placed.step or self.step) if placed.session == self._session else placed
+        if placed.session == self._session:
+            if self._is_over and not isinstance(placed, ChildFinished):
+                return
+            placed = replace(placed, step=placed.step or self.step)
+            self._is_over = self._is_over or isinstance(placed, Done | Failed)
         if type(placed).__name__ not in ("TextPiece", "CodePiece"):
             self.events.append(placed)
         if self._listener is not None:

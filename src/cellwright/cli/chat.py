@@ -233,7 +233,7 @@ class Chat:
     def turns(self) -> None:
         """Until the person leaves, the pipe ends, or nobody reads."""
         asked_to_leave = False
-        while not self.page.outlet.closed_early:
+        while self._is_read():
             try:
                 line = self.keyboard.line()
             except KeyboardInterrupt:
@@ -249,6 +249,11 @@ class Chat:
                 return
         if self.keyboard.terminal:
             self.page.line()
+
+    def _is_read(self) -> bool:
+        """Whether somebody reads what was written until now."""
+        self.page.outlet.flush()
+        return not self.page.outlet.closed_early
 
     def _take(self, line: str) -> bool:
         command = command_in(line)

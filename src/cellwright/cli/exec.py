@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tokenize
 from dataclasses import asdict, dataclass
@@ -38,6 +37,7 @@ from cellwright.cli.options import (
     option,
     with_options,
 )
+from cellwright.cli.terminal_page import Outlet
 from cellwright.errors import CodeError, Diverged, GuestError, LimitExceeded, TypeMistake, UsageError, Waiting
 from cellwright.events import Event, Printed
 
@@ -150,10 +150,15 @@ class _Out:
 
     def __init__(self, approver: TerminalApprover) -> None:
         self.last = "\n"
-        self.closed = False
+        self._outlet = Outlet(sys.stdout)
         self._approver = approver
         self._held: list[str] = []
         approver.answered = self._pass_on
+
+    @property
+    def closed(self) -> bool:
+        """Whether whoever read us has left, as `head` does: the cell has no reader either."""
+        return self._outlet.closed_early
 
     def hear(self, event: Event) -> None:
         if isinstance(event, Printed):
@@ -163,17 +168,13 @@ class _Out:
 
     def _pass_on(self) -> None:
         held, self._held = self._held, []
-        for text in held if not self.closed else ():
+        for text in held:
             self.write(text)
 
     def write(self, text: str) -> None:
-        try:
-            sys.stdout.write(text)
-            sys.stdout.flush()
-            self.last = text[-1:]
-        except BrokenPipeError:  # whoever read us has left, as `head` does: the cell has no reader either
-            self.closed = True
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        self._outlet.write(text)
+        self._outlet.flush()
+        self.last = text[-1:]
 
 
 def _run(runtime: Runtime, code: str | None, out: _Out | None) -> Outcome:
@@ -200,6 +201,8 @@ def _run(runtime: Runtime, code: str | None, out: _Out | None) -> Outcome:
         raise BrokenPipeError from None
     if out is not None and outcome.ok and outcome.value is not None:
         out.write(("" if out.last == "\n" else "\n") + _shown(outcome.value) + "\n")
+    if out is not None and out.closed:
+        raise BrokenPipeError
     return outcome
 
 

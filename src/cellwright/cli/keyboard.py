@@ -27,7 +27,8 @@ _KEPT = 1000  # lines of history
 _LONGEST = 5_000  # characters of a message in the history
 _SHOWN = 20  # lines of a paste
 _QUIET_S = 0.05  # a paste has no longer gap,
-_CUT_S = 1.0  # except in the middle of a character or an escape sequence
+_LATE_S = 1.0  # except in the middle of a character or an escape sequence, and where it is more than a terminal holds
+_HOLDS = 4_000
 _CUT = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2}|\x1b(?:\[[0-9]*)?)\Z")
 _PASTE_MARKS = re.compile(rb"\x1b\[20[01]~")
 _CTRL_D = "\x04"
@@ -44,13 +45,18 @@ def drained(source: int) -> bytes:
         single[3] &= ~(termios.ICANON | termios.ECHO)  # a canonical terminal holds such a beginning back
         termios.tcsetattr(source, termios.TCSANOW, single)
         try:
-            while select.select([source], [], [], _CUT_S if _CUT.search(read[-4:]) else _QUIET_S)[0]:
+            while select.select([source], [], [], _gap_s(read))[0]:
                 if not (part := os.read(source, 65536)):
                     break
                 read += part
         finally:
             termios.tcsetattr(source, termios.TCSANOW, before)
     return bytes(read)
+
+
+def _gap_s(read: bytearray) -> float:
+    """How long more may be on its way."""
+    return _LATE_S if len(read) > _HOLDS or _CUT.search(read[-4:]) else _QUIET_S
 
 
 def typed_text(raw: bytes) -> str:
@@ -136,10 +142,10 @@ class Keyboard:
                 readline.write_history_file(self._history)
 
     def _of_pipe(self) -> str | None:
-        text = self._ask("")
-        while text is not None and text.endswith("\\"):
-            text = f"{text[:-1]}\n{self._ask('') or ''}"
-        return text
+        text = sys.stdin.readline()
+        while text.endswith("\\\n"):
+            text = f"{text[:-2]}\n{sys.stdin.readline()}"
+        return text.removesuffix("\n") if text else None
 
     def _message(self) -> str | None:
         taken: list[str] = []
@@ -238,9 +244,11 @@ class TypedLines:
         self._listen()
 
     def _early(self, raw: bytes) -> None:
-        self._raw += raw
         if not self._approver.asked:
+            self._raw += raw
             self._give()
+        else:  # no part of a line that was begun before the question
+            self._raw += b"\n" + raw if self._raw else raw
 
     def _listen(self) -> None:
         if not self._approver.asked:
@@ -257,7 +265,7 @@ class TypedLines:
         self._raw += part
         if self._pause is not None:
             self._pause.cancel()
-        self._pause = self._loop.call_later(_QUIET_S, self._give)
+        self._pause = self._loop.call_later(_gap_s(self._raw), self._give)
 
     def _give(self) -> None:
         """What came until now, in messages."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
@@ -25,7 +26,10 @@ def harmless(text: str) -> str:
 
 
 class Outlet:
-    """A stream whose reader may leave, as `head` does: then it drops what is written, and calls `on_close` once."""
+    """A stream whose reader may leave, as `head` does: then it drops what is written, and calls `on_close` once.
+
+    So it does where the stream cannot be written, as on a full disk; stderr tells why.
+    """
 
     def __init__(self, stream: TextIO, on_close: Callable[[], object] | None = None) -> None:
         self.closed_early = False
@@ -46,20 +50,22 @@ class Outlet:
         if not self.closed_early:
             try:
                 return self._stream.write(text)
-            except BrokenPipeError:
-                self._close()
+            except OSError as error:
+                self._close(error)
         return len(text)
 
     def flush(self) -> None:
         if not self.closed_early:
             try:
                 self._stream.flush()
-            except BrokenPipeError:
-                self._close()
+            except OSError as error:
+                self._close(error)
 
-    def _close(self) -> None:
+    def _close(self, error: OSError) -> None:
         self.closed_early = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+        if not isinstance(error, BrokenPipeError) and self._stream is not sys.stderr:
+            print(f"cellwright: cannot write the output: {error.strerror}", file=sys.stderr, flush=True)
         if self.on_close is not None:
             self.on_close()
 
