@@ -18,7 +18,7 @@ PROMPT = "\n> "
 PARROT = '''
 """Models that say what they were told. `heard`: all that people said, with its length where it is long."""
 import asyncio, hashlib, json, pathlib, sys
-from cellwright.messages import UserMessage
+from cellwright.messages import Traits, UserMessage
 from cellwright.testing import ScriptedModel, code
 
 def heard(request):
@@ -45,7 +45,7 @@ async def pays(request):
         return code("x = pay(70)")
     return last(request) if len(request.messages) > 3 else code("'paid' in x")
 
-parrot = ScriptedModel(otherwise=last)
+parrot = ScriptedModel(otherwise=last, traits=Traits(window=2_000_000))  # what does not fit is cut
 patient = ScriptedModel(otherwise=when_told)
 payer = ScriptedModel(otherwise=pays)
 '''

@@ -305,7 +305,7 @@ def test_a_plan_is_told_before_the_work(here: Path) -> None:
 
 @pytest.mark.slow
 def test_functions_are_called_directly(here: Path) -> None:
-    done = run("Count", "direct", "--mode", "direct", cwd=here)
+    done = run("Count", "direct", "--mode", "direct", "--returns", "int", cwd=here)
     assert (done.returncode, done.stdout) == (0, "1\n")
     assert "→ crm.contacts" in done.stderr
 
