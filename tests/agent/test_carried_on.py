@@ -16,7 +16,7 @@ from cellwright.errors import TurnCancelled, TurnWaiting
 from cellwright.events import Event, ModeChosen
 from cellwright.messages import OnPiece, ToolCall, ToolMessage
 from cellwright.store import Decision, MemoryStore, Message
-from cellwright.testing import ScriptedModel, call, code
+from cellwright.testing import ScriptedModel, call, code, fenced
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -204,3 +204,29 @@ async def test_a_call_that_was_refused_is_refused_again() -> None:
         assert (await session.carry_on()).value == "No."
     assert last_observation(model) == last_observation(asked)
     assert post.sent == []
+
+
+async def test_code_is_not_run_without_code_because_a_call_beside_it_was_begun() -> None:
+    store, post = MemoryStore(), Post()
+    both = [call("post__put", what="a"), call("execute", code="post.put('b')")]
+    options: dict[str, Any] = {"scope": {"post": post}, "store": store, "mode": "direct"}
+    with pytest.raises(Died):
+        async with Agent(ScriptedModel(both, dies), **options).session("s1") as session:
+            await session.run("Put a.")
+    async with Agent(ScriptedModel("So."), **options).resume("s1") as session:
+        assert (await session.carry_on()).value == "So."
+    assert post.sent == ["a"]
+
+
+async def test_fenced_code_is_carried_on_by_a_model_that_takes_tools() -> None:
+    store, post = MemoryStore(), Post()
+    replies = fenced("post.put('a')"), fenced("post.put('b')\n1 / 0"), dies
+    first, _ = agent_with(*replies, scope={"post": post}, store=store, check="off", traits=FENCED)
+    with pytest.raises(Died):
+        async with first.session("s1") as session:
+            await session.run("Put both.")
+    again, model = agent_with(code("done(1)"), scope={"post": post}, store=store, check="off")
+    async with again.resume("s1") as session:
+        assert (await session.carry_on()).value == 1
+    assert "ZeroDivisionError" in last_observation(model)
+    assert post.sent == ["a", "b"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -364,16 +365,46 @@ async def test_a_session_with_such_an_end_is_resumed(cell: str) -> None:
     assert last_observation(model) == "'Ada'"
 
 
-async def test_what_an_earlier_cell_began_goes_on_after_done() -> None:
-    crm = Crm()
-    begun = "import asyncio\nasync def goes_on():\n    await asyncio.sleep(0.01)\n    crm.write('Ada', 'x')\n"
-    agent, _ = agent_with(
-        code(begun + "left = asyncio.create_task(goes_on())"), code("done(7)"), code("await left\ndone(1)"),
-        scope={"crm": crm}, check="off",
-    )  # fmt: skip
+EARLIER = {
+    "a task": (
+        "import asyncio\nasync def goes_on():\n    while True:\n        await asyncio.sleep(0)\n        crm.contacts()",
+        "left = asyncio.create_task(goes_on())",
+        "for _ in range(9): await asyncio.sleep(0)\ndone(left.done())",
+    ),
+    "a pool": (
+        "import asyncio\nhere = await asyncio.to_thread(lambda: crm.contacts()[0].name)",
+        "",
+        "done(await asyncio.to_thread(lambda: crm.contacts()[0].name) != here)",
+    ),
+}
+
+
+@pytest.mark.parametrize("cells", EARLIER.values(), ids=EARLIER)
+async def test_what_an_earlier_cell_began_goes_on_after_done(cells: tuple[str, str, str]) -> None:
+    first, beside, later = cells
+    replies = [code(f"{first}\n{beside}"), code("await asyncio.sleep(0)\ndone(7)")]
+    agent, _ = agent_with(*replies, code(later), check="off")
     async with agent.session() as session:
         assert (await session.run("…")).value == 7
-        assert (await session.run("And?")).value == 1
+        assert (await session.run("And?")).value is False
+
+
+async def test_a_pool_of_a_cell_that_ended_serves_the_next_turn() -> None:
+    used = "import asyncio\ndone(await asyncio.to_thread(lambda: crm.contacts()[0].name))"
+    agent, _ = agent_with(code(used), code(used))
+    async with agent.session() as session:
+        assert [(await session.run("…")).value for _ in range(2)] == ["Ada", "Ada"]
+
+
+async def test_a_function_that_the_host_holds_may_call_it_after_done() -> None:
+    held: list[Any] = []
+    crm = Crm()
+    agent, _ = agent_with(
+        code("keep(lambda: crm.write('Ada', 'x'))\ndone(1)"), scope={"crm": crm, "keep": held.append}, check="off"
+    )
+    async with agent.session() as session:
+        await session.run("…")
+        await asyncio.to_thread(held[0])
     assert crm.letters == ["Ada: x"]
 
 

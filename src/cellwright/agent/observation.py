@@ -102,7 +102,7 @@ def side_by_side(told: Sequence[str], observed: Sequence[Observation], limit: in
 
 def _part(text: str, name: str, room: int) -> str:
     again = f"; `print(show({name!r}))` has them" if name else ""
-    return f"{text[: room * 2 // 3]}… [{len(text) - room:,} characters cut{again}] …{text[-(room // 3) :]}"
+    return f"{text[: room * 2 // 3]}… [{len(text) - room:,} characters cut{again}] …{text[len(text) - room // 3 :]}"
 
 
 def _value(value: object) -> str:

@@ -104,19 +104,21 @@ class Toolset:
         """The task as the model reads it."""
         return task_text(task, returns, code=self.code, calls=self.calls, bound=self._classes)
 
-    def reads_fences(self, acted: bool) -> bool:
+    def reads_fences(self, acted: bool, recorded: RecordedReply | None = None) -> bool:
         """Whether fenced code in a reply is run: also for a model that takes tools and has not run a cell yet."""
-        return self.code and (not self.calls or not acted)
+        no_tools = not self.calls or (recorded is not None and not recorded.offered)
+        return self.code and (no_tools or not acted)
 
     def refusal(self, call: ToolCall, recorded: RecordedReply | None = None) -> str:
         """Why a call is not made: its request did not offer it. One of a reply that was begun is carried on."""
         name, offered = call.name, {tool.name for tool in self.tools}
         if recorded is None:
             known = name in offered
-        elif recorded.begun:
-            known = name in offered or name == EXECUTE or name in self._all_tools
-        else:  # its mode may have been another
-            known = name in recorded.offered and (name in offered or (name == EXECUTE and not self._never_code))
+        elif name not in recorded.offered:  # its mode may have been another
+            known = False
+        else:
+            begun = recorded.begun and name in {EXECUTE, *self._all_tools}
+            known = name in offered or begun or (name == EXECUTE and not self._never_code)
         return "" if known else f"there is no function {name!r}; {self.offer}"
 
     @cached_property

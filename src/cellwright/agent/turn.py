@@ -93,7 +93,7 @@ class Turn:
         if reply.cut and not (recorded is not None and recorded.begun):
             words = self._toolset.words.cut_off
             return [failed(words, call=call.id) for call in said.calls] or [failed(words)]
-        fenced = self._toolset.reads_fences(self._last is not None)
+        fenced = self._toolset.reads_fences(self._last is not None, recorded)
         steps = steps_of(said, fenced=fenced, refusal=lambda call: self._toolset.refusal(call, recorded))
         return await self._take(steps) if steps else self._read(said)
 

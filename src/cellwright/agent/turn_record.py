@@ -52,7 +52,7 @@ class UnfinishedTurn:
 
     @property
     def offered(self) -> frozenset[str]:
-        return self._turns.offered() if self.reply is not None and self.reply.message.calls else frozenset[str]()
+        return self._turns.offered() if self.reply is not None else frozenset[str]()
 
     @property
     def is_there(self) -> bool:
