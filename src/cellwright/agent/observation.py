@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from cellwright.catalog import LONGEST_CELL
+from cellwright.catalog import LONGEST_READ
 from cellwright.errors import CodeError, GuestError
 from cellwright.sandboxes import GuestValue, Outcome
 from cellwright.scope import parse, shown
@@ -124,7 +124,7 @@ def observe(code: str, outcome: Outcome, outputs: CellOutputs, *, ended: bool = 
 
 def _nothing(code: str) -> Observation:
     """A cell without output: a small model often writes a function and forgets to call it."""
-    if len(code) > LONGEST_CELL:
+    if len(code) > LONGEST_READ:
         return Observation(text=NOTHING)
     body = parse(textwrap.dedent(code)).body  # it has run: the guest read it the same way
     if not body:

@@ -6,10 +6,10 @@ from cellwright.catalog.functions import catalog_functions
 from cellwright.catalog.mistakes import Mistake, type_mistake
 from cellwright.catalog.outlines import outline
 from cellwright.catalog.stub_tree import TreeFile, save_tree, stub_tree, write_tree
-from cellwright.catalog.type_checker import LONGEST_CELL, TypeChecker, too_long
+from cellwright.catalog.type_checker import LONGEST_READ, TypeChecker, too_long
 
 __all__ = [
-    "LONGEST_CELL",
+    "LONGEST_READ",
     "Catalog",
     "Mistake",
     "SearchHit",

@@ -39,7 +39,8 @@ from cellwright.catalog.upstreams import upstreams
 from cellwright.errors import NotChecked, PlatformError, UsageError
 from cellwright.scope import AddedName, Scope, StubModule, parse, surface_of
 
-LONGEST_CELL = 200_000  # characters of a cell that is read; to read 2 MB takes seconds, in which no thread runs
+LONGEST_CELL = 200_000  # characters of a cell of a model or a client: more is refused
+LONGEST_READ = 50_000  # of a cell that is read here: while Python reads source, no other thread runs
 SHORT = 4_000  # characters of new cells that are read on the event loop: a thread takes longer
 STARTS = 3  # of the process for one cell: another checker's cell may have ended it
 _UNREADABLE = (RecursionError, MemoryError, ValueError, UnicodeError)
@@ -111,8 +112,8 @@ class TypeChecker:
         `NotChecked` where the cell cannot be judged; its text has the reason.
         """
         code = _dedented(code)
-        if len(code) > LONGEST_CELL:
-            raise NotChecked(f"the cell has more than {LONGEST_CELL:,} characters")
+        if len(code) > LONGEST_READ:
+            raise NotChecked(f"the cell has more than {LONGEST_READ:,} characters")
         try:
             tree = parse(code)
         except SyntaxError as error:
