@@ -357,7 +357,7 @@ async def test_a_process_that_reads_nothing_stops_nobody(checker: TypeChecker) -
     held: Any = checker
     os.kill(held._server.pid, signal.SIGSTOP)
     beats = 0
-    check = asyncio.ensure_future(checker.check("x = 1\n" * 30_000))
+    check = asyncio.ensure_future(checker.check(f"x = '{'é' * 45_000}'"))
     while not check.done():
         await asyncio.wait({check}, timeout=0.1)
         beats += 1
