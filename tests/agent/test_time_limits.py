@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from tests.agent.test_spawn import task_of
 from tests.agent.worlds import agent_with, last_observation
 from tests.cells import PATIENCE_S
 
-from cellwright import Limits, Scope
+from cellwright import Limits, Scope, operation
 from cellwright.agent import Agent, patterns
 from cellwright.doors import Request
 from cellwright.errors import BudgetSpent, ModelBusy
@@ -235,3 +236,29 @@ async def test_the_time_that_a_person_takes_for_a_child_is_not_its_parents() -> 
     agent = Agent(model, scope=scope, spawn=True, check="off", limits=LIMIT, approve=approve)
     async with asyncio.timeout(PATIENCE_S):
         assert (await agent.run("parent")).value == 7
+
+
+async def test_the_time_of_a_turn_ends_a_cell_of_a_dead_process_that_it_carries_on() -> None:
+    store, begun = MemoryStore(), asyncio.Event()
+
+    @operation(idempotent=True)
+    async def stay() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    first, _ = agent_with(code("await stay()"), scope={"stay": stay}, store=store, check="off")
+
+    async def turn() -> None:
+        async with first.session("s1") as session:
+            await session.run("Wait.")
+
+    abandoned = asyncio.ensure_future(turn())
+    await asyncio.wait_for(begun.wait(), PATIENCE_S)
+    again, model = agent_with("never", scope={"stay": stay}, store=store, check="off", budget=SHORT)
+    async with asyncio.timeout(PATIENCE_S), again.resume("s1", take_over=True) as session:
+        with pytest.raises(BudgetSpent, match="seconds"):
+            await session.run("Go on.")
+    assert model.requests == []
+    abandoned.cancel()
+    with contextlib.suppress(BaseException):
+        await abandoned

@@ -307,6 +307,48 @@ async def test_a_model_that_asks_another_of_the_same_spending_does_not_wait_for_
     assert spending.usage.requests == 3
 
 
+async def test_requests_that_wait_at_two_levels_do_not_wait_for_each_other() -> None:
+    go_on = asyncio.Event()
+
+    async def slow(request: Request) -> Reply:
+        await go_on.wait()
+        return reply(1)
+
+    inner = ScriptedModel(otherwise=slow)
+    model = Budgeted(inner, Spending(Budget(tokens=30_000), within=Spending(Budget(tokens=20_000))))
+    asked: list[asyncio.Task[Reply]] = []
+    for size in (10_000, 12_000, 25_000, 25_000):  # under way, waits at the parent's, wait at its own
+        asked.append(asyncio.create_task(model.request(replace(ASK, generation=Generation(max_tokens=size)))))
+        await asyncio.sleep(0)
+    go_on.set()
+    async with asyncio.timeout(PATIENCE_S):
+        await asyncio.gather(*asked)
+    assert len(inner.requests) == 4
+
+
+async def test_a_task_that_outlives_the_request_it_was_started_in_waits_for_places_as_others_do() -> None:
+    async def slow(request: Request) -> Reply:
+        await asyncio.sleep(0)
+        return reply()
+
+    spending = Spending(Budget(requests=5))
+    model = Budgeted(ScriptedModel(otherwise=slow), spending)
+    later: list[asyncio.Task[Reply]] = []
+
+    async def after_it() -> Reply:
+        await first
+        return await model.request(ASK)
+
+    def hear(piece: Piece) -> None:
+        later.extend(asyncio.create_task(after_it()) for _ in range(20))
+
+    first = asyncio.create_task(model.request(ASK, hear))
+    await first
+    results = await asyncio.gather(*later, return_exceptions=True)
+    assert spending.usage.requests == 5
+    assert sum(isinstance(result, BudgetSpent) for result in results) == len(results) - 4 > 0
+
+
 async def test_attempts_after_broken_replies_are_not_more_than_the_requests() -> None:
     inner = ScriptedModel(otherwise=broken("x", ModelBusy("cut")))
     spending = Spending(Budget(requests=7))

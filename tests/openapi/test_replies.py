@@ -8,10 +8,11 @@ import pytest
 from tests.openapi.calls import Calls
 from tests.openapi.upstream import Upstream, reply
 
-from cellwright.connectors import Secret
+from cellwright.connectors import Redactor, Secret
 from cellwright.errors import UpstreamError, UpstreamMissing, UpstreamRefused
+from cellwright.openapi.api_client import HttpReply
 from cellwright.openapi.operation_plan import OperationPlan, ResponsePlan
-from cellwright.openapi.replies import response_of
+from cellwright.openapi.replies import BODY, error_of, response_of
 
 KEY = "k3y-of-the-host-0123456789"
 JSON = {"200": ResponsePlan(media="application/json")}
@@ -155,3 +156,13 @@ async def test_a_key_that_a_server_repeats_does_not_come_through(api: Upstream, 
     assert KEY in api.asked[0].headers["authorization"]
     assert KEY not in told
     assert "***" in told
+
+
+@pytest.mark.parametrize("before", range(1, 29, 9))
+def test_a_key_with_spaces_that_the_cut_parts_is_not_half_shown(before: int) -> None:
+    secret, redactor = "correct horse battery staple", Redactor()
+    redactor.add(secret)
+    text = "y " * (BODY // 2) + "z" * BODY
+    text = f"{text[: BODY - before]}{secret}{' tail' * 100}"
+    answer = HttpReply(status=500, reason="", headers={"content-type": "text/plain"}, body=text.encode(), url="")
+    assert "correct" not in str(error_of("shop.items", answer, redactor).body)

@@ -159,7 +159,9 @@ class Session(Recipient):
             await self.look_back()
             self._unfinished = None
             await self.inbox.begin()
-            await self._cells.tell_untold(self._context, self.inbox, Trace(self.id, self._number, on_event))
+            self._begin_spending()
+            async with self.shared.in_time():
+                await self._cells.tell_untold(self._context, self.inbox, Trace(self.id, self._number, on_event))
             self._context.settle()
             self._number += 1
             asked = self._journaled.requests if self._journaled is not None else 0
@@ -178,6 +180,7 @@ class Session(Recipient):
         """
         async with self._turn:
             await self.look_back()
+            self._begin_spending()
             turns, unfinished = self.runtime.turns, self._unfinished or await self._left_over()
             if turns is None or unfinished is None or not unfinished.is_there:
                 raise UsageError(f"session {self.id!r} has no turn to carry on; set a task with `run`")
@@ -243,6 +246,10 @@ class Session(Recipient):
         trace.tell(Done(value=value))
         return trace.result(value, self.shared.usage)
 
+    def _begin_spending(self) -> None:
+        """Each turn has its own steps; the rest of the budget is shared with the children."""
+        self.shared = Spending(replace(self.agent.budget, steps=None), within=self.within)
+
     async def _new_turn(self, task: str, returns: Any, trace: Trace) -> Turn:
         runtime = self.runtime
         finish = self._finish = Finish(self._returns if returns is None else returns)
@@ -256,8 +263,6 @@ class Session(Recipient):
         """The requests of one turn: its tools, and its budget."""
         agent, model = self.agent, self._model
         assert model is not None
-        # each turn has its own steps; the rest of the budget is shared with the children
-        self.shared = Spending(replace(agent.budget, steps=None), within=self.within)
         spending = Spending(Budget(steps=agent.budget.steps), within=self.shared)
         trace.tell(TurnStarted(task=task, model=model.name))
         wanted = agent.wanted(self._outline, self._classes())

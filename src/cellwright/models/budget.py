@@ -7,13 +7,16 @@ shared by tasks, not by threads.
 from __future__ import annotations
 
 import asyncio
+import bisect
+import itertools
 import math
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 
 from cellwright.doors import Model, ModelWrapper, Reply, Request
 from cellwright.errors import BudgetSpent, UsageError
@@ -38,10 +41,19 @@ class Budget:
                 raise UsageError(f"Budget({limit.name}={value!r}): give a number above zero, or leave it out")
 
 
+_TICKETS = itertools.count()
+
+
 class _Place:
-    """A request that is under way, or waits; `called` is set when it may try again."""
+    """A request that is under way, or waits; `called` is set when it may try again.
+
+    Lines are ordered by `ticket`: at each level of spendings the oldest is first, so that no two wait for each other.
+    """
 
     called: asyncio.Future[None]
+
+    def __init__(self) -> None:
+        self.ticket = next(_TICKETS)
 
 
 class Spending:
@@ -159,9 +171,10 @@ class Spending:
         A single request always fits. Whoever waits is served in order, and holds nothing. A request that a model makes
         to reply to another, of the same spending, is part of that one: it would wait for itself.
         """
-        place, held = _Place(), _HELD.get()
-        await self._admit(place, request, model, held)
-        _HELD.set(held | set(self.limited))
+        place = _Place()
+        held = {spending: other for spending, other in _HELD.get().items() if other in spending._under_way}
+        await self._admit(place, request, model, frozenset(held))
+        _HELD.set(dict.fromkeys(self.limited, place) | held)
         try:
             yield
         finally:
@@ -194,7 +207,7 @@ class Spending:
                     if waits_at is not None:
                         waits_at._leave(place)
                     waits_at = full
-                    full._line.append(place)
+                    bisect.insort(full._line, place, key=lambda other: other.ticket)
                 place.called = asyncio.get_running_loop().create_future()
                 await place.called
         finally:
@@ -202,7 +215,7 @@ class Spending:
                 waits_at._leave(place)
 
     def _has_room(self, place: _Place, most: Reservation) -> bool:
-        if self._line and self._line[0] is not place:
+        if self._line and self._line[0].ticket < place.ticket:
             return False
         under_way = self._under_way.values()
         wanted = {
@@ -260,8 +273,8 @@ class Spending:
         return BudgetSpent(f"{text}{after}; raise Budget({what}=…)", what=what)
 
 
-_HELD: ContextVar[frozenset[Spending]] = ContextVar("_HELD", default=frozenset())
-"""Where the request that is made here has its place."""
+_HELD: ContextVar[Mapping[Spending, _Place]] = ContextVar("_HELD", default=MappingProxyType({}))
+"""The places of the request that is made here. A task that is started meanwhile inherits them, and may outlive them."""
 
 
 class Budgeted(ModelWrapper):
@@ -329,9 +342,9 @@ def _believed(usage: Usage) -> Usage:
     cost = usage.cost if usage.cost is None or math.isfinite(usage.cost) else None
     return replace(
         usage,
-        requests=max(usage.requests, 0),
-        input_tokens=max(usage.input_tokens, 0),
-        output_tokens=max(usage.output_tokens, 0),
-        cached_tokens=max(usage.cached_tokens, 0),
+        requests=max(0, usage.requests),
+        input_tokens=max(0, usage.input_tokens),
+        output_tokens=max(0, usage.output_tokens),
+        cached_tokens=max(0, usage.cached_tokens),
         cost=None if cost is None else max(cost, 0.0),
     )

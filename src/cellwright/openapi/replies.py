@@ -80,7 +80,7 @@ def _json(title: str, reply: HttpReply, redactor: Redactor) -> Any:
         return value if plain else redactor.result(value)
     except (ValueError, RecursionError) as error:
         why = "nested too deep" if isinstance(error, RecursionError) else str(error)
-    text = redactor.text(whole_words(_text(reply), BODY))
+    text = _redacted(reply, redactor)
     shown = _one_line(text, 80)
     told = f"it promised JSON and sent something else ({why}): {shown!r}"
     raise UpstreamError(f"{title}: {redactor.text(_status(reply))}: {told}", status=reply.status, body=text)
@@ -109,7 +109,12 @@ def _body(reply: HttpReply, redactor: Redactor) -> Any:
             return redactor.plain(json.loads(reply.body))
         except (ValueError, RecursionError):
             pass
-    return redactor.text(whole_words(_text(reply), BODY))
+    return _redacted(reply, redactor)
+
+
+def _redacted(reply: HttpReply, redactor: Redactor) -> str:
+    """The first part of the text. More of it is redacted than shown: a key that the cut would part is still whole."""
+    return redactor.text(whole_words(_text(reply), 2 * BODY))[:BODY]
 
 
 def _message(body: Any, depth: int = 0) -> str:
