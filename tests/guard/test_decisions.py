@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cells import eventually
+from tests.cells import PATIENCE_S, eventually
 from tests.guard.keeping import LOOP, Office, carried_on, run, waits
 from tests.guard.people import Mail, Person, yes
 
@@ -94,9 +94,10 @@ async def test_the_pause_and_the_question_are_ordinary_entries(office: Office) -
 
 
 async def test_somebody_elsewhere_who_is_quicker_than_the_approver_here_is_heard(office: Office) -> None:
-    cancelled = asyncio.Event()
+    asked, cancelled = asyncio.Event(), asyncio.Event()
 
     async def approve(wanted: ApprovalWanted) -> bool:
+        asked.set()
         try:
             return await asyncio.get_running_loop().create_future()
         except asyncio.CancelledError:
@@ -105,6 +106,7 @@ async def test_somebody_elsewhere_who_is_quicker_than_the_approver_here_is_heard
 
     async with office.open(scope={"mail": Mail()}, approve=approve) as rt:
         cell = asyncio.create_task(run(rt, "await mail.send('ann')"))
+        await asyncio.wait_for(asked.wait(), PATIENCE_S)
 
         async def said() -> bool:
             return bool(office.say())
