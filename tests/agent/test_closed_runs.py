@@ -179,7 +179,7 @@ async def _left_at_last(given: Given, least: Left) -> tuple[Left, list[str]]:
         await asyncio.sleep(0.02)
 
 
-@pytest.fixture(params=["none", "file", "memory", "object"])
+@pytest.fixture(params=["none", "file", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("memory", "object"))])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     kinds = {"none": None, "file": f"sqlite:///{tmp_path / 'agents.db'}", "memory": "memory:", "object": MemoryStore()}
     return kinds[request.param]
