@@ -96,13 +96,16 @@ class Processes:
 
 async def at_writes(name: str, tmp_path: Path, unbroken: Unbroken, kills: int, chance: random.Random) -> int:
     """Kill that many processes at a write each, some in a row in one session; gives how many died."""
-    died, number = 0, 0
+    died, number, most = 0, 0, unbroken.writes
     while died < kills and number < kills * 3:
         number += 1
         processes = Processes(name, tmp_path / f"writes{number}")
         lives = min(chance.randrange(1, 4), kills - died)
         for _ in range(lives):
-            if processes.live(chance.randrange(1, unbroken.writes), chance.choice(("before", "after"))):
+            write = chance.randrange(1, most)
+            if processes.live(write, chance.choice(("before", "after"))):
+                if not processes.deaths:
+                    most = max(write, 2)  # there are fewer: rows of the same moment are one write
                 break
         else:
             assert processes.live()
