@@ -62,6 +62,7 @@ def outcomes(directory: Path, *under: str | Path) -> tuple[dict[str, set[str]], 
     return found, done.stdout
 
 
+@pytest.mark.slow
 def test_what_the_kernel_refuses_is_a_skip_with_the_reason_and_the_count(tmp_path: Path) -> None:
     found, said = outcomes(tmp_path, refusing(tmp_path, "unshare"), "-c", EXECUTE)
     assert found == {
@@ -75,6 +76,7 @@ def test_what_the_kernel_refuses_is_a_skip_with_the_reason_and_the_count(tmp_pat
     assert said.count(why) > 3  # each by its place, and the sum
 
 
+@pytest.mark.slow
 @pytest.mark.needs_layers
 def test_where_the_kernel_gives_the_layers_a_refusal_is_a_failure(tmp_path: Path) -> None:
     found, said = outcomes(tmp_path)

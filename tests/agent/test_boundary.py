@@ -187,7 +187,7 @@ async def test_a_warning_of_somebody_elses_does_not_fail_while_a_type_is_read() 
 
 async def test_a_turn_ends_though_the_code_goes_on_after_done() -> None:
     cell = "while True:\n    try:\n        done(1)\n    except BaseException:\n        pass"
-    agent, _ = agent_with(code(cell), check="off", limits=Limits(host_calls=20))
+    agent, _ = agent_with(code(cell), check="off", limits=Limits(host_calls=20, wall_s=1))
     assert (await agent.run("…", returns=int)).value == 1
 
 

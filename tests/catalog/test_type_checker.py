@@ -351,6 +351,7 @@ async def eventually_dead(process: ty_server.TyServer) -> None:
     await eventually(dead)
 
 
+@pytest.mark.slow
 async def test_a_process_that_reads_nothing_stops_nobody(checker: TypeChecker) -> None:
     """More than a pipe holds is on its way to it; the loop goes on, and the check is given up in time."""
     await checker.check("book")

@@ -112,6 +112,7 @@ async def test_a_host_that_is_sent_mutated_frames_goes_on(workspace: Workspace) 
     assert session.ended > SLICE // 50
 
 
+@pytest.mark.slow
 async def test_a_journal_of_a_guest_that_sends_mutated_frames_is_read_and_repeated(workspace: Workspace) -> None:
     session = await serve_many(random.Random(3), SLICE // 2, workspace, quiet, journaled=True)
     assert isinstance(session, JournaledSession)

@@ -136,6 +136,7 @@ async def test_a_session_goes_on_the_same_with_its_checkpoints_and_without_them(
         assert await value(rt, "r[-1], (loud.n, len(r), open('f').read(), d.label())") == tuple(told)
 
 
+@pytest.mark.slow
 async def test_a_session_of_five_hundred_cells_is_resumed_without_running_ten(journal: Store) -> None:
     desk = Desk()
     abandoned = begin(journal, desk)

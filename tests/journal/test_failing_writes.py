@@ -116,6 +116,7 @@ async def carry_on(journal: Failing, post: Post, workspace: Path) -> None:
             await rt.execute(code)
 
 
+@pytest.mark.slow
 async def test_whichever_write_fails_the_journal_knows_each_effect_and_none_runs_twice(tmp_path: Path) -> None:
     journal = Failing()
     whole = Post(journal)

@@ -211,6 +211,7 @@ def _project(tmp_path: Path) -> Path:
     return project.parent
 
 
+@pytest.mark.slow
 async def test_two_at_once_install_once(tmp_path: Path) -> None:
     requirement = wheel(tmp_path, "once", {"once.py": ""})
     lines: list[str] = []

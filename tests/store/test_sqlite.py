@@ -223,7 +223,8 @@ def locked(path: Path) -> Generator[None]:
 
 
 def test_a_locked_journal_is_told_so_and_works_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cellwright.store.sqlite_schema.BUSY_S", 0.05)
+    for module in ("sqlite_schema", "sqlite_database"):
+        monkeypatch.setattr(f"cellwright.store.{module}.BUSY_S", 0.05)
     with closing(SqliteStore(path)) as journal:
         claim = journal.create(facts("s"))
         tried: list[Callable[[], object]] = [
@@ -436,6 +437,7 @@ def _write_many(path: Path, name: str, count: int, line: Connection) -> None:
     line.send("done")
 
 
+@pytest.mark.slow
 def test_many_processes_write_to_sessions_of_their_own_at_once(path: Path) -> None:
     names, count = [f"s{n}" for n in range(6)], 100
     lines: list[Connection] = []

@@ -83,6 +83,7 @@ def test_a_journal_that_is_gone_with_its_process_is_told_so(tmp_path: Path) -> N
         check_store(opened, reopen=opened)
 
 
+@pytest.mark.slow
 def test_a_journal_that_does_not_see_other_processes_is_told_so(tmp_path: Path) -> None:
     opened = partial(broken.ChecksClaimsInMemory, tmp_path / "agents.db")
     with pytest.raises(AssertionError, match="another process takes"):
