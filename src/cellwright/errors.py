@@ -312,10 +312,6 @@ class CannotCross(GuestError, TypeError):
     """A value that has no way over the boundary."""
 
 
-class NotSupported(GuestError, RuntimeError):
-    """Python that this rung refuses."""
-
-
 class StaleHandle(GuestError, ReferenceError):
     """A handle to a host object that this session does not hold."""
 

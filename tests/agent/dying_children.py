@@ -11,12 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.agent.dying_family import Ledger, die
+from tests.agent.dying_family import Ledger, die, parent_at
 
-from cellwright.agent import Agent
 from cellwright.doors import Request
 from cellwright.messages import AssistantMessage, UserMessage
-from cellwright.testing import ScriptedModel, code
+from cellwright.testing import code
 
 CHILDREN = 6
 PARENT = """
@@ -42,13 +41,7 @@ async def main(place: Path, when: str) -> None:
             await asyncio.Event().wait()
         return code((f"ledger.add('{task}: a')", f"ledger.add('{task}: b')", f"done('{task}')")[step])
 
-    agent = Agent(
-        ScriptedModel(otherwise=reply),
-        scope={"ledger": Ledger(place / "ledger")},
-        store=f"sqlite:///{place}/agents.db",
-        spawn=True,
-        check="off",
-    )
+    agent = parent_at(place, reply)
     for recovered in await agent.recover():
         return print(json.dumps(recovered.value))
     session: Any = agent.session("parent")

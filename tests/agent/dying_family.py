@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,17 @@ class Ledger:
         return self._path.read_text().splitlines()
 
 
+def parent_at(place: Path, reply: Callable[[Request], Any]) -> Agent:
+    """The agent whose sessions are kept at this place; it and its children ask one model."""
+    return Agent(
+        ScriptedModel(otherwise=reply),
+        scope={"ledger": Ledger(place / "ledger")},
+        store=f"sqlite:///{place}/agents.db",
+        spawn=True,
+        check="off",
+    )
+
+
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -59,13 +71,7 @@ async def main(place: Path, when: str) -> None:
         paid.add(f"child {step}")
         return code(CHILD[step])
 
-    agent = Agent(
-        ScriptedModel(otherwise=reply),
-        scope={"ledger": Ledger(place / "ledger")},
-        store=f"sqlite:///{place}/agents.db",
-        spawn=True,
-        check="off",
-    )
+    agent = parent_at(place, reply)
     known = (place / "agents.db").exists()
     for done in await agent.recover():  # the child is its parent's to carry on
         assert done.session == "parent", done

@@ -109,6 +109,19 @@ async def test_a_reply_that_ran_out_of_room_is_not_run_either() -> None:
     assert store.cells("s1") == []
 
 
+async def cancel_before_its_cell(store: MemoryStore, post: Post, id: str) -> None:
+    """A session whose turn was cancelled when its reply was recorded and nothing of it was run."""
+
+    def reply(_: Request) -> Any:
+        store.post(id, Message(kind="cancel", text=""))
+        return code("post.put('c')\ndone(1)")
+
+    agent, _ = agent_with(reply, scope={"post": post}, store=store, check="off")
+    async with agent.session(id) as session:
+        with pytest.raises(TurnCancelled):
+            await session.run("Put c.")
+
+
 async def test_a_recorded_reply_is_held_to_what_was_offered_unless_it_was_begun() -> None:
     store, post = MemoryStore(), Post()
     first, _ = agent_with(code("post.put('a')\ndone(post.send('b'))"), scope={"post": post}, store=store, check="off")
@@ -118,14 +131,7 @@ async def test_a_recorded_reply_is_held_to_what_was_offered_unless_it_was_begun(
     (question,) = store.questions()
     store.decide(question.id, Decision(yes=True))
 
-    def cancels(_: Request) -> Any:
-        store.post("fresh", Message(kind="cancel", text=""))
-        return code("post.put('c')\ndone(1)")
-
-    first, _ = agent_with(cancels, scope={"post": post}, store=store, check="off")
-    async with first.session("fresh") as session:
-        with pytest.raises(TurnCancelled):
-            await session.run("Put c.")
+    await cancel_before_its_cell(store, post, "fresh")
     direct, model = agent_with("No.", scope={"post": post}, store=store, mode="direct")
     async with direct.resume("fresh") as session:
         assert (await session.carry_on()).value == "No."
@@ -137,21 +143,13 @@ async def test_a_recorded_reply_is_held_to_what_was_offered_unless_it_was_begun(
 
 async def test_a_reply_of_another_mode_is_run_as_it_was_offered() -> None:
     store, post = MemoryStore(), Post()
-
-    def cancels(_: Request) -> Any:
-        store.post("s1", Message(kind="cancel", text=""))
-        return code("post.put('a')\ndone(1)")
-
-    first, _ = agent_with(cancels, scope={"post": post}, store=store, check="off")
-    async with first.session("s1") as session:
-        with pytest.raises(TurnCancelled):
-            await session.run("Put a.")
+    await cancel_before_its_cell(store, post, "s1")
     chosen: list[Event] = []
     again = Agent(ScriptedModel(), scope=direct(post), store=store, mode="auto")
     async with again.resume("s1") as session:
         assert (await session.carry_on(on_event=chosen.append)).value == 1
     assert [event.mode for event in chosen if isinstance(event, ModeChosen)] == ["direct"]
-    assert post.sent == ["a"]
+    assert post.sent == ["c"]
 
 
 def as_it_is(model: Model) -> Model:

@@ -232,6 +232,10 @@ async def test_no_further_step_of_a_reply_is_taken_after_done() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
+        "```python\ndone(7)",
+        "```\ndone(7)\n```",
+        "````python\n'''\n```\n'''\ndone(7)\n````",
+        "Sure:\n  ```py\ndone(7)\n  ```\nThere.",
         "```python\r\nx = 7\r\ndone(x)\r\n```\r\n",
         "~~~python\ndone(7)\n~~~",
         "~~~~\n'''\n~~~\n'''\ndone(7)\n~~~~",
@@ -239,7 +243,7 @@ async def test_no_further_step_of_a_reply_is_taken_after_done() -> None:
         "```python\n\ufeffdone(7)\n```",
     ],
 )
-async def test_fences_of_all_kinds_are_read(reply: str) -> None:
+async def test_fences_are_read_as_models_write_them(reply: str) -> None:
     agent, _ = agent_with(reply, traits=FENCED)
     assert (await agent.run("…")).value == 7
 

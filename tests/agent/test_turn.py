@@ -55,20 +55,6 @@ async def test_only_the_first_block_of_a_reply_is_run_and_that_is_said() -> None
     assert "Only the first block" in last_observation(model)
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "```python\ndone(7)",
-        "```\ndone(7)\n```",
-        "````python\n'''\n```\n'''\ndone(7)\n````",
-        "Sure:\n  ```py\ndone(7)\n  ```\nThere.",
-    ],
-)
-async def test_fences_are_read_as_models_write_them(reply: str) -> None:
-    agent, _ = agent_with(reply, traits=FENCED)
-    assert (await agent.run("…")).value == 7
-
-
 async def test_a_fence_of_another_language_is_not_run() -> None:
     agent, _ = agent_with("```json\n{}\n```", traits=FENCED)
     assert (await agent.run("…")).value == "```json\n{}\n```"
