@@ -31,7 +31,6 @@ from cellwright.scope import (
     is_standard,
     is_typed_dict,
     kind_of,
-    module_members,
     names_of,
     public_members,
     signature_of,
@@ -185,11 +184,7 @@ class _OfferReader:
     def _bound_module(self, name: str, module: types.ModuleType) -> BoundName:
         key = f"_module_{name}"
         place = Place(self._scope.path(name), types.ModuleType)
-        shown = {
-            member: value
-            for member, value in module_members(module).items()
-            if self._rules.verdict(place, member, data=not callable(value)).visible
-        }
+        shown = self._rules.of_module(place, module)
         written = self._module.shapes.get(key)
         if written is not None:
             docs = {member: _docstring(value) for member, value in shown.items() if callable(value)}

@@ -25,7 +25,7 @@ from cellwright.scope.annotations import (
 from cellwright.scope.attributes import assigned, held_by, is_open, members_below
 from cellwright.scope.classes import MIXINS, enum_base, field_names, is_builtin, is_model, kind_of
 from cellwright.scope.declarations import Declaration, Shape, ShapeKind
-from cellwright.scope.members import Member, is_async, members, operators
+from cellwright.scope.members import Member, is_async, members
 from cellwright.scope.rules import WRITING_OPERATORS, Place
 from cellwright.scope.signatures import (
     KEYWORD_ONLY,
@@ -198,7 +198,7 @@ class ClassReader:
         for name in sorted(members_below(self._cls) - members(self._cls).keys()):
             if self._module.rules.verdict(self._place, name).visible:
                 yield Declaration(name=name, type=ANY)
-        for name in operators(self._cls):
+        for name in self._module.rules.operators(self._place):
             writes = name in WRITING_OPERATORS
             if name in own and not (writes and self._module.rules.verdict(self._place, name.strip("_")).read_only):
                 yield self._operator(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import enum
+import hashlib
 import threading
 import typing
 from collections.abc import Callable, Iterable
@@ -16,7 +17,7 @@ from typing import Any, Literal
 from cellwright.doors import Made
 from cellwright.errors import StaleHandle
 from cellwright.scope import presets
-from cellwright.scope.members import is_async, members, module_members, operators
+from cellwright.scope.members import is_async, members, operators
 from cellwright.scope.parcels import Parcel, find_type, type_key
 from cellwright.scope.rules import Place, Rules
 from cellwright.scope.signatures import doc, packed_signature
@@ -25,6 +26,7 @@ from cellwright_guest.wire import type_of
 
 MIXINS = (str, int, float, bytes)  # types that the members of an enum may have, too
 ATOMS = (type(None), bool, int, float, str, bytes, complex)
+KEY = 200  # characters of a class's key
 DEEPEST = 50  # of a value that crosses by value
 _PLAIN_MODULES = ("datetime", "decimal", "uuid", "pathlib")
 Kind = Literal["handle", "record", "model", "namedtuple", "object", "enum", "error"]
@@ -104,7 +106,8 @@ class Classes:
 
     def _entry(self, cls: Any, kind: Kind, place: Place, hidden: tuple[str, ...]) -> KnownClass:
         named = f"{type_key(cls)}|{kind}" if isinstance(cls, type) else f"{cls.__name__}|module"
-        key = f"{named}|{','.join(hidden)}"
+        names = ",".join(hidden)  # of a library's class hundreds: the rows of a journal name them by their hash
+        key = f"{named}|{names if len(names) < KEY else hashlib.sha256(names.encode()).hexdigest()[:16]}"
         number = next((n for n, made in self._waiting.items() if made.kind == key), None)
         known = KnownClass(cls, self._next if number is None else number, kind, place, key)
         if number is None:
@@ -139,7 +142,9 @@ class Classes:
 
     def _hidden(self, cls: type, place: Place) -> tuple[str, ...]:
         shown = members(cls).items()
-        return tuple(name for name, m in shown if not self._visible(place, name, m.kind == "property"))
+        hidden = tuple(name for name, m in shown if not self._visible(place, name, m.kind == "property"))
+        granted = self._rules.operators(place)
+        return hidden if len(granted) == len(operators(cls)) else (*hidden, *set(operators(cls)).difference(granted))
 
     def _visible(self, place: Place, name: str, data: bool) -> bool:
         return self._rules.verdict(place, name, data=data).visible
@@ -204,9 +209,7 @@ class Classes:
         properties: list[Any] = []
         place = known.place
         if not isinstance(known.value, type):  # a module: its functions, each with its own signature
-            for name, value in module_members(known.value).items():
-                if self._visible(place, name, not callable(value)):
-                    properties.append([name, ""])
+            properties = [[name, ""] for name in self._rules.of_module(place, known.value)]
             return {"methods": [], "properties": properties, "operators": []}
         for name, member in members(known.value).items():
             if not self._visible(place, name, member.kind == "property"):
@@ -217,7 +220,7 @@ class Classes:
             flags = ("a" if member.is_async else "") + ("c" if member.kind in ("class", "static") else "")
             signature = packed_signature(member.value, bound=member.kind != "static")
             methods.append([name, flags, signature, doc(member.value, 200)])
-        special = list(operators(known.value))
+        special = list(self._rules.operators(place))
         if "__call__" in special and is_async(known.value.__call__):
             special[special.index("__call__")] = "async __call__"
         return {"methods": methods, "properties": properties, "operators": special}

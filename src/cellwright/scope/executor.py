@@ -18,9 +18,9 @@ from cellwright.scope.abouts import Abouts
 from cellwright.scope.classes import KnownClass
 from cellwright.scope.construction import build_new
 from cellwright.scope.handles import HeldObject
+from cellwright.scope.library_calls import CallRule, build_rule, call_rule, refused_argument, wrong_argument
 from cellwright.scope.members import gives_coroutine, members
 from cellwright.scope.operations import facts_of
-from cellwright.scope.presets import looks_up_by_name, refused_argument
 from cellwright.scope.rules import Place, Rules
 from cellwright.scope.values import Values, on_loop
 from cellwright.scope.verbs import Verbs, explain
@@ -62,6 +62,7 @@ class CallExecutor:
                 return await self._awaited(call, lambda: self._verbs.operator(held, call.name, args), take)
             case "await":
                 held = self._handles.get(call.target)
+                self._verbs.require_operator(held, "__await__")
                 return await self._awaited(call, lambda: held.value, take)
             case "about":
                 return self._values.described(call.target)
@@ -149,6 +150,7 @@ class CallExecutor:
             self._verbs.function(held, call.name)
         else:
             function = held.value
+            self._verbs.require_operator(held, "__call__")
         owner, _, name = held.place.path.rpartition(".")
         place = held.place if call.name else Place(owner, held.place.kind)
         facts = self._rules.facts(place, call.name or name, facts_of(function))
@@ -176,13 +178,9 @@ class CallExecutor:
 
     def _run(self, function: Any, call: Call, given: Given) -> Any:
         args, kwargs = given
-        owner = getattr(function, "__self__", None)  # of the function: the guest may hold it without its object
-        if looks_up_by_name(type_of(owner), getattr(function, "__name__", "")):
-            held = self._handles.known(owner)
-            place = held.place if held is not None else Place("", type_of(owner))
-            named = refused_argument(lambda name: self._rules.hides(place, name), (*args, *kwargs.values()))
-            if named is not None:
-                raise NotPublic(f"{self._abouts.of(call).title} is refused: it would call {named!r}, which is hidden")
+        rule = call_rule(function)
+        if rule is not None:
+            self._check_arguments(rule, function, call, given)
         try:
             return function(*args, **kwargs)
         except TypeError as error:
@@ -190,6 +188,29 @@ class CallExecutor:
             if trace is not None and trace.tb_next is None:  # raised by the call itself, not inside it
                 raise explain(function, self._abouts.of(call).title, args, kwargs, error) from None
             raise
+
+    def _check_arguments(self, rule: CallRule, function: Any, call: Call, given: Given) -> None:
+        """`NotPublic` for arguments that a library's table does not grant."""
+        args, kwargs = given
+        owner = getattr(function, "__self__", None)
+        held = self._handles.known(owner)
+        place = held.place if held is not None else Place("", owner if isinstance(owner, type) else type_of(owner))
+        name = str(getattr(function, "__name__", ""))
+        wrong = wrong_argument(rule, function, args, kwargs)
+        if wrong and not (self._rules.lifts(place, call.name or name) or self._rules.lifts(place, name)):
+            title = self._abouts.of(call).title
+            raise NotPublic(f"{title} is refused: {wrong}; {place.grant(call.name or name)} grants it")
+        if rule.by_name:
+            named = refused_argument(lambda name: self._rules.hides(place, name), (*args, *kwargs.values()))
+            if named is not None:
+                raise NotPublic(f"{self._abouts.of(call).title} is refused: it would call {named!r}, which is hidden")
+
+    def _check_building(self, known: KnownClass, given: Given) -> None:
+        """`NotPublic` for a library's class that its table does not let guest code build so."""
+        rule = build_rule(known.value) if known.bound and isinstance(known.value, type) else None
+        wrong = "" if rule is None else wrong_argument(rule, known.value, *given)
+        if wrong and not self._rules.lifts(known.place, "__init__"):
+            raise NotPublic(f"building {known.value.__name__}: {wrong}; {known.place.grant('__init__')} grants it")
 
     # the other verbs
 
@@ -199,6 +220,7 @@ class CallExecutor:
             known = self._classes.get(call.target)
             if not known.buildable:
                 raise CannotCross(f"class {known.value.__name__} is not in scope; bind it by name, or declare it")
+            self._check_building(known, given)
             return build_new(known, args, kwargs)
         if call.target < 0 and call.verb == "get":
             return self._class_attribute(self._classes.get(call.target), call.name)

@@ -16,7 +16,7 @@ from uuid import UUID
 from cellwright.errors import CodeError
 from cellwright.scope.classes import Classes, is_builtin
 from cellwright.scope.parcels import Parcel
-from cellwright.scope.presets import CREDENTIALS, hides
+from cellwright.scope.presets import CREDENTIALS, refusal
 from cellwright.scope.rules import Place
 from cellwright.scope.signatures import without_addresses
 from cellwright.short_texts import whole_words
@@ -62,7 +62,7 @@ def _text(error: BaseException) -> str:
 def _attributes(error: BaseException) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     for name, value in getattr(error, "__dict__", {}).items():
-        if name.startswith("_") or name.lower() in CREDENTIALS or hides(type(error), name):
+        if name.startswith("_") or name.lower() in CREDENTIALS or refusal(type(error), name):
             continue
         if _is_plain(value):
             plain[name] = _cleaned(value)

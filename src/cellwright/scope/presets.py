@@ -1,18 +1,20 @@
-"""What is hidden by default: the credentials of common libraries, and their ways to run code on the host.
+"""What binding an object of a known library grants, and what is hidden on objects of any type.
 
-A preset is a row of this table: members of a type, matched by the module and the name of any class among its bases.
-`scope.declare("client.headers", hide=False)` shows one again.
+A library's table (`grants/*.toml`) governs the members that the library itself defines: those of its rows are granted,
+all others refused. Methods of a developer's own classes that derive from them stay granted.
+`scope.declare("client.headers", hide=False)` grants one member more.
 """
 
 from __future__ import annotations
 
+import sys
 import types
-from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
-from typing import Any
 
+from cellwright.scope.attributes import assigned
+from cellwright.scope.grant_tables import GrantRow, library, listed, table_of, together
+from cellwright.scope.members import operators
 from cellwright.scope.weak_cache import weak_cache
-from cellwright_guest.wire import type_of
 
 # attributes (never methods) that carry a credential in objects of any type
 CREDENTIALS = frozenset(
@@ -22,15 +24,9 @@ CREDENTIALS = frozenset(
     "session_token signing_key ssh_key token webhook_secret".split()
 )
 
+# members of libraries that have no table yet
 _HTTP = "headers auth cookies params cert verify trust_env proxies event_hooks build_request send transport adapters"
 HIDDEN: dict[str, str] = {
-    "httpx.Client": f"{_HTTP} base_url",
-    "httpx.AsyncClient": f"{_HTTP} base_url",
-    "httpx.BaseClient": f"{_HTTP} base_url",
-    "httpx.Response": "request stream extensions next_request history",
-    "httpx.HTTPError": "request response",
-    "httpx.RequestError": "request",
-    "httpx.HTTPStatusError": "request response",
     "requests.Session": f"{_HTTP} get_adapter mount prepare_request hooks",
     "requests.Response": "request connection raw history",
     "requests.RequestException": "request response",
@@ -58,78 +54,180 @@ HIDDEN: dict[str, str] = {
     "polars.*": "write_* sink_* serialize deserialize sql lazy_sql show_graph",
     "pyarrow.*": "to_pandas_dtype",
     "pydantic.*Secret*": "get_secret_value",
-    "logging.Logger": "manager handlers root parent",
     "subprocess.Popen": "args",
     "asyncio.*": "get_loop",
-    "functools.partial": "func args keywords",
 }
 _TABLE = [(pattern, frozenset(names.split())) for pattern, names in HIDDEN.items()]
 
 # methods of a `Revivable` that are for the journal alone
 JOURNAL = ("to_journal", "from_journal")
 
-# methods that look up a member by a name in their arguments: they must not find what is hidden
-BY_NAME = {"pandas": frozenset(("agg", "aggregate", "apply", "transform", "map", "applymap", "pipe", "pivot_table"))}
-
-_NUMBERS = "biufcmM"  # numpy's kinds of data that hold no names: numbers and times
-_LISTS: tuple[type[Any], ...] = (list, tuple, set, frozenset)
 
 # types that never cross: from each of these, code can reach the whole host
 NEVER: tuple[type, ...] = (types.FrameType, types.CodeType, types.TracebackType, types.CellType)
 
 
+# operators that every class with a row has; one without a row has the first three
+READING = frozenset(
+    "__repr__ __str__ __format__ __len__ __length_hint__ __contains__ __getitem__ __iter__ __next__ __aiter__ "
+    "__anext__ __reversed__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __bool__".split()
+)
+_NOTHING = GrantRow()
+_TEXT = frozenset(("__repr__", "__str__", "__format__"))
+
+
+class _Governed:
+    """What the tables say of one class: the library that governs each class of its MRO ("" for none), and the rows."""
+
+    __slots__ = ("libraries", "refused", "rows")
+
+    def __init__(self, libraries: tuple[str, ...], rows: dict[str, GrantRow]) -> None:
+        self.libraries = libraries
+        self.rows = rows
+        self.refused: dict[str, str] = {}  # of names that a class defines, so there are few
+
+
 @weak_cache
-def hidden_names(kind: type) -> tuple[str, ...]:
-    """The patterns of member names that presets hide on objects of this type."""
-    hidden = {*JOURNAL} if all(hasattr(kind, name) for name in JOURNAL) else set[str]()
+def _governed(kind: type) -> _Governed | None:
+    """None for a class that no table has a say about."""
+    mro = kind.__mro__
+    own = [_known(base) for base in mro]
+    if not any(own):
+        return None
+    # a base of a library's class comes with it: `Headers.update` is of `MutableMapping`
+    governed = [
+        name or next((o for b, o in zip(mro, own, strict=True) if o and base is not object and base in b.__mro__), "")
+        for base, name in zip(mro, own, strict=True)
+    ]
+    rows: dict[str, list[GrantRow]] = {}
+    for base, name in zip(mro, own, strict=True):
+        table = table_of(name) if name else None
+        row = table.of_class(base.__name__) if table is not None else None
+        if table is not None and row is not None:
+            rows.setdefault(table.packages[0], []).append(row)
+    return _Governed(tuple(map(_first, governed)), {name: together(found) for name, found in rows.items()})
+
+
+def _known(base: type) -> str:
+    """The package of a class, where a table governs it."""
+    name = library(vars(base).get("__module__"))
+    return name if name and name != "builtins" and table_of(name) is not None else ""
+
+
+def _first(package: str) -> str:
+    table = table_of(package) if package else None
+    return "" if table is None else table.packages[0]
+
+
+def row_of(kind: type, name: str) -> GrantRow | None:
+    """The row that a library has about a member of a type, perhaps an empty one; None where no library has a say."""
+    governed = _governed(kind)
+    of = _home(kind, governed, name)[0] if governed is not None else ""
+    return governed.rows.get(of, _NOTHING) if governed is not None and of else None
+
+
+def _home(kind: type, governed: _Governed, name: str) -> tuple[str, bool]:
+    """The library that governs a member, "" for none, and whether a class defines it."""
+    for base, of in zip(kind.__mro__, governed.libraries, strict=True):
+        if name in vars(base):
+            return of, True
+    if governed.libraries[0]:
+        return governed.libraries[0], False
+    for base, of in zip(kind.__mro__, governed.libraries, strict=True):
+        if of and (name in assigned(base) or name in vars(base).get("__annotations__", ())):
+            return of, False
+    return "", False
+
+
+def refusal(kind: type, name: str) -> str:
+    """Why binding an object of this type does not grant its member `name`; "" where it does."""
+    if name in JOURNAL and all(hasattr(kind, method) for method in JOURNAL):
+        return "it is the journal's"
+    governed = _governed(kind)
+    if governed is None:
+        return _OLD if _hides(kind, name) else ""
+    why = governed.refused.get(name)
+    if why is None:
+        of, defined = _home(kind, governed, name)
+        row = governed.rows.get(of)
+        granted = not of or (row is not None and (row.member(name) is not None or (row.open and not defined)))
+        why = "" if granted else f"binding it does not grant this member of {of}"
+        why = _OLD if granted and _hides(kind, name) else why
+        if defined:
+            governed.refused[name] = why
+    return why
+
+
+def may_set(kind: type, name: str) -> bool | None:
+    """Whether a table lets guest code set the attribute `name`, or items (`"[]"`); None: no library has a say."""
+    governed = _governed(kind)
+    if governed is None:
+        return None
+    of, _ = _home(kind, governed, "__setitem__" if name == "[]" else name)
+    if not of:
+        return None
+    row = governed.rows.get(of)
+    return row is not None and listed(row.writable, name) is not None
+
+
+@weak_cache
+def granted_operators(kind: type) -> tuple[str, ...]:
+    """The operators of a type that binding its objects grants."""
+    governed = _governed(kind)
+    if governed is None:
+        return operators(kind)
+    found: list[str] = []
+    for name in operators(kind):
+        of, _ = _home(kind, governed, name)
+        row = governed.rows.get(of)
+        sets = name in ("__setitem__", "__delitem__") and row is not None and "[]" in row.writable
+        if not of or name in _TEXT or (row is not None and (name in READING or name in row.operators)) or sets:
+            found.append(name)
+    return tuple(found)
+
+
+def refuses_operator(kind: type, name: str) -> bool:
+    """Whether a table refuses an operator that the type has."""
+    return _governed(kind) is not None and name not in granted_operators(kind) and name in operators(kind)
+
+
+def module_refusal(module: types.ModuleType, name: str) -> str:
+    """Why binding a module does not grant its member `name`; "" where it does."""
+    table = table_of(library(module.__name__))
+    if table is None:
+        return ""
+    row = table.modules.get(module.__name__)
+    granted = row is not None and row.member(name) is not None
+    return "" if granted else f"binding it does not grant this member of {table.packages[0]}"
+
+
+def names_member(kind: type, name: str) -> bool:
+    """Whether a name in the arguments of a by-name method of this type finds a member, of it or of a class beside it.
+
+    pandas aggregates the columns of a frame by the methods of `Series`.
+    """
+    if hasattr(kind, name):
+        return True
+    packages = {library(base.__module__) for base in kind.__mro__} - {"builtins"}
+    beside = (value for package in packages if package in sys.modules for value in vars(sys.modules[package]).values())
+    return any(isinstance(value, type) and hasattr(value, name) for value in beside)
+
+
+_OLD = "it is hidden, because it can carry credentials or run code on the host"
+
+
+@weak_cache
+def _hidden_names(kind: type) -> tuple[str, ...]:
+    """The patterns of names that are hidden on objects of a library that has no table yet."""
+    hidden: set[str] = set()
     for base in kind.__mro__:
-        top = base.__module__.partition(".")[0].lstrip("_")
+        top = library(base.__module__)
         for pattern, names in _TABLE:
             module, _, name = pattern.partition(".")
-            if module == top and fnmatchcase(base.__name__, name):
+            if module == top and table_of(top) is None and fnmatchcase(base.__name__, name):
                 hidden |= names
     return tuple(sorted(hidden))
 
 
-def looks_up_by_name(kind: type, method: object) -> bool:
-    """Whether a method of this type calls members by names in its arguments."""
-    return type_of(method) is str and method in _by_name(kind)
-
-
-def refused_argument(hidden: Callable[[str], bool], arguments: Iterable[Any]) -> str | None:
-    """A string among the arguments of a by-name method that names a hidden or private member."""
-    pending = list(arguments)
-    seen: set[int] = set()  # a guest's list may hold itself
-    kept: list[Any] = []  # an id is only good while its object lives
-    while pending:
-        value: Any = pending.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        kind_of_value = type_of(value)
-        if issubclass(kind_of_value, str):
-            if value.startswith("_") or hidden(value):
-                return value[:100]
-        elif issubclass(kind_of_value, dict):
-            pending.extend(value.values())
-        elif issubclass(kind_of_value, _LISTS):
-            pending.extend(value)
-        elif hasattr(kind_of_value, "tolist") and getattr(value, "shape", None):
-            if getattr(getattr(value, "dtype", None), "kind", "O") not in _NUMBERS:
-                kept.append(value.tolist())
-                pending.append(kept[-1])
-        elif hasattr(kind_of_value, "__iter__") and not issubclass(kind_of_value, bytes):
-            return f"<what a {kind_of_value.__name__} names>"  # the guest may decide what it gives
-    return None
-
-
-@weak_cache
-def _by_name(kind: type) -> frozenset[str]:
-    """The by-name methods of a type, its own or a base's."""
-    tops = {base.__module__.partition(".")[0] for base in kind.__mro__}
-    return frozenset[str]().union(*(BY_NAME.get(top, ()) for top in tops))
-
-
-def hides(kind: type, name: str) -> bool:
-    """Whether a preset hides the member `name` of objects of this type."""
-    return any(fnmatchcase(name, pattern) for pattern in hidden_names(kind))
+def _hides(kind: type, name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in _hidden_names(kind))

@@ -22,8 +22,9 @@ from cellwright.doors import Operation
 from cellwright.scope.annotations import FRAMES, UNREADABLE, names_of
 from cellwright.scope.attributes import held_by
 from cellwright.scope.classes import kind_of
-from cellwright.scope.members import FUNCTIONS, is_async, members, module_members, operators
+from cellwright.scope.members import FUNCTIONS, is_async, members
 from cellwright.scope.operations import facts_of
+from cellwright.scope.presets import granted_operators
 from cellwright.scope.rules import Place, Rules
 from cellwright.scope.scope import Scope
 from cellwright.scope.signatures import signature, unbound
@@ -62,7 +63,7 @@ def callables(scope: Scope) -> Iterator[ReachableFunction]:
         if not (isinstance(value, type) and value in built_only):
             stands = scope.path(name)  # the path for the rules; in a child's scope it is the path in the parent's
             owner, _, last = stands.rpartition(".")
-            yield from walk.named(value, name, stands, Place(owner, type_of(value)), last)
+            yield from walk.named(value, name, stands, Place(owner, object), last)
 
 
 def class_names(scope: Scope) -> dict[type, str]:
@@ -71,8 +72,8 @@ def class_names(scope: Scope) -> dict[type, str]:
     for name, value in scope.names():
         if isinstance(value, types.ModuleType):
             place = Place(scope.path(name), types.ModuleType)
-            for inner, shown in module_members(value).items():
-                if isinstance(shown, type) and scope.rules.verdict(place, inner, data=False).visible:
+            for inner, shown in scope.rules.of_module(place, value).items():
+                if isinstance(shown, type):
                     found.setdefault(shown, f"{name}.{inner}")
     return found
 
@@ -90,7 +91,7 @@ class _Walk:
         """The functions at and below `path`. For the rules the value is at `stands`, the member `name` of `owner`."""
         kind = type_of(value)
         called = issubclass(kind, (*FUNCTIONS, functools.partial))
-        if called or (not issubclass(kind, type) and "__call__" in operators(kind)):
+        if called or (not issubclass(kind, type) and "__call__" in granted_operators(kind)):
             yield from self._callable(value, path, owner, name, bound=False)
         visible = self._rules.verdict(owner, name, data=depth > 0).visible
         if not called and visible and _is_live(kind) and depth <= DEPTH and id(value) not in self._seen:
@@ -105,7 +106,8 @@ class _Walk:
                 yield from self._of_type(value, place, path, depth, of_class=True)
             return
         if issubclass(kind, types.ModuleType):
-            inner = {name: shown for name, shown in module_members(value).items() if not isinstance(shown, type)}
+            shown = self._rules.of_module(place, value)
+            inner = {name: member for name, member in shown.items() if not isinstance(member, type)}
         else:
             yield from self._of_type(kind, place, path, depth, of_class=False)
             inner = {name: held for name, held in held_by(value).items() if name not in members(kind)}

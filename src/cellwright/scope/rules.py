@@ -5,14 +5,16 @@ Decides by names and types only. It never touches the object that it decides abo
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from cellwright.errors import NotPublic, UsageError
+from cellwright.scope.members import module_members, operators
 from cellwright.scope.operations import FACTS, Operation, with_facts
-from cellwright.scope.presets import CREDENTIALS, hides
+from cellwright.scope.presets import CREDENTIALS, granted_operators, module_refusal, names_member, refusal
 from cellwright.scope.surfaces import NAMESPACE
 from cellwright.scope.weak_cache import weak_cache
 
@@ -55,6 +57,11 @@ class Place:
     def titles(self, name: str) -> tuple[str, ...]:
         return (f"{self.path}.{name}" if self.path else name, f"{self.kind.__name__}.{name}")
 
+    def grant(self, name: str) -> str:
+        """The line that grants a member which presets refuse."""
+        by_path, by_type = self.titles(name)
+        return f'scope.declare("{by_path if self.path and self.path[0].isidentifier() else by_type}", hide=False)'
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RuleVerdict:
@@ -63,6 +70,7 @@ class RuleVerdict:
     visible: bool
     read_only: bool
     why: str = ""
+    lifted: bool = False  # `hide=False` is declared of it: it is granted whatever presets say
     asks_writes: bool = False
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -148,9 +156,12 @@ class Rules:
             return RuleVerdict(
                 visible=False, read_only=True, why="names that start with an underscore stay on the host"
             )
-        why = ""
+        why = refusal(place.kind, name)
+        if why:
+            why = f"{why}; {place.grant(name)} grants it"
+        lifted = False
         credential = data and name.lower() in CREDENTIALS and NAMESPACE not in place.kind.__dict__
-        if hides(place.kind, name) or credential:
+        if credential:
             why = "it is hidden, because it can carry credentials or run code on the host"
         read_only = asks_writes = False
         facts: dict[str, Any] = {}
@@ -161,17 +172,39 @@ class Rules:
             facts |= rule.facts
             read_only = read_only or rule.read_only is True
             asks_writes = asks_writes or rule.read_only == "ask"
-            if rule.hide is False:
-                why = ""
-            elif rule.hide is True or (rule.hide and name in rule.hide):
-                why = "it is hidden in this scope"
+            if rule.hide is not None and (rule.hide is False or rule.hide is True or name in rule.hide):
+                why, lifted = "" if rule.hide is False else "it is hidden in this scope", rule.hide is False
             if rule.only is not None and name not in rule.only and rule.level_with(titles):
                 why = "it is hidden in this scope"
-        return RuleVerdict(visible=not why, read_only=read_only, why=why, asks_writes=asks_writes, facts=facts)
+        return RuleVerdict(
+            visible=not why, read_only=read_only, why=why, lifted=lifted, asks_writes=asks_writes, facts=facts
+        )
+
+    def of_module(self, place: Place, module: types.ModuleType) -> dict[str, Any]:
+        """The members of a bound module that guest code may use."""
+        shown: dict[str, Any] = {}
+        for name, value in module_members(module).items():
+            verdict = self.verdict(place, name, data=not callable(value))
+            if verdict.visible and (verdict.lifted or not module_refusal(module, name)):
+                shown[name] = value
+        return shown
+
+    def operators(self, place: Place) -> tuple[str, ...]:
+        """The operators of an object that guest code may use."""
+        every, granted = operators(place.kind), granted_operators(place.kind)
+        if len(every) == len(granted):
+            return every
+        return tuple(name for name in every if name in granted or self.lifts(place, name))
+
+    def lifts(self, place: Place, name: str) -> bool:
+        """Whether the last `hide=` about a member, or an operator, is `hide=False`."""
+        titles = place.titles(name)
+        said = [rule.hide for rule in self._rules if isinstance(rule.hide, bool) and rule.covers(titles)]
+        return bool(said) and said[-1] is False
 
     def hides(self, place: Place, name: str) -> bool:
         """Whether a preset or a `hide=` hides the member. `only=` does not count: it limits what code may name."""
-        hidden = hides(place.kind, name)
+        hidden = bool(refusal(place.kind, name)) and names_member(place.kind, name)
         titles = place.titles(name)
         for rule in self._rules:
             if rule.hide is not None and rule.covers(titles):

@@ -272,11 +272,7 @@ class StubModule:
     def _module(self, name: str, module: types.ModuleType) -> Declaration:
         path = self._scope.path(name)
         place = Place(path, types.ModuleType)
-        shown = {
-            n: v
-            for n, v in module_members(module).items()
-            if self.rules.verdict(place, n, data=not callable(v)).visible and not self._refused(place, n, v)
-        }
+        shown = {n: v for n, v in self.rules.of_module(place, module).items() if not self._refused(place, n, v)}
         standard = module.__name__.partition(".")[0]
         if is_standard(types.SimpleNamespace(__module__=standard)) and len(shown) == len(module_members(module)):
             return Declaration(name=name, text=f"import {module.__name__} as {name}")

@@ -10,8 +10,9 @@ from typing import Any
 from cellwright.errors import NotPublic, WrongArguments
 from cellwright.scope.faults import clean
 from cellwright.scope.handles import HeldObject
-from cellwright.scope.members import FUNCTIONS, MACHINERY, members, module_members, operators
+from cellwright.scope.members import FUNCTIONS, MACHINERY, members, operators
 from cellwright.scope.operations import facts_of
+from cellwright.scope.presets import module_refusal, refuses_operator
 from cellwright.scope.rules import Rules
 from cellwright.scope.signatures import signature, signature_text, without_addresses
 from cellwright_guest.wire import WireError, type_of
@@ -119,7 +120,7 @@ class Verbs:
     def dir(self, held: HeldObject) -> list[str]:
         """The names that `get` accepts: those of the class, and the instance's own."""
         if isinstance(held.value, types.ModuleType):
-            names = set(module_members(held.value))
+            return sorted(self._rules.of_module(held.place, held.value))
         else:
             own: Any = getattr(held.value, "__dict__", None)
             names = {*members(type_of(held.value)), *(own if type_of(own) is dict else ())}
@@ -133,12 +134,14 @@ class Verbs:
         if name not in operators(type_of(held.value)) or isinstance(held.value, FUNCTIONS):
             # Python's fallback may never end (`in` on an endless iterator), or tell an address (`hash`)
             raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here")
+        self.require_operator(held, name)
         if name in WRITES and self._rules.verdict(held.place, name.strip("_")).read_only:
             raise NotPublic(f"{held.shown} is read-only in this scope")
         return run(held.value, *args)
 
     def items(self, held: HeldObject) -> tuple[list[Any], bool]:
         """The next items of an iterator, and whether there may be more."""
+        self.require_operator(held, "__next__")
         ahead = LOOK_AHEAD if type(held.value) in _SAFE_ITERATORS else 1
         ready = getattr(type_of(held.value), READY, None)
         items: list[Any] = []
@@ -150,6 +153,12 @@ class Verbs:
             if ready is not None and len(items) == 1:  # the rest of its page goes along
                 ahead = 1 + min(LOOK_AHEAD, ready(held.value))
         return items, True
+
+    def require_operator(self, held: HeldObject, name: str) -> None:
+        """`NotPublic` for an operator that binding the object does not grant."""
+        if refuses_operator(type_of(held.value), name) and not self._rules.lifts(held.place, name):
+            grant = f"binding it does not grant this operator; {held.place.grant(name)} grants it"
+            raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here: {grant}")
 
     def _is_data(self, held: HeldObject, name: str) -> bool:
         member = members(type_of(held.value)).get(name)
@@ -167,9 +176,11 @@ class Verbs:
         if name.startswith("_"):
             self._rules.require(held.place, name)
         if isinstance(held.value, types.ModuleType):
-            shown = module_members(held.value)
+            shown = self._rules.of_module(held.place, held.value)
             if name not in shown:
-                raise NotPublic(f"module {held.shown!r} shows no {name!r} here")
+                why = module_refusal(held.value, name)
+                grant = f": {why}; {held.place.grant(name)} grants it" if why else ""
+                raise NotPublic(f"module {held.shown!r} shows no {name!r} here{grant}")
             return shown[name]
         if name.startswith(MACHINERY) and isinstance(held.value, _MACHINES):
             raise NotPublic(f"{type(held.value).__name__!r} object has no attribute {name!r} here")

@@ -1,0 +1,151 @@
+"""The tables of what binding an object of a known library grants: `grants/<library>.toml`, each read when it is needed.
+
+A table is data. This module reads it; `presets` decides by it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+from cellwright_guest.wire import type_of
+
+_NAMES = frozenset[str]()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GrantRow:
+    """What is granted of one class or module. A name may be a pattern.
+
+    `members` maps a name to the parameters that guest code may give, None for all. `open`: attributes that no class
+    defines are granted, as the columns of a frame.
+    """
+
+    members: dict[str, tuple[str, ...] | None] = field(default_factory=dict[str, tuple[str, ...] | None])
+    operators: frozenset[str] = _NAMES
+    writable: frozenset[str] = _NAMES
+    callbacks: frozenset[str] = _NAMES
+    by_name: frozenset[str] = _NAMES
+    open: bool = False
+
+    def __or__(self, other: GrantRow) -> GrantRow:
+        """Both rows together. The parameters of this row count where both name a member."""
+        return GrantRow(
+            members=other.members | self.members,
+            operators=self.operators | other.operators,
+            writable=self.writable | other.writable,
+            callbacks=self.callbacks | other.callbacks,
+            by_name=self.by_name | other.by_name,
+            open=self.open or other.open,
+        )
+
+    def member(self, name: str) -> str | None:
+        """The name or pattern in `members` that grants `name`; None if there is none."""
+        return listed(self.members, name)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GrantTable:
+    """The rows of one library: of its classes by name or pattern, and of its modules by name."""
+
+    packages: tuple[str, ...]
+    versions: tuple[str, ...]
+    summary: str
+    classes: dict[str, GrantRow]
+    modules: dict[str, GrantRow]
+
+    def of_class(self, name: str) -> GrantRow | None:
+        """The rows that a class of this name has, together."""
+        found = [row for pattern, row in self.classes.items() if pattern == name or fnmatchcase(name, pattern)]
+        return together(found) if found else None
+
+
+def together(rows: Iterable[GrantRow]) -> GrantRow:
+    whole = GrantRow()
+    for row in rows:
+        whole = whole | row
+    return whole
+
+
+def listed(names: Iterable[str], name: str) -> str | None:
+    """The entry of `names` that is or matches `name`."""
+    if name in names:
+        return name
+    return next((pattern for pattern in names if "*" in pattern and fnmatchcase(name, pattern)), None)
+
+
+def library(module: object) -> str:
+    """The library of a class's or function's `__module__`: its first part, without the underscore of a C half."""
+    return module.partition(".")[0].lstrip("_") if isinstance(module, str) else ""
+
+
+def table_of(package: str) -> GrantTable | None:
+    """The table that governs a package; None where no library is known by that name."""
+    named = _index().get(package)
+    return None if named is None else table(named)
+
+
+@cache
+def table(name: str) -> GrantTable:
+    """The table in `grants/<name>.toml`."""
+    raw = tomllib.loads(_text(name))
+    return GrantTable(
+        packages=tuple(raw["packages"]),
+        versions=tuple(raw.get("versions", ())),
+        summary=raw.get("summary", ""),
+        classes={key: _row(f"{name}: {key}", row) for key, row in raw.get("classes", {}).items()},
+        modules={key: _row(f"{name}: {key}", row) for key, row in _modules(raw.get("modules", {})).items()},
+    )
+
+
+def table_names() -> tuple[str, ...]:
+    """The names of all tables."""
+    names = (entry.name for entry in files("cellwright.scope").joinpath("grants").iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+
+
+@lru_cache(maxsize=1)
+def _index() -> dict[str, str]:
+    """The table of each package. Only the lines before the first row are parsed."""
+    found: dict[str, str] = {}
+    for name in table_names():
+        head = _text(name).partition("\n[")[0]
+        for package in tomllib.loads(head)["packages"]:
+            found[package.lstrip("_")] = name
+    return found
+
+
+def _text(name: str) -> str:
+    return files("cellwright.scope").joinpath("grants", f"{name}.toml").read_text(encoding="utf-8")
+
+
+def _modules(raw: dict[str, Any], above: str = "") -> dict[str, Any]:
+    """The rows of modules by their dotted names: TOML reads `[modules.os.path]` as a table within `os`."""
+    found: dict[str, Any] = {}
+    for name, row in raw.items():
+        dotted = f"{above}{name}"
+        inner: dict[str, Any] = {key: value for key, value in row.items() if type_of(value) is dict}
+        own = {key: value for key, value in row.items() if key not in inner}
+        if own or not inner:
+            found[dotted] = own
+        found |= _modules(inner, f"{dotted}.")
+    return found
+
+
+def _row(title: str, raw: dict[str, Any]) -> GrantRow:
+    unknown = raw.keys() - GrantRow.__slots__
+    if unknown:
+        raise ValueError(f"{title}: a row has no {sorted(unknown)[0]!r}")
+    members: dict[str, tuple[str, ...] | None] = {}
+    for entry in raw.get("members", ()):
+        name, opened, rest = entry.partition("(")
+        members[name.strip()] = tuple(rest.rstrip(" )").replace(",", " ").split()) if opened else None
+    names = ("operators", "writable", "callbacks", "by_name")
+    return GrantRow(
+        members=members, open=bool(raw.get("open", False)), **{key: frozenset(raw.get(key, ())) for key in names}
+    )

@@ -1,0 +1,178 @@
+"""How guest code may call a member of a known library: which parameters it may give, and what they may be."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from cellwright.scope.grant_tables import GrantRow, library, listed, table_of
+from cellwright.scope.guest_functions import GuestFunction, GuestIterator
+from cellwright.scope.members import FUNCTIONS
+from cellwright.scope.presets import row_of
+from cellwright.scope.signatures import signature
+from cellwright.scope.weak_cache import weak_cache
+from cellwright_guest.wire import type_of
+
+_NUMBERS = "biufcmM"  # numpy's kinds of data that hold no names: numbers and times
+_LISTS: tuple[type[Any], ...] = (list, tuple, set, frozenset)
+_ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))
+_HOST_FUNCTIONS = (*FUNCTIONS, partial)
+_LENT = (GuestFunction, GuestIterator)
+
+
+@dataclass(frozen=True, slots=True)
+class CallRule:
+    """How guest code may call a member of a library: the parameters it may give (None: all), and what they may be."""
+
+    parameters: tuple[str, ...] | None
+    callbacks: bool
+    by_name: bool
+    refused: bool = False
+
+
+def call_rule(function: Any) -> CallRule | None:
+    """The rule for a call of `function`; None where no library has a say."""
+    owner = getattr(function, "__self__", None)  # of the function: guest code may hold it without its object
+    if owner is None or type_of(owner) is types.ModuleType:
+        return _function_rule(function)
+    kind: type = owner if isinstance(owner, type) else type_of(owner)
+    name = getattr(function, "__name__", "")
+    row = row_of(kind, name) if type_of(name) is str else None
+    if row is None:
+        return _ANY_BY_NAME if name in _names_by_name(kind) else None
+    if row.member(name) is None:  # guest code may have got it by another name: `agg` is `aggregate`
+        raw = getattr(function, "__func__", None)
+        name = next((other for other in row.members if raw is not None and _raw(kind, other) is raw), name)
+    return _rule(row, name)
+
+
+def build_rule(cls: type) -> CallRule | None:
+    """The rule for building a class; None where it is no library's."""
+    row = row_of(cls, "__init__") if table_of(library(cls.__module__)) is not None else None
+    if row is None or row.member("__init__") is not None:
+        return None if row is None else _rule(row, "__init__")
+    return CallRule(None, False, False, refused=True)
+
+
+def _raw(kind: type, name: str) -> Any:
+    raw = inspect.getattr_static(kind, name, None)
+    return getattr(raw, "__func__", raw)
+
+
+def _rule(row: GrantRow, name: str) -> CallRule:
+    entry = row.member(name)
+    return CallRule(
+        None if entry is None else row.members[entry],
+        listed(row.callbacks, name) is not None,
+        listed(row.by_name, name) is not None,
+    )
+
+
+def _function_rule(function: Any) -> CallRule | None:
+    """The rule for a function of a library's module that a row lists."""
+    package = library(getattr(function, "__module__", None))
+    table = table_of(package) if package else None
+    name = getattr(function, "__name__", "")
+    for module, row in () if table is None else table.modules.items():
+        if row.member(name) is not None and getattr(sys.modules.get(module), name, None) is function:
+            return _rule(row, name)
+    return None
+
+
+def wrong_argument(rule: CallRule, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """What the rule refuses of a call's arguments; "" for nothing."""
+    if rule.refused:
+        return "binding it does not grant this"
+    if rule.parameters is not None:
+        refused = next((name for name in _parameters(rule.parameters, function, args, kwargs)), None)
+        if refused is not None:
+            return f"binding it does not grant its parameter {refused!r}"
+    if not rule.callbacks:
+        for part in _parts((*args, *kwargs.values())):
+            kind = type_of(part)
+            path = hasattr(kind, "__fspath__")
+            if path or issubclass(kind, (*_LENT, *_HOST_FUNCTIONS)):
+                what = "a path" if path else "a function or an iterator"
+                return f"binding it does not grant that it is given {what}"
+    return ""
+
+
+def _parameters(
+    granted: tuple[str, ...], function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Iterator[str]:
+    """The parameters that are given and not granted."""
+    yield from (name for name in kwargs if name not in granted)
+    known = signature(function)
+    names = list(granted)
+    if known is not None:
+        positional = [p for p in known.parameters.values() if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
+        names = [p.name for p in positional]
+        if positional and positional[-1].kind is positional[-1].VAR_POSITIONAL:
+            names += [names[-1]] * max(0, len(args) - len(names))
+    yield from (name for name, _ in zip(names, args, strict=False) if name not in granted)
+    if known is None and len(args) > len(names):
+        yield f"number {len(args)}"
+
+
+def _parts(values: Iterable[Any]) -> Iterator[Any]:
+    """What is inside of plain containers and records, and no atom."""
+    pending = list(values)
+    seen: dict[int, Any] = {}  # a guest's list may hold itself; an id is only good while its object lives
+    while pending:
+        value: Any = pending.pop()
+        kind = type_of(value)
+        if kind in _ATOMS or id(value) in seen:
+            continue
+        seen[id(value)] = value
+        if issubclass(kind, dict):
+            pending.extend((*value.keys(), *value.values()))
+        elif issubclass(kind, _LISTS):
+            if not _ATOMS.issuperset(map(type, value)):
+                pending.extend(value)
+        else:
+            if hasattr(kind, "__dataclass_fields__") or hasattr(kind, "model_fields"):
+                pending.extend(getattr(value, "__dict__", {}).values())
+            yield value
+
+
+def refused_argument(hidden: Callable[[str], bool], arguments: Iterable[Any]) -> str | None:
+    """A string among the arguments of a by-name method that names a hidden or private member."""
+    pending = list(arguments)
+    seen: set[int] = set()  # a guest's list may hold itself
+    kept: list[Any] = []  # an id is only good while its object lives
+    while pending:
+        value: Any = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        kind_of_value = type_of(value)
+        if issubclass(kind_of_value, str):
+            if value.startswith("_") or hidden(value):
+                return value[:100]
+        elif issubclass(kind_of_value, dict):
+            pending.extend(value.values())
+        elif issubclass(kind_of_value, _LISTS):
+            pending.extend(value)
+        elif hasattr(kind_of_value, "tolist") and getattr(value, "shape", None):
+            if getattr(getattr(value, "dtype", None), "kind", "O") not in _NUMBERS:
+                kept.append(value.tolist())
+                pending.append(kept[-1])
+        elif hasattr(kind_of_value, "__iter__") and not issubclass(kind_of_value, bytes):
+            return f"<what a {kind_of_value.__name__} names>"  # the guest may decide what it gives
+    return None
+
+
+# methods of libraries without a table that look up a member by a name in their arguments
+BY_NAME = {"pandas": frozenset(("agg", "aggregate", "apply", "transform", "map", "applymap", "pipe", "pivot_table"))}
+_ANY_BY_NAME = CallRule(None, True, True)
+
+
+@weak_cache
+def _names_by_name(kind: type) -> frozenset[str]:
+    packages = {library(base.__module__) for base in kind.__mro__}
+    return frozenset[str]().union(*(BY_NAME.get(p, ()) for p in packages if table_of(p) is None))
