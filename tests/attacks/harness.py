@@ -394,6 +394,9 @@ class Arena:
             spent_s = witnesses.cpu_s(witnesses.descendants().keys() - known.keys())
             if spent_s > attack.limits["cpu_s"] + 3:
                 overused.append(f"{spent_s:g} s of processor time")
+            memory_mb = witnesses.memory_mb(witnesses.descendants().keys() - known.keys())
+            if memory_mb > attack.limits["memory_mb"] + 256:
+                overused.append(f"{memory_mb} MB of memory")
         return overused, trouble
 
     async def _ask(self, session: Runtime, code: str, answer: Any) -> list[str]:

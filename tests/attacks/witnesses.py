@@ -64,6 +64,16 @@ def cpu_s(pids: Iterable[int]) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+def memory_mb(pids: Iterable[int]) -> int:
+    """Memory that these processes hold, without files'."""
+    pages = 0
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/statm") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+            pages += resident - shared
+    return pages * os.sysconf("SC_PAGE_SIZE") >> 20
+
+
 def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 

@@ -25,7 +25,7 @@ class ArgumentCheck:
     """One condition on one argument. `one_of` looks at all 64 bits, the others at the lower half, where flags are."""
 
     argument: int
-    kind: Literal["one_of", "none_of", "any_bit", "no_bit", "not_all_bits"]
+    kind: Literal["one_of", "any_bit", "no_bit", "not_all_bits"]
     values: tuple[int, ...]
 
 
@@ -102,8 +102,6 @@ def _test(check: ArgumentCheck, refused: tuple[int, int, int, int]) -> _Code:
             return [load, (_JUMP_IF_ANY_BIT, 0, 1, values[0]), refused]
         case "not_all_bits":
             return [load, (_AND, 0, 0, values[0]), (_JUMP_IF_EQUAL, 0, 1, values[0]), refused]
-        case "none_of":
-            return [load, *(line for value in values for line in ((_JUMP_IF_EQUAL, 0, 1, value), refused))]
         case "one_of":
             tail: _Code = [(_JUMP_IF_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
             return [(_LOAD, 0, 0, high), (_JUMP_IF_EQUAL, 1, 0, 0), refused, load, *tail, refused]

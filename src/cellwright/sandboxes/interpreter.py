@@ -24,7 +24,7 @@ from cellwright.errors import (
     UsageError,
 )
 from cellwright.events import Printed
-from cellwright.sandboxes import exit_errors
+from cellwright.sandboxes import exit_errors, memory_watch
 from cellwright.sandboxes.base import GuestValue, OnEvent, Opening, Outcome, SavedState
 from cellwright.sandboxes.cgroup import Cgroup
 from cellwright.sandboxes.guest_calls import Callbacks, GuestCalls, RunningCell
@@ -59,6 +59,7 @@ class ProcessInterpreter:
         rung: str,
         *,
         bare: bool = False,
+        warm: int = 0,
     ) -> None:
         self.on_end: Callable[[ProcessInterpreter], None] = lambda _: None
         self._child = child
@@ -89,6 +90,7 @@ class ProcessInterpreter:
         except BaseException:
             child.kill()  # its end closes both lines
             raise
+        self._unwatch = memory_watch.watch(child, opening.limits, warm, self.kill) if group is None and warm else None
         if group is None:
             self._begin(beginning)
         else:
@@ -323,6 +325,8 @@ class ProcessInterpreter:
         self._ended = True
         if self._idle is not None:
             self._idle.stop()
+        if self._unwatch is not None:
+            self._unwatch()
         if not self._confined:
             self._line.drain()
         self._line.close()

@@ -10,7 +10,7 @@ from dataclasses import replace
 from importlib import metadata
 
 from cellwright.errors import IsolationMissing, UsageError
-from cellwright.sandboxes import cgroup, zygotes
+from cellwright.sandboxes import cgroup, memory_watch, zygotes
 from cellwright.sandboxes.base import Limits, Opening
 from cellwright.sandboxes.interpreter import ProcessInterpreter
 from cellwright.sandboxes.jail import STANDARD, JailPlan
@@ -64,7 +64,10 @@ class ProcessSandbox:
             scratch=opening.scratch.path if opening.scratch is not None else None,
         )
         bare = "mount" not in zygote.layers
-        interpreter = ProcessInterpreter(child, ours, printed, opening, zygote.modules, group, self.rung, bare=bare)
+        warm = max(memory_watch.held(zygote.pid))
+        interpreter = ProcessInterpreter(
+            child, ours, printed, opening, zygote.modules, group, self.rung, bare=bare, warm=warm
+        )
         self._open.add(interpreter)
         interpreter.on_end = self._open.discard
         return interpreter

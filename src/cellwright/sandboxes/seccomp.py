@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 from dataclasses import replace
-from errno import EACCES, EINVAL, ENOSYS, ENOTTY, EOPNOTSUPP, EPERM
+from errno import EACCES, EINVAL, ENOPROTOOPT, ENOSYS, ENOTTY, EOPNOTSUPP, EPERM
 
 from cellwright.errors import IsolationMissing
 from cellwright.sandboxes.bpf import ALLOW, ArgumentCheck, SyscallVerdict, assemble
@@ -20,7 +20,14 @@ _MAP_SHARED, _MAP_ANONYMOUS, _MAP_GROWSDOWN, _MAP_HUGETLB = 0x01, 0x20, 0x0100, 
 _SET_ID_BITS = 0o6000
 _AF_UNIX = 1
 _SOCK_STREAM, _SOCK_SEQPACKET, _SOCK_NONBLOCK, _SOCK_CLOEXEC = 1, 5, 0o4000, 0o200_0000
-_F_SETLEASE, _F_NOTIFY = 1024, 1026
+# descriptors, flags, locks, sizes of pipes, seals; not: owners, signals, notices; nor leases, for which the host waits
+_FCNTLS = (0, 1, 2, 3, 4, 5, 6, 7, 9, 36, 37, 38, 1030, 1031, 1032, 1034)
+_SOL_SOCKET = 1
+# REUSEADDR, TYPE, ERROR, SNDBUF, RCVBUF, KEEPALIVE, LINGER, RCVLOWAT, RCVTIMEO, SNDTIMEO, ACCEPTCONN, PROTOCOL, DOMAIN;
+# not those that tell of the peer, which is the host: its pidfd, its number, its groups
+_SOCKET_OPTIONS = (2, 3, 4, 7, 8, 9, 13, 18, 20, 21, 30, 38, 39)
+# All but HWPOISON, MERGEABLE (equal pages of other sessions would show in the time that a write takes) and COLLAPSE
+_ADVICE = (0, 1, 2, 3, 4, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23)
 _O_NOTIFICATION_PIPE = 0o200
 _RENAME_WHITEOUT = 4
 # FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TCGETS, TCGETS2, TIOCGWINSZ
@@ -34,9 +41,9 @@ ALWAYS = """
     getdents getdents64 mkdir mkdirat rmdir unlink unlinkat rename renameat symlink symlinkat
     truncate ftruncate fsync fdatasync flock umask utime utimes futimesat utimensat fadvise64 readahead
     sendfile copy_file_range getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr
-    munmap mprotect mremap brk madvise msync membarrier
+    munmap mprotect mremap brk msync membarrier
     poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd eventfd2 pipe
-    sendto sendmsg recvfrom recvmsg shutdown getsockname getpeername getsockopt
+    sendto sendmsg recvfrom recvmsg shutdown getsockname getpeername
     rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigsuspend rt_sigtimedwait sigaltstack pause
     alarm getitimer setitimer timer_create timer_settime timer_gettime timer_delete timer_getoverrun
     timerfd_create timerfd_settime timerfd_gettime kill tgkill restart_syscall
@@ -84,14 +91,22 @@ def _special(programs: bool) -> dict[str, SyscallVerdict]:
         "prctl": when(ArgumentCheck(argument=0, kind="one_of", values=_PRCTLS)),
         "prlimit64": when(ArgumentCheck(argument=2, kind="one_of", values=(0,))),
         "ioctl": when(ArgumentCheck(argument=1, kind="one_of", values=_IOCTLS), errno=ENOTTY),
-        # a lease on a workspace file makes the host's open() of it wait
-        "fcntl": when(ArgumentCheck(argument=1, kind="none_of", values=(_F_SETLEASE, _F_NOTIFY))),
+        "fcntl": when(ArgumentCheck(argument=1, kind="one_of", values=_FCNTLS)),
+        "getsockopt": when(
+            ArgumentCheck(argument=1, kind="one_of", values=(_SOL_SOCKET,)),
+            ArgumentCheck(argument=2, kind="one_of", values=_SOCKET_OPTIONS),
+            errno=ENOPROTOOPT,
+        ),
+        "madvise": when(ArgumentCheck(argument=2, kind="one_of", values=_ADVICE), errno=EINVAL),
         "pipe2": when(ArgumentCheck(argument=1, kind="no_bit", values=(_O_NOTIFICATION_PIPE,))),
     }
 
 
 def _mmap() -> SyscallVerdict:
-    """RLIMIT_DATA counts private writable memory. Shared anonymous, growing-down and huge mappings would pass it by."""
+    """RLIMIT_DATA counts private writable memory. Shared anonymous, growing-down and huge mappings would pass it by.
+
+    What passes it by later, by `mremap` of a stack or `mprotect` of what was written, is counted in `memory_watch`.
+    """
     flags = 3
     return SyscallVerdict(
         errno=EPERM,
