@@ -13,10 +13,11 @@ import sqlite3
 import sys
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -380,6 +381,12 @@ async def test_more_than_four_million_values_do_not_cross_at_once() -> None:
         assert "send fewer" in str((await rt.execute("shop.kind([[0] * 1000] * 5000)")).error)
         assert "send fewer" in str((await rt.execute("shop.kind([0] * 5_000_000)")).error)
         assert (await rt.execute("x")).unwrap() == 1
+
+
+async def test_an_operator_of_a_host_object_takes_no_operands_of_any_size() -> None:
+    numbers = deque([1, 2])
+    for code in ("numbers * 3_000_000", "third ** 200_000"):
+        assert "is refused" in str((await outcomes(code, numbers=numbers, third=Fraction(1, 3)))[-1].error)
 
 
 async def test_a_model_in_the_guest_has_fields_and_dumps_and_no_validators() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cellwright.errors import NotPublic, WrongArguments
+from cellwright.scope import operand_limits
 from cellwright.scope.faults import clean
 from cellwright.scope.handles import HeldObject
 from cellwright.scope.members import FUNCTIONS, MACHINERY, members, operators
@@ -137,6 +138,7 @@ class Verbs:
         self.require_operator(held, name)
         if name in WRITES and self._rules.verdict(held.place, name.strip("_")).read_only:
             raise NotPublic(f"{held.shown} is read-only in this scope")
+        operand_limits.check(held.value, name, args)
         return run(held.value, *args)
 
     def items(self, held: HeldObject) -> tuple[list[Any], bool]:
