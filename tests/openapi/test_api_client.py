@@ -101,7 +101,7 @@ async def test_a_redirect_to_another_server_loses_the_key(api: Upstream, other: 
     described = Api(title="T", schemes={"k": scheme}, security=({"k": []},))
     api.on("/x", reply(None, 302, location=f"{other.url}/y"))
     other.on("/y", reply({"ok": True}))
-    call = Calls(api, described, Secret(KEY))
+    call = Calls(api, described, Secret(KEY), redirects=[other.url])
     call.exchange.add_headers({"X-Own": "own-header-of-the-host"}, call.redactor)
     assert await call() == {"ok": True}
     assert KEY in f"{api.asked[0]}"

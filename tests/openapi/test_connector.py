@@ -105,7 +105,10 @@ async def test_pages_that_nobody_needs_are_not_fetched(api: Upstream) -> None:
 
 
 async def test_a_page_that_came_by_a_redirect_leads_no_key_to_another_server(api: Upstream) -> None:
-    async with upstream() as other, await shop(api, secured(), credentials=Secret(KEY)) as connector:
+    async with (
+        upstream() as other,
+        await shop(api, secured(), credentials=Secret(KEY), redirects=[other.url]) as connector,
+    ):
         api.on("/shops/a/items", reply(status=302, location=f"{other.url}/elsewhere"))
         other.on("/elsewhere", reply([item(1)], link='</more>; rel="next"'))
         found = await connector.call("items.list", {"shop": "a"})

@@ -80,7 +80,7 @@ async def test_a_post_is_not_sent_again_for_what_failed_behind_its_redirect(api:
         await Calls(api)("POST")
     api.on("/x", reply(None, 303, location="http://127.0.0.1:1/gone"))
     with pytest.raises(UpstreamGone, match="it may have happened"):
-        await Calls(api)("POST")
+        await Calls(api, redirects=["http://127.0.0.1:1"])("POST")
     assert [asked.method for asked in api.asked if asked.path == "/x"] == ["POST", "POST"]
 
 
@@ -163,7 +163,11 @@ async def test_a_redirect_does_not_lead_inside_by_a_name() -> None:
     with pytest.raises(ReplyRefused, match="private network"):
         await ApiClient(Redactor(), timeout_s=5.0, transport=evil).send(wired)
     inner = _Internet({"api.example.com": "10.0.0.1", "evil.example.com": "10.0.0.2"})
-    assert (await ApiClient(Redactor(), timeout_s=5.0, transport=inner).send(wired)).body == b"inner"
+    with pytest.raises(ReplyRefused, match=r'redirects=\["https://evil.example.com:443"\]'):
+        await ApiClient(Redactor(), timeout_s=5.0, transport=inner).send(wired)
+    allowed = ["https://evil.example.com:443"]
+    client = ApiClient(Redactor(), timeout_s=5.0, transport=inner, redirects=allowed)
+    assert (await client.send(wired)).body == b"inner"
 
 
 async def test_an_url_of_a_description_is_not_in_the_log(api: Upstream, caplog: pytest.LogCaptureFixture) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import ssl
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, cast
@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 from cellwright.connectors import Redactor
 from cellwright.openapi.api_request import with_query
-from cellwright.openapi.spec_content import is_private
+from cellwright.openapi.spec_content import is_private, origin
 from cellwright.short_texts import one_line
 
 if TYPE_CHECKING:
@@ -89,16 +89,6 @@ class ReplyRefused(Exception):
         self.status = status
 
 
-def origin(url: str) -> str:
-    """Scheme, host and port of a URL, as one text to compare; "" where it has none."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme.lower(), 0)
-    except ValueError:
-        return ""
-    return f"{parts.scheme.lower()}://{parts.hostname}:{port}" if parts.hostname else ""
-
-
 def joined_url(base: str, link: str) -> str:
     """A link in a reply as a whole URL; "" where it is no URL."""
     try:
@@ -125,8 +115,10 @@ class ApiClient:
         largest: int = LARGEST,
         certificate: ssl.SSLContext | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
+        redirects: Collection[str] = (),
     ) -> None:
         self._redactor = redactor
+        self._redirects = frozenset(redirects)  # origins inside a private network to which a redirect may lead
         self._timeout_s = timeout_s
         self._largest = largest
         self._given = transport
@@ -143,21 +135,23 @@ class ApiClient:
 
     async def send(self, request: HttpRequest) -> HttpReply:
         """The reply after redirects. Raises `NoReply`, and `ReplyRefused` for a redirect that may not be followed."""
-        acts, inside = request.method, True
-        for _ in range(REDIRECTS + 1):
+        acts, began, at_first = request.method, origin(request.url), True
+        open_to = self._redirects | request.origins | {began}
+        for hops in range(REDIRECTS + 1):
             acted = request.method != acts
             try:
                 reply = await self._once(request)
             except NoReply as broken:
                 broken.sent = broken.sent or acted
                 raise
-            if reply.inside and not inside:
-                raise ReplyRefused("it redirected to an address inside a private network; not followed", reply.status)
-            inside = reply.inside
+            here = origin(request.url)
+            at_first = at_first if hops else reply.inside
+            if reply.inside and not (at_first if here == began else here in open_to):  # by a name that looks public
+                raise _led_inside("it redirected to an address", here, reply.status)
             location = reply.headers.get("location", "")
             if reply.status not in _MOVED or not location or not request.follow:
                 return replace(reply, acted=acted)
-            request = _redirected(request, reply.status, location)
+            request = _redirected(request, reply.status, location, open_to)
         raise ReplyRefused(f"it redirected more than {REDIRECTS} times", 0)
 
     async def _once(self, request: HttpRequest) -> HttpReply:
@@ -273,8 +267,11 @@ def _broken(error: httpx2.TransportError, timeout_s: float) -> NoReply:
             return NoReply(f"the connection broke off ({words or type(error).__name__})", sent=True)
 
 
-def _redirected(request: HttpRequest, status: int, location: str) -> HttpRequest:
-    """The request that a redirect asks for; raises `ReplyRefused` where the redirect is not followed."""
+def _redirected(request: HttpRequest, status: int, location: str, open_to: frozenset[str]) -> HttpRequest:
+    """The request that a redirect asks for; raises `ReplyRefused` where the redirect is not followed.
+
+    Of addresses inside a private network only the origins in `open_to` are asked: another port is another service.
+    """
     url = joined_url(request.url, location)
     there, here = origin(url), origin(request.url)
     scheme = there.partition(":")[0]
@@ -290,10 +287,16 @@ def _redirected(request: HttpRequest, status: int, location: str) -> HttpRequest
         return replace(request, url=url)
     if request.method not in ("GET", "HEAD"):
         raise ReplyRefused(f"{told}, another server; a {request.method} is not sent on", status)
-    if is_private(url) and not is_private(request.url):
-        raise ReplyRefused(f"{told}, an address inside a private network; not followed", status)
+    if is_private(url) and there not in open_to:
+        raise _led_inside(f"{told}, an address", there, status)
     own = tuple((name, value) for name, value in request.headers if name.lower() in _OWN)
     return replace(request, url=url, headers=own, cookies=(), keys=RequestCredentials())
+
+
+def _led_inside(told: str, there: str, status: int) -> ReplyRefused:
+    return ReplyRefused(
+        f'{told} inside a private network; not followed; redirects=["{there}"] allows that server', status
+    )
 
 
 def _came_from_inside(response: httpx2.Response) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import keyword
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,6 +24,7 @@ from cellwright.openapi.paged_items import ApiPage, PageStep, begin_paging
 from cellwright.openapi.replies import response_of, result_of
 from cellwright.openapi.request_sender import RequestSender, checked_base, idempotency_key
 from cellwright.openapi.security import ApiSecurity, GivenCredentials
+from cellwright.openapi.spec_content import origin
 from cellwright.schemas import RecordPlan, Resolve, as_object, is_large, read
 from cellwright.scope import Record, RecordMethod, UpstreamOperation, find_records_with, record_class
 from cellwright.settings import Settings
@@ -78,6 +79,7 @@ class OpenAPI:
         credentials: GivenCredentials = None,
         timeout_s: float = 30.0,
         headers: Mapping[str, str] | None = None,
+        redirects: Sequence[str] = (),
         cache: bool = True,
         progress: Callable[[str], None] | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
@@ -88,15 +90,17 @@ class OpenAPI:
         base_url     where the API is, instead of the description's servers
         credentials  one key, or one for each security scheme: "env:NAME", "file:PATH", "command:…", or Secret("…")
         headers      sent along with every request
+        redirects    servers of a private network, as "http://10.0.0.7:9000", to which a redirect may lead
         """
         base = checked_base(base_url)
+        open_to = {origin(checked_base(url, "redirects")) for url in redirects}
         folder = Settings.from_environment().cache_dir / "openapi" if cache else None
         said = name or "openapi"
         compiled = await asyncio.to_thread(compile_openapi, source, name=said, cache=folder, progress=progress)
         try:
             named = name or tidy_name(compiled.api.title)
             redactor = Redactor()
-            client = ApiClient(redactor, timeout_s=timeout_s, transport=transport)
+            client = ApiClient(redactor, timeout_s=timeout_s, transport=transport, redirects=open_to)
             security = ApiSecurity(named, compiled.api, credentials, redactor)
             exchange = RequestSender(compiled.api, client, security, base_url=base)
             exchange.add_headers(headers or {}, redactor)

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from cellwright.errors import UpstreamError, UsageError
-from cellwright.openapi.api_client import joined_url, origin
+from cellwright.openapi.api_client import joined_url
 from cellwright.openapi.operation_plan import OperationPlan
+from cellwright.openapi.spec_content import origin
 from cellwright.schemas import as_object
 from cellwright.scope import Record
 

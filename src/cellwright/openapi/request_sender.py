@@ -26,11 +26,11 @@ from cellwright.openapi.api_client import (
     ReplyRefused,
     RequestCredentials,
     is_loopback,
-    origin,
 )
 from cellwright.openapi.api_request import IDEMPOTENCY_KEY, IDEMPOTENT, ApiRequest
 from cellwright.openapi.operation_plan import Api, OperationPlan
 from cellwright.openapi.security import ApiSecurity
+from cellwright.openapi.spec_content import origin
 from cellwright.scope import current_call
 
 READS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
@@ -133,7 +133,7 @@ class RequestSender:
         raise UpstreamRefused(f'{told}; give base_url="https://{host}", or base_url="http://{host}" to allow it')
 
 
-def checked_base(base_url: str | None) -> str:
+def checked_base(base_url: str | None, name: str = "base_url") -> str:
     """A base URL as a developer gives it."""
     if not base_url:
         return ""
@@ -144,9 +144,9 @@ def checked_base(base_url: str | None) -> str:
         known = False
         parts = urlsplit("")
     if not known:
-        raise UsageError(f'base_url={base_url!r:.100}: give a URL, as in "https://api.example.com/v1"')
+        raise UsageError(f'{name}={base_url!r:.100}: give a URL, as in "https://api.example.com/v1"')
     if parts.username or parts.password:
-        raise UsageError("base_url has a user or a password in it; give them as credentials=")
+        raise UsageError(f"{name} has a user or a password in it; give them as credentials=")
     return base_url
 
 

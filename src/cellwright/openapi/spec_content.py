@@ -114,7 +114,7 @@ def _login(url: str) -> dict[str, str]:
 def _moved(url: str, location: str) -> str:
     try:
         there = urljoin(url, location)
-        inside = is_private(there) and not is_private(url)
+        inside = is_private(there) and origin(there) != origin(url)
     except ValueError:
         there, inside = "", False
     if not is_url(there):
@@ -143,6 +143,16 @@ def without_secrets(location: str) -> str:
         return location
     parts = urlsplit(location)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port of a URL, as one text to compare; "" where it has none."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme.lower(), 0)
+    except ValueError:
+        return ""
+    return f"{parts.scheme.lower()}://{parts.hostname}:{port}" if parts.hostname else ""
 
 
 def is_private(url: str) -> bool:
