@@ -28,7 +28,7 @@ LONG = set(
     "wire_arguments_that_pile_up wire_keys_that_probe_alike wire_lends_without_end wire_dribbles_one_byte_at_a_time "
     "disk_deep_tree objects_large_values_many_times burn_after_the_cell burn_every_core "
     "swap_old_for_host_directory fork_bomb partial_frames stay_after_the_cell kill_own_threads "
-    "objects_callbacks_kept_by_the_host wire_drops_by_the_million".split()
+    "objects_callbacks_kept_by_the_host programs_find_no_host wire_drops_by_the_million".split()
 )
 
 

@@ -24,6 +24,11 @@ def told() -> dict[str, Any]:
     return json.loads(doctor("--json").stdout)
 
 
+@pytest.fixture(scope="module")
+def table() -> subprocess.CompletedProcess[str]:
+    return doctor()
+
+
 def test_every_layer_is_named_and_tried(told: dict[str, Any]) -> None:
     assert [layer["name"] for layer in told["layers"]] == list(LAYERS)
     assert all(layer["seen"] for layer in told["layers"])
@@ -63,15 +68,16 @@ def test_a_limit_whose_layer_is_missing_is_not_called_enforced(told: dict[str, A
     assert all(limit["enforced"] == (not needs[limit["name"]] & missing) for limit in told["limits"])
 
 
-def test_the_exit_code_says_whether_the_standard_minimum_holds(told: dict[str, Any]) -> None:
-    done = doctor()
+def test_the_exit_code_says_whether_the_standard_minimum_holds(
+    told: dict[str, Any], table: subprocess.CompletedProcess[str]
+) -> None:
     minimum = all(layer["ok"] for layer in told["layers"] if layer["required"])
     assert told["ok"] == minimum
-    assert done.returncode == (0 if minimum else 4)
+    assert table.returncode == (0 if minimum else 4)
 
 
-def test_the_table_has_a_row_for_each_and_a_closing_line() -> None:
-    lines = doctor().stdout.splitlines()
+def test_the_table_has_a_row_for_each_and_a_closing_line(table: subprocess.CompletedProcess[str]) -> None:
+    lines = table.stdout.splitlines()
     rows = {words[1] for line in lines if (words := line.split()) and words[0] in "✓✗"}
     assert {*LAYERS, "process", "landlock", *Limits.__dataclass_fields__} == rows
     closing = "\n".join(lines[-5:])

@@ -60,12 +60,14 @@ def test_the_value_of_the_last_line_is_printed(here: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
 
 
+@pytest.mark.slow
 def test_a_file_is_one_cell(here: Path) -> None:
     (here / "cell.py").write_text("import json\nprint(json.dumps([1]))\n'done'\n")
     done = cellwright("exec", "cell.py", cwd=here)
     assert (done.returncode, done.stdout) == (0, "[1]\n'done'\n")
 
 
+@pytest.mark.slow
 def test_code_comes_from_stdin(here: Path) -> None:
     done = cellwright("exec", "-", cwd=here, stdin="print('from stdin')")
     assert (done.returncode, done.stdout) == (0, "from stdin\n")
@@ -183,6 +185,7 @@ def test_json_gives_the_repr_of_a_value_that_json_has_no_word_for(code: str, her
     assert type(told["value"]) is str
 
 
+@pytest.mark.slow
 def test_json_tells_an_error_and_keeps_the_exit_code(here: Path) -> None:
     raised = cellwright("exec", "--json", "-c", "print('a')\n{}['k']", cwd=here)
     assert raised.returncode == 1

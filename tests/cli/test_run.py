@@ -119,7 +119,6 @@ def test_a_turn_whose_time_is_over_ends_with_the_code_of_a_spent_budget(here: Pa
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.slow
 def strict(line: str) -> Any:
     """JSON as a reader other than Python takes it."""
 
@@ -129,6 +128,7 @@ def strict(line: str) -> Any:
     return json.loads(line, parse_constant=no_json)
 
 
+@pytest.mark.slow
 def test_json_has_null_for_nan_and_infinity_and_the_rest_of_the_value(here: Path) -> None:
     run_ = ["run", "x", "--model", "models:unbounded", "--mode", "code"]
     lines = [
@@ -146,6 +146,7 @@ def test_json_has_null_for_nan_and_infinity_and_the_rest_of_the_value(here: Path
     assert strict(cell[1])["value"] == [1.5, None, {"a": None}]
 
 
+@pytest.mark.slow
 def test_json_tells_a_failure_and_what_it_took(here: Path) -> None:
     done = run("x", "stuck", "--json", "-q", "--steps", "2", cwd=here)
     told = json.loads(done.stdout)
@@ -153,6 +154,7 @@ def test_json_tells_a_failure_and_what_it_took(here: Path) -> None:
     assert done.stderr == "cellwright: spent 2 of 2 steps; raise --steps\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "said"),
     [
@@ -169,6 +171,7 @@ def test_whatever_a_model_raises_is_one_line_and_an_object(model: str, said: str
     assert line.startswith(f"cellwright: {said}")
 
 
+@pytest.mark.slow
 def test_events_are_json_lines_from_the_first_to_the_last(here: Path) -> None:
     done = run("Write to Oslo", "oslo", "--events", cwd=here)
     events = [json.loads(line) for line in done.stdout.splitlines()]
@@ -184,8 +187,8 @@ def test_events_are_json_lines_from_the_first_to_the_last(here: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "more", "code", "said"),
     [
-        ("stuck", (), 1, "cellwright: the same failure"),
-        ("stuck", ("--tokens", "10"), 3, "raise --tokens"),
+        pytest.param("stuck", (), 1, "cellwright: the same failure", marks=pytest.mark.slow),
+        pytest.param("stuck", ("--tokens", "10"), 3, "raise --tokens", marks=pytest.mark.slow),
         ("refused", (), 4, "cellwright: 401: wrong key"),
     ],
 )

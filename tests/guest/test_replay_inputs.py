@@ -239,7 +239,7 @@ def test_a_guest_that_gets_the_same_messages_says_the_same(program: str, burst: 
     assert [one[2] for one in played.said if one[0] == "d"] == ["value"] * len(PROGRAMS[program])
 
 
-@pytest.mark.parametrize("order", range(1, 9))
+@pytest.mark.parametrize("order", [1, 2, *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 9))])
 def test_calls_have_the_same_paths_and_arguments_whatever_the_order_of_their_answers(order: int) -> None:
     cell = dedent(PROGRAMS["gather with follow-ups"][0])
     first, other = scripted.play(cell), scripted.play(cell, order=order, burst=True)

@@ -15,7 +15,7 @@ from cellwright.journal import checkpoint_schedule
 pytestmark = pytest.mark.usefixtures("warm")
 
 MOST = 6  # moments of one scenario in `make test`; `make crash` takes all
-SAMPLE = list(SCENARIOS)[::3]  # of scenarios in `make test`; `make crash` takes all
+SAMPLE = list(SCENARIOS)[::5]  # of scenarios in `make test`; `make crash` takes all
 ROWS = 1  # of deaths in a row in `make test`
 MANY = counts.deaths(8, 30)
 STEP = counts.deaths(2, 1)  # of moments, with a checkpoint after each cell
