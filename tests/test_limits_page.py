@@ -389,6 +389,15 @@ async def test_an_operator_of_a_host_object_takes_no_operands_of_any_size() -> N
         assert "is refused" in str((await outcomes(code, numbers=numbers, third=Fraction(1, 3)))[-1].error)
 
 
+async def test_an_iterator_gives_the_host_a_million_items_and_256_mb_at_most() -> None:
+    def measured(items: Iterator[bytes]) -> int:
+        return sum(map(len, items))
+
+    code = "import itertools\ncollect(itertools.repeat(b'x' * 40_000_000))"
+    error = (await outcomes(code, collect=measured))[-1].error
+    assert "more than 1000000 items and 256 MB" in str(error)
+
+
 async def test_a_model_in_the_guest_has_fields_and_dumps_and_no_validators() -> None:
     class Model(pydantic.BaseModel):
         age: int

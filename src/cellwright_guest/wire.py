@@ -44,6 +44,24 @@ class Packed(NamedTuple):
 
 
 NOTHING = Packed(None, [])
+NODE_BYTES = 64  # of a small value in memory
+
+
+def size_of(packed: Packed) -> int:
+    """About how many bytes a value takes in memory."""
+    size = sum(map(len, packed.blobs)) + NODE_BYTES
+    pending: list[Any] = [packed.tree]
+    while pending:
+        part: Any = pending.pop()
+        kind = type_of(part)
+        if kind is str:
+            size += len(part)
+        elif kind in (list, dict):
+            size += NODE_BYTES * len(part)
+            pending.extend(part.values() if kind is dict else part)
+    return size
+
+
 LARGE, LARGE_BYTES = 20_000, 1 << 22
 
 

@@ -9,6 +9,7 @@ import secrets
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,10 @@ class Client:
 Client.__module__ = "httpx"
 
 
+class Rows(list[Any]):
+    """Crosses by handle: the host runs its operators."""
+
+
 class Vault:
     """The witness. `opened` must stay empty: only private and hidden methods write to it."""
 
@@ -97,6 +102,8 @@ class Vault:
         self.name = "the vault"
         self.blueprint = canaries.hidden  # hidden by `scope.declare`
         self.client = Client(canaries.credential)
+        self.rows = Rows([1, 2, 3, 4])
+        self.share = Fraction(2, 3)
         self.os = os  # a module as an attribute must not cross
         self.kind = Vault  # nor a class
         secret = canaries.closure
@@ -119,6 +126,10 @@ class Vault:
         secret = self._secret
         for i in range(count):
             yield i if secret else -1
+
+    def collect(self, items: Iterator[Any]) -> int:
+        """How many there are."""
+        return len(list(items))
 
     def fail(self) -> None:
         """Raises `NotPicklable` with all that an exception can carry."""

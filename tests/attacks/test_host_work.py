@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
+import threading
 from collections import UserString, deque
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.cells import PATIENT
+from tests.cells import PATIENCE_S, PATIENT, eventually
 
-from cellwright import Runtime
+from cellwright import Limits, Runtime, operation
+from cellwright.errors import CallLimit, TimeLimit
+from cellwright.scope import guest_functions, worker
+from cellwright.scope.worker import Worker
 
 
 class Rows(list[Any]):
@@ -102,3 +107,92 @@ async def test_an_operator_that_would_take_the_host_minutes_is_refused_before_it
             assert getattr(error, "type", "") == "CallLimit", f"{code}: {error}"
             assert "call a method of the object" in str(error), str(error)
         assert (await rt.execute("len(rows * 1000), str(half ** 20), list(rows + [5]), text % (1, 'x')")).unwrap()
+
+
+async def test_an_endless_iterator_ends_by_its_items_and_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guest_functions, "ITEMS", 1000)
+    taken: list[int] = []
+
+    def take(items: Iterator[Any]) -> int:
+        for item in items:
+            taken.append(len(item))
+        return len(taken)
+
+    async def take_async(items: AsyncIterator[Any]) -> int:
+        async for item in items:
+            taken.append(len(item))
+        return len(taken)
+
+    async with Runtime({"take": take, "take_async": take_async, "rows": Rows()}, limits=PATIENT) as rt:
+        for code, most in (
+            ("import itertools\ntake(itertools.repeat('x'))", 1000),
+            ("await take_async(itertools.repeat('x'))", 1000),
+            ("rows += itertools.repeat('x')", 0),
+            ("take(itertools.repeat('x' * 10_000_000))", 26),
+        ):
+            taken.clear()
+            error = (await rt.execute(code)).error
+            assert getattr(error, "type", "") == "CallLimit", f"{code}: {error}"
+            assert len(taken) <= most, code
+        assert (await rt.execute("take(iter('abc'))")).error is None
+
+
+async def test_a_host_thread_ends_with_the_cell_whose_iterator_it_consumes() -> None:
+    ended = threading.Event()
+
+    def take(items: Iterator[int]) -> int:
+        try:
+            return sum(items)
+        finally:
+            ended.set()
+
+    async with Runtime({"take": take}, limits=Limits(wall_s=1)) as rt:
+        assert isinstance((await rt.execute("import itertools\ntake(itertools.count())")).error, TimeLimit)
+        assert await asyncio.to_thread(ended.wait, PATIENCE_S)
+        assert (await rt.execute("take(iter([1, 2]))")).unwrap() == 3
+
+
+async def test_a_call_that_was_given_up_holds_no_later_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "GRACE_S", 0.01)
+    finish, told = threading.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, about: told.set() if "left behind" in about["message"] else None)
+
+    @operation(timeout_s=0.05)
+    def hang() -> bool:
+        return finish.wait(PATIENCE_S)
+
+    async with Runtime({"hang": hang, "double": abs}, limits=PATIENT) as rt:
+        assert getattr((await rt.execute("hang()")).error, "type", "") == "TimeoutError"
+        assert (await rt.execute("double(-4)")).unwrap() == 4  # on another thread
+        async with asyncio.timeout(PATIENCE_S):
+            await told.wait()
+        finish.set()
+
+
+async def test_a_session_leaves_only_so_many_threads_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "GRACE_S", 0.01)
+    monkeypatch.setattr(worker, "LEFT", 2)
+    asyncio.get_running_loop().set_exception_handler(lambda loop, about: None)
+    finish = threading.Event()
+    calls = Worker("test")
+    for left in (1, 2):
+        began = threading.Event()
+        hung = asyncio.ensure_future(calls.run(lambda began=began: (began.set(), finish.wait(PATIENCE_S))))
+        assert await asyncio.to_thread(began.wait, PATIENCE_S)
+        later = asyncio.ensure_future(calls.run(threading.get_ident))
+        hung.cancel()
+        if left == 1:
+            assert await later
+    with pytest.raises(CallLimit, match="given up and have not returned"):
+        await later
+    finish.set()
+    await eventually(lambda: _serves(calls))
+    calls.close()
+
+
+async def _serves(calls: Worker) -> bool:
+    try:
+        return await calls.run(lambda: True)
+    except CallLimit:
+        return False

@@ -14,9 +14,12 @@ from cellwright.errors import CallLimit, GuestGone, UsageError
 from cellwright.scope.served_call import CURRENT
 from cellwright.scope.worker import Worker
 from cellwright_guest import hints
-from cellwright_guest.wire import Packed, WireError
+from cellwright_guest.wire import Packed, WireError, size_of
 
 LIVE = 10_000
+ITEMS = 1_000_000  # that one iterator gives, and bytes of them: host code may keep them all
+ITEM_BYTES = 256 << 20
+Seen = Callable[[Packed], None]
 KINDS = ("function", "async", "iterator", "async iterator")
 
 
@@ -58,14 +61,18 @@ class Lender:
             return self.guest.invoke(number, parent, packed, made=made)
         return self.guest.invoke(number, parent, packed)
 
-    def call(self, number: int, args: Any, kwargs: Any) -> Any:
+    def call(self, number: int, args: Any, kwargs: Any, seen: Seen | None = None) -> Any:
         answer = self._worker.wait(self.invoke(number, args, kwargs))
+        if seen is not None:
+            seen(answer.value)
         if self.revive is not None:
             self._worker.wait(self.revive(answer.value))
         return self.settle(answer)
 
-    async def call_async(self, number: int, args: Any, kwargs: Any) -> Any:
+    async def call_async(self, number: int, args: Any, kwargs: Any, seen: Seen | None = None) -> Any:
         answer = await asyncio.wrap_future(self.invoke(number, args, kwargs))
+        if seen is not None:
+            seen(answer.value)
         if self.revive is not None:
             await asyncio.wrap_future(self.revive(answer.value))
         return self.settle(answer)
@@ -124,14 +131,28 @@ class GuestFunction(_Lent):
 
 
 class GuestIterator(_Lent):
-    """An iterator of the guest: each item is a call into it. `async for` works where the loop must not wait."""
+    """An iterator of the guest: each item is a call into it. `async for` works where the loop must not wait.
+
+    It ends with `CallLimit` after so many items that only an endless one has them.
+    """
+
+    def __init__(self, lender: Lender, number: int, kind: str, name: str) -> None:
+        super().__init__(lender, number, kind, name)
+        self._items = self._bytes = 0
+
+    def _seen(self, item: Packed) -> None:
+        self._items += 1
+        self._bytes += size_of(item)
+        if self._items > ITEMS or self._bytes > ITEM_BYTES:
+            most = f"{ITEMS} items and {ITEM_BYTES >> 20} MB"
+            raise CallLimit(f"the iterator {self.__name__!r} gave the host more than {most}; give it fewer at a time")
 
     def __aiter__(self) -> GuestIterator:
         return self
 
     async def __anext__(self) -> Any:
         try:
-            return await self._lender.call_async(self._number, (), {})
+            return await self._lender.call_async(self._number, (), {}, self._seen)
         except (StopIteration, RuntimeError) as ended:
             if isinstance(ended, StopIteration) or isinstance(ended.__cause__, StopIteration):
                 raise StopAsyncIteration from None
@@ -146,7 +167,7 @@ class GuestSyncIterator(GuestIterator):
 
     def __next__(self) -> Any:
         _refuse_on_loop(self.__name__, "__anext__()")
-        return self._lender.call(self._number, (), {})
+        return self._lender.call(self._number, (), {}, self._seen)
 
 
 _CLASSES: dict[object, type[GuestFunction | GuestIterator]] = {

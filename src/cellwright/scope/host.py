@@ -67,9 +67,7 @@ class ScopeHost:
 
     def open(self, guest: GuestDoor, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
         self._lender.guest = None
-        if self._worker.busy:  # a call of the last guest has not returned: the new guest does not wait for it
-            self._worker.close()
-            self._worker = Worker("cellwright-host-calls")
+        self._worker.renew()  # where a call of the last guest has not returned, the new guest does not wait for it
         still_held = self._revivals.still_held()
         self._revivals.stop()
         known = () if lineage is None else lineage.known()

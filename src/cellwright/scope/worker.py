@@ -6,14 +6,18 @@ While a call on the thread waits for a guest function, the thread serves the cal
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from cellwright.errors import GuestGone
+from cellwright.errors import CallLimit, GuestGone
+
+GRACE_S = 1.0  # that work may take to end after its caller has gone
+LEFT = 8  # threads of a session that do not end
 
 T = TypeVar("T")
 
@@ -41,6 +45,10 @@ class _Job:
         else:
             self._settle(self.future.set_result, result)
 
+    def refuse(self, error: Exception) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)
+
     def _settle(self, settle: Callable[[Any], None], value: Any) -> None:
         def set_if_waiting() -> None:
             if not self.future.done():
@@ -52,59 +60,137 @@ class _Job:
             return
 
 
+class _Lane:
+    """One thread with its jobs. `running` are the jobs on it, each but the last waiting for a guest function."""
+
+    def __init__(self, name: str) -> None:
+        self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self.running: list[_Job] = []
+        self.closed = False
+        self.thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self.thread.start()
+
+    def close(self) -> None:
+        self.closed = True
+        self.jobs.put(None)
+
+    def left(self) -> list[_Job]:
+        """End with what is running. The jobs that have not begun."""
+        self.closed = True
+        waiting: list[_Job] = []
+        with contextlib.suppress(Empty):
+            while True:
+                job = self.jobs.get_nowait()
+                if job is not None:
+                    waiting.append(job)
+        self.jobs.put(None)
+        return waiting
+
+    def wait(self, future: Future[T]) -> T:
+        """The future's result; other jobs are served meanwhile."""
+        job = self.running[-1]
+        future.add_done_callback(lambda _: self.jobs.put(None))
+        while not future.done():
+            if job.future.cancelled():
+                raise GuestGone("the call that waits for this guest function was given up")
+            waiting = self.jobs.get()
+            if waiting is not None:
+                self._do(waiting)
+            elif self.closed and not future.done():
+                self.jobs.put(None)
+                raise GuestGone("the session was closed, or went on, while its guest function was running")
+        return future.result()
+
+    def _do(self, job: _Job) -> None:
+        self.running.append(job)
+        try:
+            job.do()
+        finally:
+            self.running.pop()
+
+    def _serve(self) -> None:
+        _HERE.lane = self
+        while True:
+            job = self.jobs.get()
+            if job is not None:
+                self._do(job)
+            elif self.closed:
+                return
+
+
+_HERE = threading.local()
+
+
 class Worker:
-    """Starts with the first job, ends with `close`."""
+    """Starts with the first job, ends with `close`. A job that nobody waits for and that does not end is left behind
+    with its thread: the next jobs run on another one.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._thread: threading.Thread | None = None
-        self._closed = False
-        self._doing = False
+        self._lane: _Lane | None = None
+        self._left: list[_Lane] = []  # with a job that has not ended
 
     async def run(self, work: Callable[[], T]) -> T:
         """The result of `work`, done on the thread. If this is cancelled, the work never begins, or runs to its end."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
-            self._thread.start()
+        lane = self._lane
+        if lane is None:
+            lane = self._lane = self._new_lane()
         job = _Job(work, loop, future)
-        self._jobs.put(job)
+        lane.jobs.put(job)
         try:
             return await future
+        except asyncio.CancelledError:
+            if job in lane.running:
+                lane.jobs.put(None)  # wakes it, if it waits for the guest
+                loop.call_later(GRACE_S, self._leave, lane, job)
+            raise
         finally:
             job.work = lambda: None  # lets go of the arguments, which may be large
 
     def wait(self, future: Future[T]) -> T:
         """The future's result. On the worker's own thread other jobs are served meanwhile."""
-        if threading.current_thread() is not self._thread:
+        lane: _Lane | None = getattr(_HERE, "lane", None)
+        if lane is None or (lane is not self._lane and lane not in self._left):
             return future.result()
-        future.add_done_callback(lambda _: self._jobs.put(None))
-        while not future.done():
-            job = self._jobs.get()
-            if job is not None:
-                job.do()
-            elif self._closed and not future.done():
-                self._jobs.put(None)
-                raise GuestGone("the session was closed while its guest function was running")
-        return future.result()
+        return lane.wait(future)
 
-    @property
-    def busy(self) -> bool:
-        """Whether work is running, which nobody can stop."""
-        return self._doing
+    def renew(self) -> None:
+        """Whoever waited for the running work is gone: what comes next does not wait for it."""
+        if self._lane is not None and self._lane.running:
+            self._leave(self._lane, self._lane.running[0])
 
     def close(self) -> None:
-        self._closed = True
-        self._jobs.put(None)
+        for lane in (self._lane, *self._left):
+            if lane is not None:
+                lane.close()
 
-    def _serve(self) -> None:
-        while True:
-            job = self._jobs.get()
-            if job is not None:
-                self._doing = True
-                job.do()
-                self._doing = False
-            elif self._closed:
-                return
+    def _new_lane(self) -> _Lane:
+        self._left = [lane for lane in self._left if lane.running]
+        if len(self._left) >= LEFT:
+            words = f"{LEFT} host calls of this session were given up and have not returned"
+            raise CallLimit(f"{words}; no other sync host call is made until one of them does")
+        return _Lane(self._name)
+
+    def _leave(self, lane: _Lane, job: _Job) -> None:
+        if lane is not self._lane or lane.closed or job not in lane.running:
+            return
+        self._left.append(lane)
+        self._lane = None
+        job.loop.call_later(GRACE_S, self._tell, lane, job)
+        waiting = lane.left()
+        try:
+            self._lane = self._new_lane() if waiting else None
+        except CallLimit as refused:
+            for queued in waiting:
+                queued.refuse(refused)
+        if self._lane is not None:
+            for queued in waiting:
+                self._lane.jobs.put(queued)
+
+    def _tell(self, lane: _Lane, job: _Job) -> None:
+        if lane.running:
+            words = "a sync host call was given up and has not returned; its thread is left behind"
+            job.loop.call_exception_handler({"message": f"cellwright: {words} ({len(self._left)} of this session)"})
