@@ -22,6 +22,7 @@ from cellwright.scope.library_calls import CallRule, build_rule, call_rule, refu
 from cellwright.scope.members import gives_coroutine, members
 from cellwright.scope.operations import facts_of
 from cellwright.scope.rules import Place, Rules
+from cellwright.scope.sqlite_guard import GUARDED, guarded
 from cellwright.scope.values import Values, on_loop
 from cellwright.scope.verbs import Verbs, explain
 from cellwright.scope.worker import Worker
@@ -182,6 +183,9 @@ class CallExecutor:
         if rule is not None:
             self._check_arguments(rule, function, call, given)
         try:
+            if rule is not None and rule.library in GUARDED:
+                owner = getattr(function, "__self__", None)
+                return guarded(lambda: function(*args, **kwargs), owner, self._abouts.of(call).title)
             return function(*args, **kwargs)
         except TypeError as error:
             trace = error.__traceback__

@@ -32,6 +32,7 @@ class GrantRow:
     callbacks: frozenset[str] = _NAMES
     by_name: frozenset[str] = _NAMES
     open: bool = False
+    library: str = ""
 
     def __or__(self, other: GrantRow) -> GrantRow:
         """Both rows together. The parameters of this row count where both name a member."""
@@ -42,6 +43,7 @@ class GrantRow:
             callbacks=self.callbacks | other.callbacks,
             by_name=self.by_name | other.by_name,
             open=self.open or other.open,
+            library=self.library or other.library,
         )
 
     def member(self, name: str) -> str | None:
@@ -98,8 +100,8 @@ def table(name: str) -> GrantTable:
         packages=tuple(raw["packages"]),
         versions=tuple(raw.get("versions", ())),
         summary=raw.get("summary", ""),
-        classes={key: _row(f"{name}: {key}", row) for key, row in raw.get("classes", {}).items()},
-        modules={key: _row(f"{name}: {key}", row) for key, row in _modules(raw.get("modules", {})).items()},
+        classes={key: _row(raw["packages"][0], key, row) for key, row in raw.get("classes", {}).items()},
+        modules={key: _row(raw["packages"][0], key, row) for key, row in _modules(raw.get("modules", {})).items()},
     )
 
 
@@ -137,15 +139,18 @@ def _modules(raw: dict[str, Any], above: str = "") -> dict[str, Any]:
     return found
 
 
-def _row(title: str, raw: dict[str, Any]) -> GrantRow:
-    unknown = raw.keys() - GrantRow.__slots__
+def _row(package: str, title: str, raw: dict[str, Any]) -> GrantRow:
+    unknown = raw.keys() - {*GrantRow.__slots__} | raw.keys() & {"library"}
     if unknown:
-        raise ValueError(f"{title}: a row has no {sorted(unknown)[0]!r}")
+        raise ValueError(f"{package}: {title}: a row has no {sorted(unknown)[0]!r}")
     members: dict[str, tuple[str, ...] | None] = {}
     for entry in raw.get("members", ()):
         name, opened, rest = entry.partition("(")
         members[name.strip()] = tuple(rest.rstrip(" )").replace(",", " ").split()) if opened else None
     names = ("operators", "writable", "callbacks", "by_name")
     return GrantRow(
-        members=members, open=bool(raw.get("open", False)), **{key: frozenset(raw.get(key, ())) for key in names}
+        members=members,
+        open=bool(raw.get("open", False)),
+        library=package,
+        **{key: frozenset(raw.get(key, ())) for key in names},
     )

@@ -7,10 +7,10 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
-from cellwright.scope.grant_tables import GrantRow, library, listed, table_of
+from cellwright.scope.grant_tables import GrantRow, GrantTable, library, listed, table_of
 from cellwright.scope.guest_functions import GuestFunction, GuestIterator
 from cellwright.scope.members import FUNCTIONS
 from cellwright.scope.presets import row_of
@@ -32,6 +32,7 @@ class CallRule:
     parameters: tuple[str, ...] | None
     callbacks: bool
     by_name: bool
+    library: str
     refused: bool = False
 
 
@@ -56,7 +57,7 @@ def build_rule(cls: type) -> CallRule | None:
     row = row_of(cls, "__init__") if table_of(library(cls.__module__)) is not None else None
     if row is None or row.member("__init__") is not None:
         return None if row is None else _rule(row, "__init__")
-    return CallRule(None, False, False, refused=True)
+    return CallRule(None, False, False, row.library, refused=True)
 
 
 def _raw(kind: type, name: str) -> Any:
@@ -70,18 +71,24 @@ def _rule(row: GrantRow, name: str) -> CallRule:
         None if entry is None else row.members[entry],
         listed(row.callbacks, name) is not None,
         listed(row.by_name, name) is not None,
+        row.library,
     )
 
 
 def _function_rule(function: Any) -> CallRule | None:
     """The rule for a function of a library's module that a row lists."""
-    package = library(getattr(function, "__module__", None))
-    table = table_of(package) if package else None
+    table = _table_of_module(getattr(function, "__module__", None))
     name = getattr(function, "__name__", "")
     for module, row in () if table is None else table.modules.items():
         if row.member(name) is not None and getattr(sys.modules.get(module), name, None) is function:
             return _rule(row, name)
     return None
+
+
+@lru_cache(maxsize=1000)
+def _table_of_module(module: object) -> GrantTable | None:
+    package = library(module)
+    return table_of(package) if package else None
 
 
 def wrong_argument(rule: CallRule, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -169,7 +176,7 @@ def refused_argument(hidden: Callable[[str], bool], arguments: Iterable[Any]) ->
 
 # methods of libraries without a table that look up a member by a name in their arguments
 BY_NAME = {"pandas": frozenset(("agg", "aggregate", "apply", "transform", "map", "applymap", "pipe", "pivot_table"))}
-_ANY_BY_NAME = CallRule(None, True, True)
+_ANY_BY_NAME = CallRule(None, True, True, "")
 
 
 @weak_cache

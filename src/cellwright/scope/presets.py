@@ -72,7 +72,6 @@ READING = frozenset(
     "__repr__ __str__ __format__ __len__ __length_hint__ __contains__ __getitem__ __iter__ __next__ __aiter__ "
     "__anext__ __reversed__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __bool__".split()
 )
-_NOTHING = GrantRow()
 _TEXT = frozenset(("__repr__", "__str__", "__format__"))
 
 
@@ -123,7 +122,9 @@ def row_of(kind: type, name: str) -> GrantRow | None:
     """The row that a library has about a member of a type, perhaps an empty one; None where no library has a say."""
     governed = _governed(kind)
     of = _home(kind, governed, name)[0] if governed is not None else ""
-    return governed.rows.get(of, _NOTHING) if governed is not None and of else None
+    if governed is None or not of:
+        return None
+    return governed.rows.get(of) or GrantRow(library=of)
 
 
 def _home(kind: type, governed: _Governed, name: str) -> tuple[str, bool]:
