@@ -7,10 +7,10 @@ from tests.linear import check_linear
 
 from cellwright.errors import UpstreamGone
 from cellwright.mcp import MCP
-from cellwright.mcp.key_patterns import bare_url, keys_in_url, masked
 from cellwright.mcp.mcp_connector import redactor_of
 from cellwright.mcp.sdk_errors import one_line
 from cellwright.mcp.servers import default_name, server_of
+from cellwright.redaction import bare_url, keys_in_url, masked
 
 KEY = "sk-abcdef0123456789xyz"
 

@@ -12,7 +12,8 @@ from tests.cells import failure, outcomes, value
 from tests.linear import check_linear
 
 from cellwright.errors import CodeError
-from cellwright.scope.faults import clean, error_text
+from cellwright.redaction import clean
+from cellwright.scope.faults import error_text
 
 
 class NotFound(LookupError):

@@ -21,9 +21,9 @@ from pydantic import BaseModel
 from cellwright import Scope
 from cellwright.doors import Answer, Call, Made
 from cellwright.errors import CallLimit, CannotCross, GuestGone
+from cellwright.redaction import clean
 from cellwright.scope import ScopeHost, frames, guest_functions
 from cellwright.scope.construction import conforms
-from cellwright.scope.faults import clean
 from cellwright.scope.handles import Handles
 from cellwright.scope.rules import Place
 from cellwright.scope.values import is_by_value

@@ -22,7 +22,8 @@ from cellwright.agent.guest_names import RESERVED
 from cellwright.agent.steps import EXECUTE
 from cellwright.errors import UsageError
 from cellwright.messages import Tool
-from cellwright.scope import ReachableFunction, Scope, callables, class_names, signature_text
+from cellwright.redaction import clean, without_keys
+from cellwright.scope import ReachableFunction, Scope, callables, class_names, is_untold, signature_text
 from cellwright.settings import install_command
 from cellwright.short_texts import cut, one_line
 from cellwright_guest.wire import type_of
@@ -181,7 +182,11 @@ def _untitled(schema: Any) -> Any:
     kept: dict[str, Any] = {}
     for key, value in found.items():
         if key in ("properties", "$defs") and isinstance(value, dict):  # here `title` is a property's own name
-            kept[key] = {name: _untitled(inner) for name, inner in typing.cast("dict[str, Any]", value).items()}
+            named = typing.cast("dict[str, dict[str, Any]]", value).items()
+            kept[key] = {
+                name: {k: v for k, v in _untitled(inner).items() if k != "default" or not is_untold(name, v)}
+                for name, inner in named
+            }
         elif key in ("default", "examples", "enum", "const"):
             kept[key] = value
         elif key != "title" or not isinstance(value, str):
@@ -194,14 +199,15 @@ def _with_defaults(schema: dict[str, Any], defaults: Mapping[str, Any]) -> dict[
 
     properties = dict(schema["properties"])
     for name, default in defaults.items():
-        if name not in properties or default is None:  # that it may be left out is told by `required`
-            continue
+        if name not in properties or default is None or is_untold(name, default):
+            continue  # that it may be left out is told by `required`
         try:
             shown = pydantic_core.to_jsonable_python(default)
-            json.dumps(shown, allow_nan=False)
+            text = json.dumps(shown, allow_nan=False)
         except (pydantic_core.PydanticSerializationError, ValueError, TypeError, RecursionError):
             continue
-        properties[name] = {**properties[name], "default": shown}
+        if isinstance(shown, str) or clean(text) == text:
+            properties[name] = {**properties[name], "default": shown}
     return {**schema, "properties": properties}
 
 
@@ -279,7 +285,7 @@ def _description(found: ReachableFunction) -> str:
     """The first paragraph of its docs; its signature where it has none."""
     called = getattr(found.function, "func", found.function)
     text = inspect.cleandoc(getattr(called, "__doc__", None) or "").split("\n\n")[0]
-    short = one_line(text)
+    short = one_line(without_keys(text))
     if not short:
         short = found.path + signature_text(found.function, bound=found.bound)
     return cut(short, DESCRIPTION)

@@ -16,6 +16,7 @@ from cellwright.cli.approval_prompt import TerminalApprover
 from cellwright.cli.arguments import bound_object, known_session, limited, look_here, object_named, packages_in
 from cellwright.cli.options import SESSIONS, Packages, Scope, TakeOver, Yes, option
 from cellwright.errors import UsageError
+from cellwright.redaction import url_holds_key
 from cellwright.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 WORK, BUDGET = "What the agent gets", "What one turn may use"
 NONE = "none"
 _OBJECT = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
-_WITH_KEY = re.compile(r"://[^/]*@|[?&][^=&]*(key|token|secret)[^=&]*=", re.IGNORECASE)
 _MODEL = (
     '"anthropic:…", "openai:…", "ollama:…", a URL, "local"; or MODULE:OBJECT, a Model of your own. '
     "Left out: what a key is set for, else the embedded one."
@@ -120,7 +120,7 @@ class AgentOptions:
 
     def opened(self) -> str:
         """These options as text, for whoever carries on a turn that was opened with them; "" where one is a secret."""
-        if self.model is not None and _WITH_KEY.search(self.model):
+        if self.model is not None and url_holds_key(self.model):
             return ""
         kept = {name: getattr(self, name) for name in _KEPT}
         return json.dumps({"command": self.command, "directory": os.getcwd(), **kept}, ensure_ascii=False)

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any, cast
 from urllib.parse import quote, quote_plus
 
-MASK = "***"
+from cellwright.redaction import MASK
+
 SHORTEST = 4  # characters: a shorter key cannot be told from other text
 SHORTEST_IN_RESULTS = 8  # more in results, which must not be damaged
 

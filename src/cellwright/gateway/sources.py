@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 
 from cellwright.errors import UsageError
 from cellwright.gateway.policy import GatewayPolicy, policy_from, read_table
+from cellwright.redaction import bare_url, masked
 from cellwright.schemas import as_object
 
 SourceKind = Literal["openapi", "mcp", "python", "command"]
@@ -37,7 +38,8 @@ class GatewaySource:
     def title(self) -> str:
         """Its name in messages before it is open."""
         target = self.target if isinstance(self.target, str) else getattr(self.target, "title", self.kind)
-        return self.name or re.sub(r"//[^/@]*@", "//", target.partition("?")[0])[:80]
+        shown = bare_url(target) if "://" in target else " ".join(masked(target.split()))
+        return self.name or shown[:80]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

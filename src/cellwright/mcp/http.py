@@ -22,8 +22,8 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from cellwright.connectors import Credential, Redactor
-from cellwright.mcp.key_patterns import bare_url
 from cellwright.mcp.servers import McpServer
+from cellwright.redaction import bare_url
 
 LARGEST = 64 << 20  # bytes of an answer, unpacked, and of one event of a stream
 _WAIT_S = 30.0  # for connecting and sending; an answer may take as long as its call

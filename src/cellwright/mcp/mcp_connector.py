@@ -20,7 +20,6 @@ from cellwright.connectors import Redactor, make_root
 from cellwright.doors import Model
 from cellwright.errors import UpstreamGone, UpstreamMissing, UsageError
 from cellwright.mcp.client_callbacks import OnElicit
-from cellwright.mcp.key_patterns import SHORTEST, bare_key, is_keylike, keys_in_command, keys_in_url
 from cellwright.mcp.learned_results import LearnedResults
 from cellwright.mcp.link import LinkOptions, McpLink, Reconnector
 from cellwright.mcp.mcp_caller import CallClocks, McpCaller
@@ -30,6 +29,7 @@ from cellwright.mcp.sdk_errors import reason
 from cellwright.mcp.server_inventory import ServerInventory, read_inventory
 from cellwright.mcp.server_surface import ServerSurface
 from cellwright.mcp.servers import McpServer, default_name, server_of
+from cellwright.redaction import SHORTEST, bare_key, is_secret_setting, keys_in_command, keys_in_url
 from cellwright.scope import Surface
 
 Say = Callable[[str], None]
@@ -217,7 +217,9 @@ class MCP:
 def redactor_of(server: McpServer) -> Redactor:
     """Knows the keys that a server is given: by the names of variables, headers and options, and by their looks."""
     redactor = Redactor()
-    named = (bare_key(value) for name, value in (*server.env.items(), *server.headers.items()) if is_keylike(name))
+    named = (
+        bare_key(value) for name, value in (*server.env.items(), *server.headers.items()) if is_secret_setting(name)
+    )
     for value in (*named, *keys_in_command(server.command), *keys_in_url(server.url)):
         if len(value) >= SHORTEST:  # "true" is no key, and hiding it would spoil what the server says
             redactor.add(value)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from urllib.parse import urlsplit
 
 from cellwright.errors import CellwrightError, UsageError
-from cellwright.mcp.key_patterns import MASK, bare_url, masked
 from cellwright.mcp.tool_names import identifier
+from cellwright.redaction import MASK, bare_url, masked
 from cellwright.settings import variable
 
 if TYPE_CHECKING:

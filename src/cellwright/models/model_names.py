@@ -19,6 +19,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from cellwright.doors import Model
 from cellwright.errors import ModelMissing, UsageError
+from cellwright.redaction import url_holds_key
 from cellwright.settings import KEY_VARIABLES, Settings, install_command, key_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ DEFAULTS: Mapping[str, str] = {
 
 EARLIER = {"google-gla": "google", "google-vertex": "google-cloud"}  # what pydantic-ai called them before
 OLLAMA = "http://localhost:11434/v1"  # where it listens unless OLLAMA_BASE_URL says otherwise
-LOGIN = re.compile(r"(?i)https?:(?:/*[^/?#]*@|.*[?&][\w.-]*(?:key|token|secret|password)[\w.-]*=)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +67,8 @@ def open_model(name: str | None = None, *, settings: Settings | None = None) -> 
     """
     if name is None:
         name = default_model(settings or Settings.from_environment()).name
-    if LOGIN.match(name):  # first of all, because other errors repeat the name
+    # first of all, because other errors repeat the name
+    if name.lower().startswith(("http:", "https:")) and url_holds_key(name):
         raise UsageError("a model's URL holds no password and no key: set OPENAI_API_KEY instead")
     if name == "local":
         from cellwright.models.embedded_model import EmbeddedModel

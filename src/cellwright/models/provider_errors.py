@@ -7,7 +7,6 @@ the key.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Mapping
 from typing import Any, cast
@@ -26,13 +25,14 @@ from pydantic_ai.exceptions import (
 )
 from pydantic_ai.models import Model
 
+from cellwright.connectors import Redactor
 from cellwright.errors import ModelBusy, ModelError, ModelRefused
+from cellwright.redaction import clean
 from cellwright.settings import KEY_VARIABLES, key_of
 from cellwright.short_texts import cut, named_error, one_line, whole_words
 
 LONGEST = 300
 READ = 8 * LONGEST  # characters of a message that are searched for keys
-KEY_LIKE = re.compile(r"\b(?:(?:sk|pk|gsk|xai|key)[-_]|AIza|AKIA|Bearer )[\w\-*.]{12,}")  # a key also has a digit
 BUSY = frozenset({408, 409, 425, 429})
 
 SDKS = {
@@ -128,9 +128,9 @@ def _message_in(body: object) -> str:
 
 def _one_line(text: str, model: Model) -> str:
     text = whole_words(one_line(text), READ)
-    for key in _keys(model):
-        text = text.replace(key, "[key]")
-    return cut(KEY_LIKE.sub(lambda like: "[key]" if re.search(r"\d", like[0]) else like[0], text), LONGEST)
+    known = Redactor()
+    known.add(*_keys(model))
+    return cut(clean(known.text(text)), LONGEST)
 
 
 def _keys(model: Model) -> list[str]:

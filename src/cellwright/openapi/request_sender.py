@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
@@ -31,10 +30,10 @@ from cellwright.openapi.api_request import IDEMPOTENCY_KEY, IDEMPOTENT, ApiReque
 from cellwright.openapi.operation_plan import Api, OperationPlan
 from cellwright.openapi.security import ApiSecurity
 from cellwright.openapi.spec_content import origin
+from cellwright.redaction import is_secret_setting
 from cellwright.scope import current_call
 
 READS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
-_SECRET = re.compile(r"auth|key|token|secret|password|cookie|session", re.IGNORECASE)
 
 
 class RequestSender:
@@ -60,7 +59,7 @@ class RequestSender:
     def add_headers(self, headers: Mapping[str, str], redactor: Redactor) -> None:
         """The developer's own, for every request to the API's servers."""
         self._headers = tuple(headers.items())
-        redactor.add(*(value for name, value in headers.items() if _SECRET.search(name)))
+        redactor.add(*(value for name, value in headers.items() if is_secret_setting(name)))
 
     async def send(self, title: str, plan: OperationPlan, request: ApiRequest) -> HttpReply:
         """The reply to a call of an operation, whatever its status."""

@@ -27,6 +27,7 @@ from cellwright.scope.signatures import (
     Signature,
     any_arguments,
     doc,
+    is_untold,
     signature_of,
     signature_text,
 )
@@ -88,6 +89,7 @@ __all__ = [
     "is_standard",
     "is_type_expression",
     "is_typed_dict",
+    "is_untold",
     "kind_of",
     "module_members",
     "names_of",

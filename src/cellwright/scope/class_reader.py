@@ -12,6 +12,7 @@ import typing
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
+from cellwright.redaction import without_keys
 from cellwright.scope.annotations import (
     ANY,
     HIDDEN,
@@ -36,6 +37,7 @@ from cellwright.scope.signatures import (
     Signature,
     any_arguments,
     default_text,
+    is_untold,
     signature,
 )
 from cellwright.scope.values import PATH_PARTS
@@ -103,7 +105,8 @@ class ClassReader:
             mixin, base = next((k.__name__ for k in MIXINS if k in self._cls.__mro__), None), enum_base(self._cls)
             bases = [f"_builtins.{mixin}", "_enum.Enum"] if mixin and base == "Enum" else [f"_enum.{base}"]
             values = ((name, default_text(member.value)) for name, member in self._cls.__members__.items())
-            return self._shape(kind, bases, (Declaration(name=name, text=f"{name} = {text}") for name, text in values))
+            lines = (Declaration(name=name, text=f"{name} = {without_keys(text)}") for name, text in values)
+            return self._shape(kind, bases, lines)
         if kind == "namedtuple":
             return self._shape(kind, ["_typing.NamedTuple"], self._fields())
         if kind in ("record", "model"):
@@ -146,7 +149,8 @@ class ClassReader:
             ]
         taken = signature(cls)
         parameters = taken.parameters.values() if taken is not None else ()
-        texts = {p.name: default_text(p.default) for p in parameters if p.default is not p.empty}
+        given = [p for p in parameters if p.default is not p.empty]
+        texts = {p.name: "..." if is_untold(p.name, p.default) else default_text(p.default) for p in given}
         return [
             Declaration(name=n, type=self._speller.spell(hint, self._at(n)), default=texts.get(n, "...") if has else "")
             for n, hint, has in rows

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
 import datetime as dt
-import os
 import re
-import sys
+from collections.abc import Callable
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 from cellwright.errors import CodeError
+from cellwright.redaction import MASK, clean, is_secret_name, is_secret_setting
 from cellwright.scope.classes import Classes, is_builtin
 from cellwright.scope.parcels import Parcel
-from cellwright.scope.presets import CREDENTIALS, refusal
+from cellwright.scope.presets import refusal
 from cellwright.scope.rules import Place
-from cellwright.scope.signatures import without_addresses
 from cellwright.short_texts import whole_words
 from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import WireError, type_of
@@ -27,8 +24,7 @@ TEXT_LIMIT = 10_000
 _ATTRIBUTE_TYPES = (type(None), bool, int, float, str)
 _DATA = (*_ATTRIBUTE_TYPES, bytes, dt.datetime, dt.date, dt.time, dt.timedelta, Decimal, UUID)
 _COLLECTIONS: tuple[type[Any], ...] = (list, tuple, set)
-_URL_LOGIN = re.compile(r"(?<=://)[^/\s@:]*:[^/\s@]*@")  # matches in one way only: a guest may send a long text
-_BEARER = re.compile(r"(?i)\b(bearer|basic|token|api[_-]?key|password|secret)(\s*[=:]\s*|\s+)(['\"]?)[^\s'\",;]{6,}")
+_SETTINGS = re.compile("headers|environ|^env$|query|params", re.IGNORECASE)  # attributes that hold settings by name
 
 
 def pack(error: BaseException, classes: Classes, packer: Parcel) -> Any:
@@ -62,10 +58,10 @@ def _text(error: BaseException) -> str:
 def _attributes(error: BaseException) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     for name, value in getattr(error, "__dict__", {}).items():
-        if name.startswith("_") or name.lower() in CREDENTIALS or refusal(type(error), name):
+        if name.startswith("_") or is_secret_name(name) or refusal(type(error), name):
             continue
         if _is_plain(value):
-            plain[name] = _cleaned(value)
+            plain[name] = _cleaned(value, is_secret_setting if _SETTINGS.search(name) else is_secret_name)
     return plain
 
 
@@ -77,31 +73,22 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
     return kind in _DATA
 
 
-def _cleaned(value: Any) -> Any:
+def _cleaned(value: Any, secret: Callable[[str], bool]) -> Any:
+    """Data without what stands under a secret's name, in a dict or as a pair (name, value), and with texts cleaned."""
     kind = type_of(value)
     if kind is str:
         return clean(whole_words(value, TEXT_LIMIT))
+    if kind is bytes:
+        return _cleaned(value.decode("latin-1"), secret).encode("latin-1", "replace")
     if kind is dict:
-        return {k: _cleaned(v) for k, v in value.items() if type(k) in _DATA and str(k).lower() not in CREDENTIALS}
-    return kind(map(_cleaned, value)) if kind in _COLLECTIONS else value
+        return {k: _cleaned(v, secret) for k, v in value.items() if type(k) in _DATA and not secret(_name(k))}
+    if kind in (list, tuple) and len(value) == 2 and type(value[0]) in (str, bytes) and secret(_name(value[0])):
+        return kind((value[0], MASK))
+    return kind(_cleaned(v, secret) for v in value) if kind in _COLLECTIONS else value
 
 
-def clean(text: str) -> str:
-    """Text without the host's addresses, paths and logins."""
-    text = without_addresses(text)
-    text = _URL_LOGIN.sub("***@", text)
-    text = _BEARER.sub(r"\1\2\3***", text)
-    return _host_paths().sub(lambda found: ".../" + found.group(0).rpartition("/")[2], text)
-
-
-@lru_cache(maxsize=1)
-def _host_paths() -> re.Pattern[str]:
-    home = os.path.expanduser("~")  # "~" itself where this user has none
-    roots = {home, sys.prefix, sys.base_prefix, "/home", "/root", "/usr/lib", "/tmp", "/var"}
-    with contextlib.suppress(FileNotFoundError):
-        roots.add(os.getcwd())
-    listed = "|".join(re.escape(root) for root in sorted(roots, key=len, reverse=True) if len(root) > 3)
-    return re.compile(rf"(?:{listed})(?:/[^\s'\":,;()<>]*)+")
+def _name(key: Any) -> str:
+    return key.decode("latin-1") if type(key) is bytes else str(key)
 
 
 def build(body: Any, classes: Classes, unpacker: Unpacker) -> BaseException:

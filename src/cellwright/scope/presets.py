@@ -16,14 +16,6 @@ from cellwright.scope.grant_tables import GrantRow, library, listed, table_of, t
 from cellwright.scope.members import operators
 from cellwright.scope.weak_cache import weak_cache
 
-# attributes (never methods) that carry a credential in objects of any type
-CREDENTIALS = frozenset(
-    "api_key apikey api_token access_key access_token auth auth_token authorization aws_access_key_id "
-    "aws_secret_access_key aws_session_token bearer_token client_secret connection_string cookies credential "
-    "credentials id_token passphrase passwd password private_key pwd refresh_token secret secret_key secrets "
-    "session_token signing_key ssh_key token webhook_secret".split()
-)
-
 # members of libraries that have no table yet
 _HTTP = "headers auth cookies params cert verify trust_env proxies event_hooks build_request send transport adapters"
 HIDDEN: dict[str, str] = {

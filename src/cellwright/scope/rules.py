@@ -12,9 +12,10 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from cellwright.errors import NotPublic, UsageError
+from cellwright.redaction import is_secret_name
 from cellwright.scope.members import module_members, operators
 from cellwright.scope.operations import FACTS, Operation, with_facts
-from cellwright.scope.presets import CREDENTIALS, granted_operators, module_refusal, names_member, refusal
+from cellwright.scope.presets import granted_operators, module_refusal, names_member, refusal
 from cellwright.scope.surfaces import NAMESPACE
 from cellwright.scope.weak_cache import weak_cache
 
@@ -160,7 +161,7 @@ class Rules:
         if why:
             why = f"{why}; {place.grant(name)} grants it"
         lifted = False
-        credential = data and name.lower() in CREDENTIALS and NAMESPACE not in place.kind.__dict__
+        credential = data and is_secret_name(name) and NAMESPACE not in place.kind.__dict__
         if credential:
             why = "it is hidden, because it can carry credentials or run code on the host"
         read_only = asks_writes = False

@@ -6,6 +6,7 @@ checker's modules and the guest's `help` are written from them; nobody reads the
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import re
@@ -13,19 +14,21 @@ import sys
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
+from cellwright.redaction import is_secret_name, without_keys
 from cellwright_guest.wire import type_of
 
 DOC_LIMIT = 600
+WRAPPERS = 20  # that are looked through for what a `partial` gives
 POSITIONAL_ONLY, POSITIONAL, VAR_POSITIONAL, KEYWORD_ONLY, VAR_KEYWORD = range(5)  # as `inspect` numbers them
 _STARS = {VAR_POSITIONAL: "*", VAR_KEYWORD: "**"}
 _EMPTY: Any = inspect.Parameter.empty
+_LITERAL = ("'", '"', "b")  # what the source of a text begins with
 _KEPT = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, type)
+_PARTIALS = (functools.partial, functools.partialmethod)
 _HOLDERS = (type, types.ModuleType)
 _CONTAINERS: tuple[type[Any], ...] = (list, dict, tuple, set)
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 class SourceText(str):
@@ -45,6 +48,12 @@ class Parameter:
     type: str = ""
     default: str = ""
     kind: int = POSITIONAL
+
+    def __post_init__(self) -> None:
+        """A default that carries a credential, by its parameter's name or by its format, is not told."""
+        text = self.default
+        if text and text[0] in _LITERAL and (is_secret_name(self.name) or without_keys(text) != text):
+            object.__setattr__(self, "default", "...")
 
     @property
     def required(self) -> bool:
@@ -113,19 +122,37 @@ def any_arguments(spelled: str = "Any") -> Signature:
     return Signature(parameters=(args, kwargs), returns=spelled)
 
 
-def without_addresses(text: str) -> str:
-    """Text of host objects without their addresses, which tell a guest where the host's memory lies."""
-    return _ADDRESS.sub("", text)
-
-
 def _signature(function: Any) -> inspect.Signature | None:
     try:
-        return inspect.signature(function)
+        found = inspect.signature(function)
     except (ValueError, TypeError, AttributeError, NameError):
         return None
+    given = _given(function)
+    if given.isdisjoint(found.parameters):
+        return found
+    untold = (p.replace(default=SourceText("...")) if p.name in given else p for p in found.parameters.values())
+    return found.replace(parameters=list(untold))
 
 
-_kept_signature = lru_cache(maxsize=4096)(_signature)
+def _given(function: Any) -> frozenset[str]:
+    """The keyword arguments that a `partial` gives: values of the host, which no signature tells."""
+    given = frozenset[str]()
+    for _ in range(WRAPPERS):
+        held = function if isinstance(function, _PARTIALS) else getattr(function, "__partialmethod__", None)
+        held = held or getattr(function, "_partialmethod", None)
+        if isinstance(held, _PARTIALS):
+            given |= held.keywords.keys()
+            function = held.func
+        elif isinstance(function, types.MethodType):
+            function = function.__func__
+        elif isinstance(function, types.FunctionType) and "__wrapped__" in function.__dict__:
+            function = function.__wrapped__
+        else:
+            break
+    return given
+
+
+_kept_signature = functools.lru_cache(maxsize=4096)(_signature)
 
 
 def signature(function: Any) -> inspect.Signature | None:
@@ -181,6 +208,15 @@ def default_text(value: Any) -> str:
     return "..."
 
 
+def is_untold(name: str, default: Any) -> bool:
+    """Whether a default is not shown: it carries a credential, by name or by format, or a `partial` gives it."""
+    if type(default) is SourceText:
+        return default == "..."
+    if not isinstance(default, str | bytes):
+        return False
+    return is_secret_name(name) or without_keys(text := repr(default)) != text
+
+
 def signature_of(function: Any, *, bound: bool = False) -> Signature | None:
     """The signature of a function by its annotations as they were written; None where Python cannot tell it."""
     found = signature(function)
@@ -218,5 +254,5 @@ def doc(value: Any, limit: int = DOC_LIMIT) -> str:
     raw = getattr(value, "__doc__", None)
     if not isinstance(raw, str):
         return ""
-    text = inspect.cleandoc(raw)
+    text = without_keys(inspect.cleandoc(raw))
     return text if len(text) <= limit else text[:limit].rsplit("\n", 1)[0] + "\n…"

@@ -12,8 +12,8 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from cellwright.redaction import clean
 from cellwright.scope.classes import is_model, kind_of
-from cellwright.scope.faults import clean
 from cellwright.short_texts import LONGEST_WORD, whole_words
 from cellwright_guest.wire import type_of
 

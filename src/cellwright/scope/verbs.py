@@ -9,13 +9,13 @@ from typing import Any
 
 from cellwright.errors import NotPublic, WrongArguments
 from cellwright.scope import operand_limits
-from cellwright.scope.faults import clean
+from cellwright.redaction import clean, without_addresses
 from cellwright.scope.handles import HeldObject
 from cellwright.scope.members import FUNCTIONS, MACHINERY, members, operators
 from cellwright.scope.operations import facts_of
 from cellwright.scope.presets import module_refusal, refuses_operator
 from cellwright.scope.rules import Rules
-from cellwright.scope.signatures import signature, signature_text, without_addresses
+from cellwright.scope.signatures import signature, signature_text
 from cellwright_guest.wire import WireError, type_of
 
 LOOK_AHEAD = 256

@@ -8,6 +8,7 @@ from typing import TypedDict
 from urllib.parse import parse_qsl
 
 from cellwright.errors import NoSession, UsageError
+from cellwright.redaction import is_secret_setting
 from cellwright.settings import install_command
 from cellwright.store.contract import Store
 from cellwright.store.sql_database import SNAPSHOTS_MB, is_room
@@ -53,7 +54,9 @@ def shown_url(url: str) -> str:
     user, _, place = rest.rpartition("@")  # the last one: a password may have one in clear
     if ":" in user and scheme.lower() != "sqlite":
         url = f"{scheme}{colon}//…@{place}"
-    return re.sub(r"(password=)[^&]*", r"\1…", url)
+    return re.sub(
+        r"(?<=[?&])([^=&]+)=[^&]*", lambda part: f"{part[1]}=…" if is_secret_setting(part[1]) else part[0], url
+    )
 
 
 def _postgres(url: str, *, make: bool) -> Store:
