@@ -75,7 +75,7 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
 
 def _cleaned(value: Any, secret: Callable[[str], bool]) -> Any:
     """Data without what stands under a secret's name, in a dict or as a pair (name, value), and with texts cleaned."""
-    kind = type_of(value)
+    kind: Any = type_of(value)
     if kind is str:
         return clean(whole_words(value, TEXT_LIMIT))
     if kind is bytes:

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 
 from cellwright.scope.attributes import assigned
 from cellwright.scope.grant_tables import GrantRow, library, listed, table_of, together
+from cellwright.scope.hidden_fields import telling_operators
 from cellwright.scope.members import operators
 from cellwright.scope.weak_cache import weak_cache
 
@@ -167,10 +168,13 @@ def may_set(kind: type, name: str) -> bool | None:
 def granted_operators(kind: type) -> tuple[str, ...]:
     """The operators of a type that binding its objects grants."""
     governed = _governed(kind)
+    telling = telling_operators(kind)
     if governed is None:
-        return operators(kind)
+        return tuple(name for name in operators(kind) if name not in telling)
     found: list[str] = []
     for name in operators(kind):
+        if name in telling:
+            continue
         of, _ = _home(kind, governed, name)
         row = governed.rows.get(of)
         sets = name in ("__setitem__", "__delitem__") and row is not None and "[]" in row.writable
@@ -181,7 +185,7 @@ def granted_operators(kind: type) -> tuple[str, ...]:
 
 def refuses_operator(kind: type, name: str) -> bool:
     """Whether a table refuses an operator that the type has."""
-    return _governed(kind) is not None and name not in granted_operators(kind) and name in operators(kind)
+    return name not in granted_operators(kind) and name in operators(kind)
 
 
 def module_refusal(module: types.ModuleType, name: str) -> str:

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from cellwright.errors import NotPublic, UsageError
-from cellwright.redaction import is_secret_name
+from cellwright.scope.hidden_fields import is_hidden
 from cellwright.scope.members import module_members, operators
 from cellwright.scope.operations import FACTS, Operation, with_facts
 from cellwright.scope.presets import granted_operators, module_refusal, names_member, refusal
@@ -161,7 +161,7 @@ class Rules:
         if why:
             why = f"{why}; {place.grant(name)} grants it"
         lifted = False
-        credential = data and is_secret_name(name) and NAMESPACE not in place.kind.__dict__
+        credential = is_hidden(place.kind, name, data) and NAMESPACE not in place.kind.__dict__
         if credential:
             why = "it is hidden, because it can carry credentials or run code on the host"
         read_only = asks_writes = False

@@ -26,7 +26,7 @@ _STARS = {VAR_POSITIONAL: "*", VAR_KEYWORD: "**"}
 _EMPTY: Any = inspect.Parameter.empty
 _LITERAL = ("'", '"', "b")  # what the source of a text begins with
 _KEPT = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, type)
-_PARTIALS = (functools.partial, functools.partialmethod)
+_PARTIALS: tuple[type[Any], ...] = (functools.partial, functools.partialmethod)
 _HOLDERS = (type, types.ModuleType)
 _CONTAINERS: tuple[type[Any], ...] = (list, dict, tuple, set)
 
@@ -138,15 +138,17 @@ def _given(function: Any) -> frozenset[str]:
     """The keyword arguments that a `partial` gives: values of the host, which no signature tells."""
     given = frozenset[str]()
     for _ in range(WRAPPERS):
-        held = function if isinstance(function, _PARTIALS) else getattr(function, "__partialmethod__", None)
-        held = held or getattr(function, "_partialmethod", None)
+        if isinstance(function, types.MethodType):
+            function = function.__func__
+        own: dict[str, Any] = vars(function) if isinstance(function, types.FunctionType) else {}
+        held: Any = (
+            own.get("__partialmethod__") or own.get("_partialmethod") or function
+        )  # since Python 3.13, before it
         if isinstance(held, _PARTIALS):
             given |= held.keywords.keys()
             function = held.func
-        elif isinstance(function, types.MethodType):
-            function = function.__func__
-        elif isinstance(function, types.FunctionType) and "__wrapped__" in function.__dict__:
-            function = function.__wrapped__
+        elif "__wrapped__" in own:
+            function = own["__wrapped__"]
         else:
             break
     return given

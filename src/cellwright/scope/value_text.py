@@ -14,6 +14,7 @@ from typing import Any
 
 from cellwright.redaction import clean
 from cellwright.scope.classes import is_model, kind_of
+from cellwright.scope.hidden_fields import text_of
 from cellwright.short_texts import LONGEST_WORD, whole_words
 from cellwright_guest.wire import type_of
 
@@ -124,4 +125,4 @@ def _own(value: Any, most: int) -> str:
     except Exception as error:  # an outer edge: the developer's `repr` must not end a turn
         return f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
     standard = type_of(value).__module__ in _STANDARD or isinstance(value, type | types.GenericAlias)
-    return text if standard else clean(whole_words(text, most + LONGEST_WORD))
+    return text if standard else clean(text_of(value, whole_words(text, most + LONGEST_WORD)))

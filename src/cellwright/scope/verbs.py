@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cellwright.errors import NotPublic, WrongArguments
+from cellwright.redaction import clean, is_secret_name, without_addresses
 from cellwright.scope import operand_limits
-from cellwright.redaction import clean, without_addresses
 from cellwright.scope.handles import HeldObject
+from cellwright.scope.hidden_fields import has_own_text, text_of
 from cellwright.scope.members import FUNCTIONS, MACHINERY, members, operators
 from cellwright.scope.operations import facts_of
-from cellwright.scope.presets import module_refusal, refuses_operator
+from cellwright.scope.presets import module_refusal, refusal, refuses_operator
 from cellwright.scope.rules import Rules
 from cellwright.scope.signatures import signature, signature_text
 from cellwright_guest.wire import WireError, type_of
@@ -33,16 +34,8 @@ def _special(name: str) -> Callable[..., Any]:
     return run
 
 
-def _repr(value: Any) -> str:
-    return clean(repr(value))
-
-
-def _str(value: Any) -> str:
-    return without_addresses(str(value))
-
-
 def _format(value: Any, spec: Any) -> str:
-    return without_addresses(format(value, str(spec)))
+    return format(value, str(spec))
 
 
 def _exit(value: Any, error: Any = None) -> Any:
@@ -67,8 +60,8 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     **{f"__{name}__": getattr(operator, name) for name in _OF_MODULE},
     **{f"__{function.__name__}__": function for function in _BUILTINS},
     **{name: _special(name) for name in ("__trunc__", "__floor__", "__ceil__", "__enter__", "__aenter__")},
-    "__repr__": _repr,
-    "__str__": _str,
+    "__repr__": repr,
+    "__str__": str,
     "__format__": _format,
     "__exit__": _exit,
     "__aexit__": _aexit,
@@ -79,6 +72,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 }
 _MACHINES: tuple[type[Any], ...] = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _IN_PLACE = frozenset(f"__i{n}__" for n in _BINARY)
+_TEXTS = frozenset(("__repr__", "__str__", "__format__"))
 WRITES = _IN_PLACE | {"__setitem__", "__delitem__"}
 _STEPS = {"__next__", "__anext__", "__enter__", "__exit__", "__aenter__", "__aexit__"}  # change their object
 READS = frozenset(_OPERATORS.keys() - WRITES - _STEPS)
@@ -139,7 +133,20 @@ class Verbs:
         if name in WRITES and self._rules.verdict(held.place, name.strip("_")).read_only:
             raise NotPublic(f"{held.shown} is read-only in this scope")
         operand_limits.check(held.value, name, args)
-        return run(held.value, *args)
+        result = run(held.value, *args)
+        return self._said(held, result, name) if name in _TEXTS else result
+
+    def _said(self, held: HeldObject, text: str, name: str) -> str:
+        """What an object says of itself, without what is hidden."""
+        text = text_of(held.value, text, lambda attribute: self._is_told(held, attribute))
+        data = name != "__repr__" and has_own_text(type_of(held.value))
+        return without_addresses(text) if data else clean(text)
+
+    def _is_told(self, held: HeldObject, name: str) -> bool:
+        """Whether an object's text may have the value of an attribute. What only a table refuses may be in it."""
+        if is_secret_name(name):
+            return self._rules.verdict(held.place, name, data=True).visible
+        return bool(refusal(held.place.kind, name)) or not self._rules.hides(held.place, name)
 
     def items(self, held: HeldObject) -> tuple[list[Any], bool]:
         """The next items of an iterator, and whether there may be more."""

@@ -1,0 +1,146 @@
+"""Fields that carry a credential, hidden by name in every way of reading them.
+
+A record (dataclass, named tuple, model of pydantic, class of attrs or msgspec) with such a field, or with such a record
+in one of its fields, goes by handle. What would read all fields at once is refused: dumps, iteration, items, order. Its
+text has a mask in their place. Decides by types; only the text of an object is made with its values.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from cellwright.redaction import MASK, is_secret_name
+from cellwright.scope.attributes import held_by
+from cellwright.scope.weak_cache import weak_cache
+from cellwright_guest.wire import type_of
+
+SHORTEST = 4  # characters of a hidden value that is looked for in a text
+_DUMPS = frozenset(
+    "as_dict as_json as_tuple asdict astuple dict dump dumps json serialize to_dict to_json to_tuple to_yaml todict "
+    "tojson".split()
+)
+_OF_MODELS = frozenset(  # of pydantic: what tells no value
+    "construct copy model_construct model_copy model_fields_set model_post_init model_rebuild model_validate "
+    "model_validate_json model_validate_strings parse_obj parse_raw validate".split()
+)
+_OF_TUPLES = frozenset(("count", "index"))
+_TELLING = (
+    *("__iter__", "__getitem__", "__reversed__", "__contains__", "__add__", "__radd__", "__mul__", "__rmul__"),
+    *("__lt__", "__le__", "__gt__", "__ge__"),
+)
+_LIBRARIES = ("builtins", "collections", "pydantic", "typing")  # whose operators a record may have inherited
+
+
+def is_hidden(kind: type, name: str, data: bool) -> bool:
+    """Whether a member carries a credential, or tells a field that does. `data`: it is an attribute, not a method."""
+    return (data and is_secret_name(name)) or name in telling_members(kind)
+
+
+@weak_cache
+def telling_members(kind: type) -> frozenset[str]:
+    """The public members of a record that tell its hidden fields."""
+    if not has_secret_field(kind):
+        return frozenset()
+    names: set[str] = set()
+    for base in kind.__mro__[:-1]:
+        own = {name for name in vars(base) if not name.startswith("_")}
+        if _package(base) == "pydantic":
+            names |= own - _OF_MODELS
+        elif base is tuple:
+            names |= own & _OF_TUPLES
+        else:
+            names |= own & _DUMPS
+    return frozenset(names.difference(_fields(kind)))
+
+
+@weak_cache
+def telling_operators(kind: type) -> frozenset[str]:
+    """The operators of a record that tell its hidden fields; not those that the developer wrote."""
+    if not has_secret_field(kind):
+        return frozenset()
+    homes = ((name, next((b for b in kind.__mro__ if name in vars(b)), object)) for name in _TELLING)
+    return frozenset(name for name, home in homes if home is not object and not _is_written(home, name))
+
+
+def _is_written(home: type, name: str) -> bool:
+    code = getattr(vars(home)[name], "__code__", None)
+    return _package(home) not in _LIBRARIES and code is not None and not code.co_filename.startswith("<")
+
+
+def _package(cls: type) -> str:
+    return str(cls.__module__).partition(".")[0]
+
+
+@weak_cache
+def has_secret_field(kind: type) -> bool:
+    """Whether a record has a field that carries a credential, itself or in the records of its fields."""
+    return _has_secret(kind, set())
+
+
+def _has_secret(kind: type, seen: set[int]) -> bool:
+    names = _fields(kind)
+    if not names or id(kind) in seen:
+        return False
+    seen.add(id(kind))
+    if any(map(is_secret_name, names)):
+        return True
+    return any(_has_secret(part, seen) for part in _classes(_hints(kind, names)))
+
+
+def _fields(kind: Any) -> tuple[str, ...]:
+    """The fields of a record; none for any other class."""
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    if tuple in kind.__mro__ or hasattr(kind, "__struct_fields__"):
+        return tuple(getattr(kind, "_fields", None) or getattr(kind, "__struct_fields__", ()))
+    if hasattr(kind, "__attrs_attrs__"):
+        return tuple(field.name for field in kind.__attrs_attrs__)
+    if hasattr(kind, "__pydantic_validator__") and type_of(getattr(kind, "model_fields", None)) is dict:
+        return tuple(kind.model_fields)
+    return ()
+
+
+def _hints(kind: Any, names: tuple[str, ...]) -> list[Any]:
+    models: Any = getattr(kind, "model_fields", None) if hasattr(kind, "__pydantic_validator__") else None
+    if type_of(models) is dict:
+        return [getattr(models.get(name), "annotation", None) for name in names]
+    try:
+        hints = typing.get_type_hints(kind)
+    except (NameError, TypeError, AttributeError, ValueError, LookupError, ImportError, SyntaxError):
+        return []
+    return [hints.get(name) for name in names]
+
+
+def _classes(hints: Iterable[Any]) -> list[type]:
+    """The classes that annotations name, in `list[X]` and `X | None` too."""
+    pending, found = list(hints), list[type]()
+    while pending:
+        hint = pending.pop()
+        inner = typing.get_args(hint)
+        if inner:
+            pending += [part for part in inner if not isinstance(part, str)]
+        elif isinstance(hint, type):
+            found.append(hint)
+    return found
+
+
+def text_of(value: Any, text: str, visible: Callable[[str], bool] | None = None) -> str:
+    """What an object says of itself, without the values of its hidden attributes. `visible` decides which are not."""
+    kind = type_of(value)
+    held = held_by(value)
+    slots: dict[str, Any] = {name: getattr(value, name, None) for name in _fields(kind) if name not in held}
+    for name, part in (held | slots).items():
+        if type_of(part) not in (str, bytes) or len(part) < SHORTEST:
+            continue
+        if not (visible(name) if visible else not is_secret_name(name)):
+            plain = part if isinstance(part, str) else part.decode("latin-1")
+            text = text.replace(plain, MASK).replace(repr(plain)[1:-1], MASK)
+    return text
+
+
+def has_own_text(kind: type) -> bool:
+    """Whether `str` of an object is data that its class makes, and not a text about it."""
+    return kind.__str__ is not object.__str__ and not has_secret_field(kind)

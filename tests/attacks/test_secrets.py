@@ -1,0 +1,243 @@
+"""Credentials by every exit: what guest code, a model, a person and a file are told of host objects that hold one."""
+
+from __future__ import annotations
+
+import functools
+import io
+import types
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import attrs
+import pydantic
+import pytest
+from tests.cells import outcomes, value
+
+from cellwright import Runtime, Scope
+from cellwright.scope import shown as shown_value
+from cellwright.sessions import Sessions
+from cellwright.store import MemoryStore
+
+KEY = "canary-value-without-a-format"
+FORMAT = "sk-proj-0123456789abcdef"
+EVERYTHING = """
+import inspect, pydoc
+loot = []
+for use in (repr, str, format, dir, vars, pydoc.render_doc, inspect.signature, inspect.getdoc):
+    try:
+        loot.append(str(use(target)))
+    except Exception as error:
+        loot.append(str(error))
+loot
+"""
+
+
+def send(text: str, *, api_key: str = "", conn: str = "", n: int = 3) -> str:
+    """Sends a text."""
+    return f"{text} {len(api_key)} {len(conn)} {n}"
+
+
+class Mailer:
+    """Sends. An example key is sk-proj-0123456789abcdef."""
+
+    def _post(self, text: str, token: str = "", conn: str = "") -> str:
+        return text
+
+    post = functools.partialmethod(_post, token=KEY, conn=KEY)
+
+    def send(self, text: str, token: str = KEY, url: str = f"https://u:{KEY}@h/") -> str:
+        """The key sk-proj-0123456789abcdef is the test account's."""
+        return text
+
+    def fits(self, limit: int = 5, sort_key: str = "name") -> int:
+        """Counts."""
+        return limit
+
+
+TARGETS: dict[str, Any] = {
+    "partial": functools.partial(send, api_key=KEY, conn=KEY),
+    "partial_of_partial": functools.partial(functools.partial(send, conn=KEY), n=4),
+    "object": Mailer(),
+    "bound_method": Mailer().send,
+    "class": Mailer,
+}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+async def test_no_signature_help_or_repr_tells_a_given_key(name: str) -> None:
+    loot = await value(EVERYTHING, target=TARGETS[name])
+    assert KEY not in str(loot)
+    assert FORMAT not in str(loot)
+
+
+async def test_harmless_defaults_are_still_told_and_a_partial_still_works() -> None:
+    code = "import inspect\nstr(inspect.signature(mailer.fits)), target('x')"
+    told, sent = await value(code, mailer=Mailer(), target=TARGETS["partial"])
+    assert told == "(limit: int = 5, sort_key: str = 'name') -> int"
+    assert sent == f"x {len(KEY)} {len(KEY)} 3"
+
+
+async def test_no_stub_search_journal_or_export_tells_a_given_key() -> None:
+    store, file = MemoryStore(), io.BytesIO()
+    scope = Scope({"mailer": Mailer(), "Mailer": Mailer, **{n: TARGETS[n] for n in ("partial", "bound_method")}})
+    async with Runtime(scope=scope, store=store, session="s1") as runtime:
+        texts = [await runtime.show(name) for name in ("mailer", "Mailer", "partial", "bound_method")]
+        texts += map(str, await runtime.search("send text key"))
+        signatures = "import inspect\n[str(inspect.signature(f)) for f in (partial, mailer.send)]"
+        texts.append(str((await runtime.execute(signatures)).unwrap()))
+        await runtime.write_stubs()
+        texts += [
+            await runtime.files.read_text(one.path) for one in await runtime.files.list() if one.path.endswith(".pyi")
+        ]
+        texts.append(repr(store.entries("s1")))
+        Sessions(store).export("s1", file)
+    texts.append(file.getvalue().decode())
+    assert all(texts)
+    assert KEY not in str(texts)
+    assert FORMAT not in str(texts)
+
+
+class Refusal(RuntimeError):
+    def __init__(self) -> None:
+        super().__init__(f"no: database_url='postgres://u:{KEY}@h/x' in /etc/{KEY}/app.conf or /opt/{KEY}/x; {FORMAT}")
+        self.headers = {"Authorization": f"Bearer {KEY}", "X-Api-Key": KEY, "X-Session": KEY, "Retry-After": "7"}
+        self.pairs = [("cookie", KEY), (b"x-api-key", KEY.encode()), ("accept", "*/*")]
+        self.response_headers = [["Set-Cookie", KEY]]
+        self.stripe_key = self.database_url = self.clientSecret = KEY
+        self.body = {"client_secret": KEY, "detail": f"token={KEY}", "key": "name", "next_token": "t"}
+        self.raw = f"Authorization: Bearer {KEY}".encode()
+
+
+CAUGHT = """
+try:
+    o.call()
+except Exception as error:
+    told = [str(error), repr(error), error.args, vars(error)]
+told
+"""
+
+
+class Failing:
+    def call(self) -> None:
+        raise Refusal
+
+
+async def test_no_error_tells_a_key_a_header_or_a_host_path() -> None:
+    first, second = await outcomes(CAUGHT, "o.call()", o=Failing())
+    assert KEY not in repr((first, second, str(second.error)))
+    assert FORMAT not in repr((first, second, str(second.error)))
+    attributes = first.value[3]
+    assert attributes["headers"] == {"Retry-After": "7"}
+    assert attributes["body"] == {"detail": "token=***", "key": "name", "next_token": "t"}
+
+
+@dataclass(order=True)
+class Login:
+    user: str
+    password: str
+    port: int = 5432
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def greeting(self) -> str:
+        return f"hello {self.user}"
+
+
+@dataclass(frozen=True, slots=True)
+class Slotted:
+    user: str
+    jwt_secret: str
+
+
+@attrs.define(order=True)
+class Defined:
+    user: str
+    client_secret: str
+
+
+class Row(NamedTuple):
+    user: str
+    stripe_key: str
+
+
+class Model(pydantic.BaseModel):
+    user: str
+    database_url: str
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.database_url}"
+
+
+class Parent(pydantic.BaseModel):
+    user: str
+    models: list[Model] | None = None
+
+
+class Plain:
+    def __init__(self) -> None:
+        self.user = "ada"
+        self.notes = f"hidden-by-a-rule-{KEY}"
+        self.auth_token = KEY
+
+    def __repr__(self) -> str:
+        return f"<Plain {self.user} {self.auth_token} {self.notes}>"
+
+
+RECORDS = {
+    "dataclass": Login("ada", KEY),
+    "slots": Slotted("ada", KEY),
+    "attrs": Defined("ada", KEY),
+    "named tuple": Row("ada", KEY),
+    "model": Model(user="ada", database_url=KEY),
+    "nested": Parent(user="ada", models=[Model(user="ada", database_url=KEY)]),
+    "plain": Plain(),
+    "namespace": types.SimpleNamespace(user="ada", apiToken=KEY),
+}
+READERS = """
+import json, dataclasses, operator
+loot = []
+def bisect(one, low=32, high=127):
+    'The first letter of what stands second, by comparing.'
+    return [chr(n) for n in range(low, high) if one > type(one)(one.user, chr(n))][-1]
+names = ["model_dump", "model_dump_json", "dict", "json", "to_dict", "asdict", "copy", "model_copy", "model_fields",
+         "model_extra", "model_json_schema", "schema", "index", "count", "_asdict", "__dict__", "__getstate__", "notes"]
+calls = [lambda one, name=name: getattr(one, name)() for name in names]
+calls += [lambda one, name=name: getattr(one, name) for name in names]
+uses = [repr, str, format, list, tuple, dict, vars, dir, sorted, set, lambda one: one[1], lambda one: one[-1:],
+        lambda one: [*one], lambda one: one + (), lambda one: one * 2, lambda one: next(iter(one)), bisect,
+        lambda one: [*reversed(one)], lambda one: "%s %r" % (one, one), lambda one: f"{one!s} {one!r} {one:}",
+        lambda one: dataclasses.asdict(one), lambda one: dataclasses.astuple(one),
+        lambda one: json.dumps(one, default=str), lambda one: [str(x) for x in one.models],
+        lambda one: one.models[0].model_dump(), lambda one: str(one.models[0]),
+        lambda one: type(one).model_dump(one), lambda one: type(one).password, lambda one: Login.password]
+for use in [*uses, *calls]:
+    try:
+        loot.append(str(use(target)))
+    except Exception as error:
+        loot.append(f"{type(error).__name__} {error}")
+loot
+"""
+
+
+@pytest.mark.parametrize("name", RECORDS)
+async def test_a_hidden_field_is_hidden_in_every_way_of_reading_it(name: str) -> None:
+    scope = Scope({"target": RECORDS[name], "Login": Login, "Model": Model, "Row": Row})
+    scope.declare("target.notes", hide=True)
+    async with Runtime(scope=scope) as runtime:
+        loot = (await runtime.execute(READERS)).unwrap()
+        seen = await runtime.execute("target")
+        shown = (await runtime.execute("target.user")).unwrap()
+    assert KEY not in str(loot)
+    assert KEY not in shown_value(seen.value)
+    assert shown == "ada"
+    assert "ada" in loot[0]  # what is not hidden is told
+
+
+async def test_what_the_developer_wrote_stays_and_a_declaration_gives_the_rest() -> None:
+    scope = Scope({"login": RECORDS["dataclass"], "model": RECORDS["model"]})
+    scope.declare("login.to_dict", hide=False)
+    scope.declare("model.database_url", hide=False)
+    async with Runtime(scope=scope) as runtime:
+        got = (await runtime.execute("login.greeting(), login.to_dict()['port'], model.database_url")).unwrap()
+    assert got == ("hello ada", 5432, KEY)
