@@ -183,9 +183,14 @@ _ROOTS = "/boot /etc /home /mnt /nix /opt /private /proc /root /run /snap /srv /
 
 def clean(text: str) -> str:
     """A text about host objects without addresses, credentials and host paths."""
-    text = _without_named(without_keys(without_addresses(text)))
+    text = redacted(without_addresses(text))
     text = _SPOKEN.sub(lambda said: f"{said[1]}{said[2]}{MASK}" if _is_random(said[3]) else said[0], text)
     return _host_paths().sub(lambda path: ".../" + path.group(0).rpartition("/")[2], text)
+
+
+def redacted(text: str) -> str:
+    """The text without credentials, by format and by name. For files and lines of others, whose paths are wanted."""
+    return _without_named(without_keys(text))
 
 
 def without_addresses(text: str) -> str:

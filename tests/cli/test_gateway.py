@@ -125,6 +125,12 @@ def test_wrong_usage_is_one_clear_line_each(here: Path) -> None:
         "default: action is 'x'": [*crm, "--policy", "p.toml"],
         "--dir nowhere: No such file": [*crm, "--dir", "nowhere"],
         "its password would be written": ["gateway", "install", "cursor", "--mcp", "https://ann:hunter2@h.example/mcp"],
+        "its key would be written": ["gateway", "install", "cursor", "--mcp", "x=npx -y server --api-key hunter2"],
+        "h.example/mcp: its password": ["gateway", "install", "cursor", "--mcp", "https://h.example/mcp?token=hunter2"],
+        "a key would be written": [
+            *["gateway", "install", "cursor", "--mcp", "x=https://h.example/mcp"],
+            *["--header", "x=Thing: sk-proj-hunter20123456"],
+        ],
         "a client starts this over stdio": ["gateway", "install", "cursor", *crm[1:], "--http", "0"],
         "--rate is for --http": [*crm, "--rate", "1/s"],
         "--rate often: give a number": [*crm, "--http", "0", "--rate", "often"],

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shlex
 import shutil
 import sys
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ from cellwright.cli.arguments import FAILED, PLATFORM, ended, exit_on_error, obj
 from cellwright.cli.gateway_options import GatewayOptions, parsed, requested
 from cellwright.cli.options import option, with_options
 from cellwright.errors import UsageError
+from cellwright.redaction import is_secret_setting, masked, redacted, url_holds_key, without_keys
 from cellwright.settings import install_command
 
 if TYPE_CHECKING:
@@ -121,8 +123,7 @@ def install(
     with exit_on_error(one_line=False):
         options = parsed(context)
         requested(options)  # what would not start is not written
-        _no_secrets(options.header)
-        _no_logins([*options.openapi, *options.mcp, *options.base_url])
+        _no_keys(options, context.args)
         if options.http is not None:
             raise UsageError(
                 "--http: a client starts this over stdio; for one that is served, give the client its address"
@@ -135,27 +136,43 @@ def install(
         if wanted.old == wanted.new:
             say(f"{wanted.path} has it already")
             return
-        print(wanted.diff)
+        print(redacted(wanted.diff))  # the file has keys of other servers
         _confirm(wanted.comments, yes, str(wanted.path), wanted.entry)
         write_change(wanted)
     say(f"{wanted.path} is written" + (f"; the old one is {wanted.backup}" if wanted.old else ""))
 
 
-def _no_secrets(headers: Iterable[str]) -> None:
-    for text in headers:
-        name = text.partition("=")[2].partition(":")[0].strip()
-        if re.search(r"auth|key|token|secret|cookie|password", name, re.IGNORECASE):
-            source = text.partition("=")[0]
+def _no_keys(options: GatewayOptions, words: Sequence[str]) -> None:
+    """`UsageError` for a key in what would be written to the client's file."""
+    for text in options.header:
+        source, _, header = text.partition("=")
+        if is_secret_setting(header.partition(":")[0].strip()):
+            name = header.partition(":")[0].strip()
             raise UsageError(
                 f"--header {source}={name}: … would be written as it is; give --credential {source}=env:NAME"
             )
+    for text in (*options.openapi, *options.mcp, *options.base_url, *options.command):
+        parts = _parts(re.sub(r"^[A-Za-z]\w*=", "", text))
+        for part in parts:
+            if "://" in part and url_holds_key(part):
+                shown = re.sub(r"://[^/@\s]*@", "://…@", part.partition("?")[0])
+                raise UsageError(
+                    f"{shown:.100}: its password would be written as it is; give --credential NAME=env:NAME"
+                )
+        given = [part for part in parts if "://" not in part]
+        if (hidden := masked(given)) != given:
+            shown = " ".join(hidden)
+            raise UsageError(f"{shown:.100}: its key would be written as it is; name the server in a --mcp-config FILE")
+    for word in words:
+        if (shown := without_keys(word)) != word:
+            raise UsageError(f"{shown:.100}: a key would be written as it is; give --credential NAME=env:NAME")
 
 
-def _no_logins(texts: Iterable[str]) -> None:
-    for text in texts:
-        if re.search(r"://[^/@\s]*:[^/@\s]*@", text):
-            shown = re.sub(r"://[^/@\s]*@", "://…@", text)
-            raise UsageError(f"{shown:.100}: its password would be written as it is; give --credential NAME=env:NAME")
+def _parts(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
 
 
 def _confirm(comments: bool, yes: bool, path: str, entry: str) -> None:

@@ -24,6 +24,7 @@ TEXT_LIMIT = 10_000
 _ATTRIBUTE_TYPES = (type(None), bool, int, float, str)
 _DATA = (*_ATTRIBUTE_TYPES, bytes, dt.datetime, dt.date, dt.time, dt.timedelta, Decimal, UUID)
 _COLLECTIONS: tuple[type[Any], ...] = (list, tuple, set)
+_PAIRS: tuple[type[Any], ...] = (list, tuple)
 _SETTINGS = re.compile("headers|environ|^env$|query|params", re.IGNORECASE)  # attributes that hold settings by name
 
 
@@ -82,7 +83,7 @@ def _cleaned(value: Any, secret: Callable[[str], bool]) -> Any:
         return _cleaned(value.decode("latin-1"), secret).encode("latin-1", "replace")
     if kind is dict:
         return {k: _cleaned(v, secret) for k, v in value.items() if type(k) in _DATA and not secret(_name(k))}
-    if kind in (list, tuple) and len(value) == 2 and type(value[0]) in (str, bytes) and secret(_name(value[0])):
+    if kind in _PAIRS and len(value) == 2 and type(value[0]) in (str, bytes) and secret(_name(value[0])):
         return kind((value[0], MASK))
     return kind(_cleaned(v, secret) for v in value) if kind in _COLLECTIONS else value
 
