@@ -132,9 +132,9 @@ _FORMATS = re.compile(
     r"|eyJ[\w-]{8,}+(?P<jwt>\.[\w-]{4,}(?:\.[\w-]+)?)?"
     r")"
 )
-_MARKS = (
-    *("AKIA", "ASIA", "gh", "glpat", "k_live_", "k_test_", "whsec_", "npm_", "hf_", "shpat_", "lin_api", "dop_v1"),
-    *("xox", "xapp-", "hooks.slack", "AIza", "ya29.", "SG.", "sk-", "gsk_", "xai-", "pypi-", "pplx-", "key-", "eyJ"),
+_MARKS = tuple(  # one of these is in each
+    "AKIA ASIA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- k_live_ k_test_ whsec_ npm_ hf_ shpat_ lin_api_ dop_v1_ xox "
+    "xapp- hooks.slack AIza ya29. SG. sk- gsk_ xai- pypi- pplx- key- eyJ".split()
 )
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----(?:[^-]|-(?!----))*+(?:-----END [^-]{1,60}-----)?"
@@ -161,9 +161,7 @@ def _masked_format(found: re.Match[str]) -> str:
 # texts about host objects
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-_NAMED = re.compile(
-    r"(?<![\w.-])((?:(?i:api|access|secret|private) )?[\w.-]++)(\\*[\"']?\s{0,4}[:=]\s{0,4}|[\"'],\s?)(?=\S)"
-)
+_NAMED = re.compile(r"(?<![\w.-])([\w.-]++)(\\*[\"']?\s{0,4}[:=]\s{0,4}|[\"'],\s?)(?=\S)")
 _SPOKEN = re.compile(
     r"(?i)\b(bearer|basic|token|api[ _-]?key|password|passphrase|secret)(\s{1,4}['\"]?)([^\s'\",;]{6,})"
 )
@@ -204,13 +202,8 @@ def _without_named(text: str) -> str:
     done = 0
     for found in _NAMED.finditer(text):
         at = found.end()
-        if at <= done or found.start() < done:
-            continue
-        before = text[max(found.start() - 3, 0) : found.start()]
-        if "," in found[2] and not before.endswith(("('", '("', "(b'", '(b"')):
-            continue  # `('token', '…')` is a pair, ['token', 'name'] is a list of names
-        query = before.endswith(("?", "&")) and found[2] == "="
-        if not (is_secret_setting(found[1]) if query else is_secret_name(found[1])):
+        before = text[max(found.start() - 8, 0) : found.start()]
+        if found.start() < done or not _is_named(before, found[1], found[2]):
             continue
         begin, end = _value(text, at, ":" != found[2].strip())
         if begin == at and end > at and found[1].lower().endswith("cookie"):
@@ -219,6 +212,17 @@ def _without_named(text: str) -> str:
             parts += [text[done:begin], MASK]
             done = end
     return "".join([*parts, text[done:]]) if parts else text
+
+
+def _is_named(before: str, name: str, mark: str) -> bool:
+    """Whether what follows a name and a mark is a secret's value. `before`: some characters before the name."""
+    if "," in mark and not before.endswith(("('", '("', "(b'", '(b"')):
+        return False  # `('token', '…')` is a pair, ['token', 'name'] is a list of names
+    if is_secret_name(name):
+        return True
+    if mark == "=" and before.endswith(("?", "&")):
+        return is_secret_setting(name)
+    return name.lower() == "key" and before.lower().endswith(("api ", "access ", "secret ", "private "))
 
 
 def _value(text: str, at: int, assigned: bool) -> tuple[int, int]:

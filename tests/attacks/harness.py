@@ -26,7 +26,8 @@ Names in an attack's scope:
     vault     host object. Public: read(key) with keys greeting, mine, number; echo(x); call(f, *args) calls a guest
               function; items(count) a generator; fail() raises Refused; async wait(seconds); note(note: Note);
               paint(colour: Colour); combine(x, y); with_default(x, token); greet(name) a function with a closure; name;
-              collect(items) makes a list and gives its length; rows, a subclass of list, and share, a Fraction.
+              collect(items) makes a list and gives its length; rows, a subclass of list, and share, a Fraction;
+              login.{user, to_dict()}, a record with a hidden field; connect(user), a partial that holds a key.
               Public attributes that must not cross, or are hidden: client.{api_key, headers, auth, cookies, base_url}
               (it looks like httpx.Client; client.get(path) is fine), os (a module), kind (a class), blueprint and
               open_hidden (hidden by declare). Private: _secret, _open(), _canaries, _opened.

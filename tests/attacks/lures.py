@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import functools
 import os
 import secrets
 import types
@@ -48,6 +49,22 @@ class Note:
     title: str
     text: str = ""
     stars: int = 0
+
+
+@dataclass(order=True)
+class Login:
+    """Data with a field that is hidden: goes by handle."""
+
+    user: str
+    database_url: str
+
+    def to_dict(self) -> dict[str, str]:
+        return {"user": self.user, "database_url": self.database_url}
+
+
+def connect(user: str, *, stripe_key: str = "", limit: int = 3) -> str:
+    """Connects."""
+    return f"{user} {bool(stripe_key)} {limit}"
 
 
 class Colour(enum.Enum):
@@ -102,6 +119,8 @@ class Vault:
         self.name = "the vault"
         self.blueprint = canaries.hidden  # hidden by `scope.declare`
         self.client = Client(canaries.credential)
+        self.login = Login("ada", canaries.credential)
+        self.connect = functools.partial(connect, stripe_key=canaries.credential)
         self.rows = Rows([1, 2, 3, 4])
         self.share = Fraction(2, 3)
         self.os = os  # a module as an attribute must not cross

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 import attrs
 import pydantic
 import pytest
+from tests.agent.worlds import agent_with
 from tests.cells import outcomes, value
 
-from cellwright import Runtime, Scope
+from cellwright import Runtime, Scope, replay
 from cellwright.scope import shown as shown_value
 from cellwright.sessions import Sessions
 from cellwright.store import MemoryStore
+from cellwright.testing import code
 
 KEY = "canary-value-without-a-format"
 FORMAT = "sk-proj-0123456789abcdef"
@@ -200,7 +202,7 @@ loot = []
 def bisect(one, low=32, high=127):
     'The first letter of what stands second, by comparing.'
     return [chr(n) for n in range(low, high) if one > type(one)(one.user, chr(n))][-1]
-names = ["model_dump", "model_dump_json", "dict", "json", "to_dict", "asdict", "copy", "model_copy", "model_fields",
+names = ["model_dump", "model_dump_json", "dict", "json", "to_dict", "asdict", "model_copy", "model_fields",
          "model_extra", "model_json_schema", "schema", "index", "count", "_asdict", "__dict__", "__getstate__", "notes"]
 calls = [lambda one, name=name: getattr(one, name)() for name in names]
 calls += [lambda one, name=name: getattr(one, name) for name in names]
@@ -241,3 +243,16 @@ async def test_what_the_developer_wrote_stays_and_a_declaration_gives_the_rest()
     async with Runtime(scope=scope) as runtime:
         got = (await runtime.execute("login.greeting(), login.to_dict()['port'], model.database_url")).unwrap()
     assert got == ("hello ada", 5432, KEY)
+
+
+async def test_an_export_replays_and_says_where_it_has_keys_and_a_chat_has_none() -> None:
+    store, other, file = MemoryStore(), MemoryStore(), io.BytesIO()
+    agent, _ = agent_with(code(f"print('{FORMAT}')"), f"It is {FORMAT}.", store=store)
+    async with agent.session("s1") as session:
+        await session.run(f"Print {FORMAT}.")
+    assert FORMAT not in str(list(Sessions(store).chat("s1")))
+    exported = Sessions(store).export("s1", file)
+    assert exported.with_keys > 1
+    file.seek(0)
+    Sessions(other).import_(file)
+    assert (await replay("s1", store=other)).same

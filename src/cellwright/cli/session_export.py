@@ -63,14 +63,22 @@ def _export(sessions: Sessions, id: str, file: str, format: Form) -> None:
             say("no turn of it asked a model")
         return
     if file == "-":
-        sessions.export(id, sys.stdout.buffer)
+        exported = sessions.export(id, sys.stdout.buffer)
         sys.stdout.buffer.flush()
+        _warn(exported.with_keys)
         return
     exported = sessions.export(id, file)
     parents = len(exported.sessions) - 1
     forked = f", with {counted(parents, 'session')} it was forked from" if parents else ""
     size = f"{exported.entries:,} entries, {exported.blobs:,} blobs, {exported.bytes:,} bytes"
     print(f"{file}: {size}{forked}", file=sys.stderr)
+    _warn(exported.with_keys)
+
+
+def _warn(with_keys: int) -> None:
+    if with_keys:
+        places = counted(with_keys, "place")
+        say(f"in {places} it has what looks like a key, written as it is, so that the session replays")
 
 
 def import_(

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, cast
 from urllib.parse import quote, quote_plus
 
-from cellwright.redaction import MASK
+from cellwright.redaction import MASK, redacted
 
 SHORTEST = 4  # characters: a shorter key cannot be told from other text
 SHORTEST_IN_RESULTS = 8  # more in results, which must not be damaged
@@ -41,6 +41,10 @@ class Redactor:
     def text(self, text: str) -> str:
         """The text with a mark instead of each key."""
         return _masked(text, self._forms)
+
+    def words(self, text: str) -> str:
+        """A text about an upstream, an error or a log line: also without what looks like a key or a password."""
+        return redacted(self.text(text))
 
     def body(self, body: bytes) -> bytes:
         """The bytes that an upstream sent, without the keys."""

@@ -112,7 +112,7 @@ class McpLink:
     def _failure(self) -> Exception:
         text = f"{self._options.name} ({self.server.title}): {self.ended}"
         last = self._program.last_words if self._program is not None else ""
-        text = self._options.redactor.text(f"{text}; its last words: {one_line(last, 300)}" if last else text)
+        text = self._options.redactor.words(f"{text}; its last words: {one_line(last, 300)}" if last else text)
         return by_status(text, self._status.status) if self._status.status in (401, 403) else UpstreamGone(text)
 
     def fail(self, why: str) -> None:
@@ -156,7 +156,7 @@ class McpLink:
     def _why(self, error: BaseException | None) -> str:
         if self._program is not None and self._program.ended:
             return self._program.ended
-        return "was closed" if error is None else self._options.redactor.text(reason(error))
+        return "was closed" if error is None else self._options.redactor.words(reason(error))
 
     async def _connected(self, stack: AsyncExitStack) -> Client:
         server = self.server

@@ -104,7 +104,7 @@ class MCP:
 
         def log(line: str) -> None:
             if on_log is not None:  # through the loop: it reports a listener that fails, and the server goes on
-                asyncio.get_running_loop().call_soon(on_log, f"{title}: {redactor.text(line)}")
+                asyncio.get_running_loop().call_soon(on_log, f"{title}: {redactor.words(line)}")
 
         options = LinkOptions(
             name=title,
@@ -195,7 +195,7 @@ class MCP:
                 await self._read_lists(link, quiet=first)
         except (MCPError, TimeoutError, ValidationError, RuntimeError) as error:
             text = f"{self.name} ({self.server.title}) does not tell its tools: {reason(error)}"
-            raise UpstreamGone(self._options.redactor.text(text)) from None
+            raise UpstreamGone(self._options.redactor.words(text)) from None
         self._following.append(asyncio.create_task(follow(link, lambda: self._read_lists(link))))
 
     def _stop_following(self) -> None:
@@ -211,7 +211,7 @@ class MCP:
 
     def _changed(self, text: str) -> None:
         if self._on_change is not None:
-            asyncio.get_running_loop().call_soon(self._on_change, self._options.redactor.text(text))
+            asyncio.get_running_loop().call_soon(self._on_change, self._options.redactor.words(text))
 
 
 def redactor_of(server: McpServer) -> Redactor:

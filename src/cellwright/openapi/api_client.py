@@ -172,7 +172,7 @@ class ApiClient:
         except TimeoutError:
             failure = NoReply(f"no whole answer within {self._timeout_s * BODY_TIMES:g} s", sent=True, late=True)
         host = urlsplit(request.url).netloc.rpartition("@")[2]
-        failure.args = (self._redactor.text(f"{host}: {failure}"),)
+        failure.args = (self._redactor.words(f"{host}: {failure}"),)
         raise failure  # outside of the handler: the client's own error holds the keys, and must not be chained
 
     async def _answer(self, request: HttpRequest) -> HttpReply:

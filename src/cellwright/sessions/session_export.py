@@ -1,6 +1,8 @@
 """Writes a session to one file, from which it can be imported elsewhere; and its turns in the format of OpenAI's chat.
 
 The sessions that it was forked from come first, each up to the fork. Leases, checkpoints and `opened` are left out.
+Data is written as it is, so that the session replays; what has the format of a key is counted. Chats are not replayed:
+keys are masked in them.
 """
 
 from __future__ import annotations
@@ -13,21 +15,27 @@ from typing import Any, BinaryIO
 from cellwright.errors import JournalFailed
 from cellwright.journal import History, Trees, is_undone, reply_in, request_in, requests_in, trees_of
 from cellwright.messages import AssistantMessage, Message, Tool, ToolMessage, UserMessage
+from cellwright.redaction import without_keys
 from cellwright.sessions.branches import reaches
 from cellwright.sessions.export_lines import FORMAT, entry_line, facts_line, text_of
 from cellwright.store import BoundedFiles, Reach, Row, Store, StoreReader, TurnRow, digest_of
 
+LOOKED_AT = 8 << 20  # bytes of an entry or a blob in which keys are looked for
 PIECE = 3 << 20  # bytes of a blob in one line; by three, so that base64 needs no padding in between
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExportedSession:
-    """What was written to a file. `sessions` are the session and those that it was forked from."""
+    """What was written to a file. `sessions` are the session and those that it was forked from.
+
+    `with_keys` counts the entries and blobs in which something has the format of a key.
+    """
 
     sessions: tuple[str, ...]
     entries: int
     blobs: int
     bytes: int
+    with_keys: int = 0
 
 
 def export(store: Store, session: str, file: BinaryIO) -> ExportedSession:
@@ -41,6 +49,7 @@ def export(store: Store, session: str, file: BinaryIO) -> ExportedSession:
         entries=exported.entries,
         blobs=len(exported.written),
         bytes=exported.bytes,
+        with_keys=exported.with_keys,
     )
 
 
@@ -51,6 +60,7 @@ class _ExportFile:
         self.written: set[str] = set()  # digests of blobs
         self.entries = 0
         self.bytes = 0
+        self.with_keys = 0
 
     def session(self, part: Reach, *, head: bool) -> None:
         facts = facts_line(self._store.facts(part.session))
@@ -59,7 +69,7 @@ class _ExportFile:
         for entry in self._store.entries(part.session, 1, part.upto):
             for name in trees_of(entry.change):
                 self._tree(trees, name)
-            self._write(entry_line(entry, self._blob))
+            self.with_keys += _has_key(self._write(entry_line(entry, self._blob)))
             self.entries += 1
 
     def _tree(self, trees: Trees, name: str) -> None:
@@ -81,14 +91,21 @@ class _ExportFile:
         if digest in self.written:
             return
         self.written.add(digest)
+        self.with_keys += _has_key(content)
         for piece, more in _pieces(content):
             line = {"blob": digest, "base64": base64.b64encode(piece).decode("ascii")}
             self._write(line | ({"more": True} if more else {}))
 
-    def _write(self, line: Mapping[str, Any]) -> None:
+    def _write(self, line: Mapping[str, Any]) -> bytes:
         text = text_of(line)
         self.bytes += len(text)
         self._file.write(text)
+        return text
+
+
+def _has_key(content: bytes) -> bool:
+    text = content[:LOOKED_AT].decode("latin-1")
+    return without_keys(text) != text
 
 
 def _pieces(content: bytes) -> Iterator[tuple[bytes, bool]]:
@@ -117,7 +134,7 @@ def _line(session: str, turn: TurnRow, known: Mapping[int, Row], last: int) -> d
     request, _ = request_in(known, last)
     messages: list[dict[str, Any]] = []
     if request.instructions:
-        messages.append({"role": "system", "content": request.instructions})
+        messages.append({"role": "system", "content": without_keys(request.instructions)})
     for message in (*request.messages, reply_in(known[last]).message):
         messages += _messages(message)
     status = "undone" if is_undone(turn) else turn.status  # a rewind took it back
@@ -128,15 +145,17 @@ def _line(session: str, turn: TurnRow, known: Mapping[int, Row], last: int) -> d
 def _messages(message: Message) -> list[dict[str, Any]]:
     match message:
         case UserMessage(text=text):
-            return [{"role": "user", "content": text}]
+            return [{"role": "user", "content": without_keys(text)}]
         case AssistantMessage(text=text, calls=calls):
-            told: dict[str, Any] = {"role": "assistant", "content": text or None if calls else text}
+            said = without_keys(text)
+            told: dict[str, Any] = {"role": "assistant", "content": said or None if calls else said}
             made = [
-                {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}} for c in calls
+                {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": without_keys(c.arguments)}}
+                for c in calls
             ]
             return [told | ({"tool_calls": made} if made else {})]
         case ToolMessage(results=results):
-            return [{"role": "tool", "tool_call_id": one.id, "content": one.text} for one in results]
+            return [{"role": "tool", "tool_call_id": one.id, "content": without_keys(one.text)} for one in results]
 
 
 def _tools(tools: Sequence[Tool]) -> list[dict[str, Any]]:
