@@ -94,10 +94,10 @@ class Client:
         self.auth = ("user", secret)
         self.cookies = {"session": secret}
         self.base_url = f"https://user:{secret}@example.invalid/"
-        self.timeout_s = 5
+        self.is_closed = False
 
-    def get(self, path: str) -> dict[str, str]:
-        return {"path": path, "body": "fine"}
+    def get(self, url: str) -> dict[str, str]:
+        return {"path": url, "body": "fine"}
 
 
 Client.__module__ = "httpx"

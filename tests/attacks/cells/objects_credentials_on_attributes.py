@@ -5,7 +5,7 @@ Control: the client works, and its harmless attributes are there
 """
 
 # control
-vault.client.get("/x")["body"] == "fine" and vault.client.timeout_s == 5
+vault.client.get("/x")["body"] == "fine" and vault.client.is_closed is False
 
 # attack
 client, loot = vault.client, []

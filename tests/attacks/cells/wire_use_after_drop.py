@@ -17,5 +17,5 @@ message[6] = [[number, 10]]
 send(message)
 found = [ask("call", number, "get", {"t": ["/x"]})[0], ask("call", VAULT, "echo", {"t": [{"h": number}]})[0]]
 vault.items(1), vault.items(2)
-found += [ask("get", number, "timeout_s")[0], ask("op", number, "__eq__", {"t": [1]})[0]]
+found += [ask("get", number, "is_closed")[0], ask("op", number, "__eq__", {"t": [1]})[0]]
 "ESCAPED: a dropped object was used" if any(found) else found
