@@ -29,7 +29,7 @@ Names in an attack's scope:
               collect(items) makes a list and gives its length; rows, a subclass of list, and share, a Fraction;
               login.{user, to_dict()}, a record with a hidden field; connect(user), a partial that holds a key.
               Public attributes that must not cross, or are hidden: client.{api_key, headers, auth, cookies, base_url}
-              (it looks like httpx.Client; client.get(path) is fine), os (a module), kind (a class), blueprint and
+              (it looks like httpx.Client; client.get(url) is fine), os (a module), kind (a class), blueprint and
               open_hidden (hidden by declare). Private: _secret, _open(), _canaries, _opened.
     books     plain object: titles, add(title), len(), []
     toolbox   bound module: double(x), LIMIT; holds os, sys, subprocess, SETTING, _SECRET, not_listed
@@ -269,7 +269,6 @@ class Arena:
         }
         scope = Scope(names | ({"reveal": covering.reveal} if covering else {}))
         scope.declare("vault.*", hide=["blueprint", "open_hidden"])
-        scope.declare("vault.name", writable=True)
         return Runtime(scope, sandbox=covering or self.rung, limits=limits, workspace=workspace, store=journal)
 
     async def neighbour(self, *, programs: bool) -> Runtime:

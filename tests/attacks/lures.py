@@ -97,7 +97,7 @@ class Client:
         self.is_closed = False
 
     def get(self, url: str) -> dict[str, str]:
-        return {"path": url, "body": "fine"}
+        return {"url": url, "body": "fine"}
 
 
 Client.__module__ = "httpx"

@@ -6,7 +6,6 @@ from cellwright.scope.classes import is_typed_dict, kind_of, type_hints
 from cellwright.scope.conversions import ALIASES as CONVERTED_NAMES
 from cellwright.scope.conversions import CONVERTED
 from cellwright.scope.declarations import Declaration, Shape
-from cellwright.scope.distributions import BroadBinding
 from cellwright.scope.executor import arguments
 from cellwright.scope.guest_functions import GuestFunction, GuestIterator, given_type
 from cellwright.scope.host import ScopeHost
@@ -52,7 +51,6 @@ __all__ = [
     "SURFACE",
     "VAR_POSITIONAL",
     "AddedName",
-    "BroadBinding",
     "Connector",
     "CurrentCall",
     "Declaration",

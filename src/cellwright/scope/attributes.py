@@ -32,7 +32,7 @@ def assigned(cls: type) -> dict[str, Any]:
 def _assignments(cls: type) -> tuple[tuple[str, str, str], ...]:
     """The names, each with the method and the parameter. Annotations may lead to the class, and are not kept."""
     found: list[tuple[str, str, str]] = []
-    for method, raw in vars(cls).items():
+    for method, raw in list(vars(cls).items()):  # looking at some descriptors stores what they give
         function = _setter(raw)
         if isinstance(function, types.FunctionType) and function.__code__.co_argcount:
             stores = _stores(function.__code__)

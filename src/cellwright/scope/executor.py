@@ -18,7 +18,7 @@ from cellwright.scope.abouts import Abouts
 from cellwright.scope.classes import KnownClass
 from cellwright.scope.construction import build_new
 from cellwright.scope.handles import HeldObject
-from cellwright.scope.library_calls import CallRule, build_rule, call_rule, owner_of, refused_argument, wrong_argument
+from cellwright.scope.library_calls import CallRule, build_rule, call_rule, refused_argument, wrong_argument
 from cellwright.scope.members import gives_coroutine, members
 from cellwright.scope.operations import facts_of
 from cellwright.scope.rules import Place, Rules
@@ -184,8 +184,8 @@ class CallExecutor:
             self._check_arguments(rule, function, call, given)
         try:
             if rule is not None and rule.library in GUARDED:
-                title = self._abouts.of(call).title
-                return guarded(lambda: function(*args, **kwargs), owner_of(function), title)
+                owner = getattr(function, "__self__", None)
+                return guarded(lambda: function(*args, **kwargs), owner, self._abouts.of(call).title)
             return function(*args, **kwargs)
         except TypeError as error:
             trace = error.__traceback__
@@ -196,12 +196,10 @@ class CallExecutor:
     def _check_arguments(self, rule: CallRule, function: Any, call: Call, given: Given) -> None:
         """`NotPublic` for arguments that a library's table does not grant."""
         args, kwargs = given
-        owner = owner_of(function)
+        owner = getattr(function, "__self__", None)
         held = self._handles.known(owner)
-        place = (
-            held.place if held is not None else Place("", owner if issubclass(type_of(owner), type) else type_of(owner))
-        )
-        name = "__call__" if owner is function else str(function.__name__)
+        place = held.place if held is not None else Place("", owner if isinstance(owner, type) else type_of(owner))
+        name = str(getattr(function, "__name__", ""))
         wrong = wrong_argument(rule, function, args, kwargs)
         if wrong and not (self._rules.lifts(place, call.name or name) or self._rules.lifts(place, name)):
             title = self._abouts.of(call).title

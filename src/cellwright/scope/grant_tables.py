@@ -11,19 +11,27 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from cellwright_guest.wire import type_of
 
 _NAMES = frozenset[str]()
+# `operators = ["arithmetic"]`: those that make a new object of one or two others
+ARITHMETIC = frozenset(
+    f"__{reflected}{name}__"
+    for name in "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor".split()
+    for reflected in ("", "r")
+) | {"__neg__", "__pos__", "__abs__", "__invert__", "__round__"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GrantRow:
     """What is granted of one class or module. A name may be a pattern.
 
-    `members` maps a name to the parameters that guest code may give, None for all. `open`: attributes that no class
-    defines are granted, as the columns of a frame.
+    `members` maps a name to the parameters that guest code may give, None for all; a parameter, or a member, after "!"
+    is not granted, while the others are. `origin`: the attribute with the address that URLs stay under. `open`:
+    attributes that no class defines are granted, as the columns of a frame.
     """
 
     members: dict[str, tuple[str, ...] | None] = field(default_factory=dict[str, tuple[str, ...] | None])
@@ -33,6 +41,7 @@ class GrantRow:
     by_name: frozenset[str] = _NAMES
     open: bool = False
     library: str = ""
+    origin: str = ""
 
     def __or__(self, other: GrantRow) -> GrantRow:
         """Both rows together. The parameters of this row count where both name a member."""
@@ -44,10 +53,13 @@ class GrantRow:
             by_name=self.by_name | other.by_name,
             open=self.open or other.open,
             library=self.library or other.library,
+            origin=self.origin or other.origin,
         )
 
     def member(self, name: str) -> str | None:
         """The name or pattern in `members` that grants `name`; None if there is none."""
+        if any(entry[0] == "!" and fnmatchcase(name, entry[1:]) for entry in self.members):
+            return None
         return listed(self.members, name)
 
 
@@ -58,6 +70,7 @@ class GrantTable:
     packages: tuple[str, ...]
     versions: tuple[str, ...]
     summary: str
+    refused: str
     classes: dict[str, GrantRow]
     modules: dict[str, GrantRow]
 
@@ -95,11 +108,12 @@ def table_of(package: str) -> GrantTable | None:
 @cache
 def table(name: str) -> GrantTable:
     """The table in `grants/<name>.toml`."""
-    raw = tomllib.loads(_text(name))
+    raw = tomllib.loads(_file(name).read_text(encoding="utf-8"))
     return GrantTable(
         packages=tuple(raw["packages"]),
         versions=tuple(raw.get("versions", ())),
         summary=raw.get("summary", ""),
+        refused=raw.get("refused", ""),
         classes={key: _row(raw["packages"][0], key, row) for key, row in raw.get("classes", {}).items()},
         modules={key: _row(raw["packages"][0], key, row) for key, row in _modules(raw.get("modules", {})).items()},
     )
@@ -113,17 +127,17 @@ def table_names() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _index() -> dict[str, str]:
-    """The table of each package. Only the lines before the first row are parsed."""
+    """The table of each package. Only the first line of each table is read."""
     found: dict[str, str] = {}
     for name in table_names():
-        head = _text(name).partition("\n[")[0]
-        for package in tomllib.loads(head)["packages"]:
-            found[package.lstrip("_")] = name
+        with _file(name).open(encoding="utf-8") as lines:
+            for package in tomllib.loads(lines.readline())["packages"]:
+                found[package.lstrip("_")] = name
     return found
 
 
-def _text(name: str) -> str:
-    return files("cellwright.scope").joinpath("grants", f"{name}.toml").read_text(encoding="utf-8")
+def _file(name: str) -> Traversable:
+    return files("cellwright.scope").joinpath("grants", f"{name}.toml")
 
 
 def _modules(raw: dict[str, Any], above: str = "") -> dict[str, Any]:
@@ -147,10 +161,13 @@ def _row(package: str, title: str, raw: dict[str, Any]) -> GrantRow:
     for entry in raw.get("members", ()):
         name, opened, rest = entry.partition("(")
         members[name.strip()] = tuple(rest.rstrip(" )").replace(",", " ").split()) if opened else None
+    if "arithmetic" in raw.get("operators", ()):
+        raw = raw | {"operators": ARITHMETIC | set(raw["operators"])}
     names = ("operators", "writable", "callbacks", "by_name")
     return GrantRow(
         members=members,
-        open=bool(raw.get("open", False)),
+        open=raw.get("open", False),
+        origin=raw.get("origin", ""),
         library=package,
         **{key: frozenset(raw.get(key, ())) for key in names},
     )

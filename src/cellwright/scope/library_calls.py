@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
+from urllib.parse import urlsplit
 
 from cellwright.scope.grant_tables import GrantRow, GrantTable, library, listed, table_of
 from cellwright.scope.guest_functions import GuestFunction, GuestIterator
@@ -21,9 +23,10 @@ from cellwright_guest.wire import type_of
 _NUMBERS = "biufcmM"  # numpy's kinds of data that hold no names: numbers and times
 _LISTS: tuple[type[Any], ...] = (list, tuple, set, frozenset)
 _ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))
-_BOUND = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)  # they have `__self__`
 _HOST_FUNCTIONS = (*FUNCTIONS, partial)
 _LENT = (GuestFunction, GuestIterator)
+# no scheme and no host, however it is read: libraries differ about what is no clean URL
+_RELATIVE = re.compile(r"(?![/\\]{2})[^\x00-\x20:/?#\\]*(?:[/?#][^\x00-\x1f]*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +38,18 @@ class CallRule:
     by_name: bool
     library: str
     refused: bool = False
+    origin: str = ""
 
 
 def call_rule(function: Any) -> CallRule | None:
     """The rule for a call of `function`; None where no library has a say."""
-    how = type_of(function)
-    owner = function.__self__ if how in _BOUND else None
-    if how is types.FunctionType or (how in _BOUND and type_of(owner) in (types.ModuleType, types.NoneType)):
+    if type_of(getattr(function, "__name__", "")) is not str:  # an object that has an attribute for any name
+        return None
+    owner = getattr(function, "__self__", None)  # of the function: guest code may hold it without its object
+    if owner is None or type_of(owner) is types.ModuleType:
         return _function_rule(function)
-    if how not in _BOUND:  # an object that can be called
-        row = row_of(how, "__call__")
-        return None if row is None else _rule(row, "__call__")
-    kind: Any = owner if issubclass(type_of(owner), type) else type_of(owner)
-    name = str(function.__name__)
+    kind: type = owner if isinstance(owner, type) else type_of(owner)
+    name = getattr(function, "__name__", "")
     row = row_of(kind, name)
     if row is None:
         return _ANY_BY_NAME if name in _names_by_name(kind) else None
@@ -55,12 +57,6 @@ def call_rule(function: Any) -> CallRule | None:
         raw = getattr(function, "__func__", None)
         name = next((other for other in row.members if raw is not None and _raw(kind, other) is raw), name)
     return _rule(row, name)
-
-
-def owner_of(function: Any) -> Any:
-    """The object that a call works on: guest code may hold a method without its object. None for a function."""
-    how = type_of(function)
-    return function.__self__ if how in _BOUND else None if how is types.FunctionType else function
 
 
 def build_rule(cls: type) -> CallRule | None:
@@ -83,6 +79,7 @@ def _rule(row: GrantRow, name: str) -> CallRule:
         listed(row.callbacks, name) is not None,
         listed(row.by_name, name) is not None,
         row.library,
+        origin=row.origin,
     )
 
 
@@ -110,6 +107,8 @@ def wrong_argument(rule: CallRule, function: Any, args: tuple[Any, ...], kwargs:
         refused = next((name for name in _parameters(rule.parameters, function, args, kwargs)), None)
         if refused is not None:
             return f"binding it does not grant its parameter {refused!r}"
+    if rule.origin and _leaves(function, rule.origin, args, kwargs):
+        return "it has a base URL, and binding it does not grant requests to another origin"
     if not rule.callbacks:
         for part in _parts((*args, *kwargs.values())):
             kind = type_of(part)
@@ -124,7 +123,12 @@ def _parameters(
     granted: tuple[str, ...], function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[str]:
     """The parameters that are given and not granted."""
-    yield from (name for name in kwargs if name not in granted)
+    but = {name[1:] for name in granted if name[0] == "!"}
+
+    def refused(name: str) -> bool:
+        return name in but if but else name not in granted
+
+    yield from filter(refused, kwargs)
     known = signature(function)
     names = list(granted)
     if known is not None:
@@ -132,9 +136,23 @@ def _parameters(
         names = [p.name for p in positional]
         if positional and positional[-1].kind is positional[-1].VAR_POSITIONAL:
             names += [names[-1]] * max(0, len(args) - len(names))
-    yield from (name for name, _ in zip(names, args, strict=False) if name not in granted)
+    yield from (name for name, _ in zip(names, args, strict=False) if refused(name))
     if known is None and len(args) > len(names):
         yield f"number {len(args)}"
+
+
+def _leaves(function: Any, origin: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a parameter `url` is neither relative nor below the address that the object's attribute `origin` has."""
+    base = str(getattr(function.__self__, origin, "") or "")
+    known = signature(function)
+    if not base or known is None or "url" not in known.parameters:
+        return False
+    url = kwargs.get("url", dict(zip(known.parameters, args, strict=False)).get("url", ""))
+    text, parts = str(url), urlsplit(base)
+    same = f"{parts.scheme}://{parts.netloc}"
+    if text.startswith(same) and text[len(same) : len(same) + 1] in ("", "/", "?", "#"):
+        return False
+    return not _RELATIVE.fullmatch(text)
 
 
 def _parts(values: Iterable[Any]) -> Iterator[Any]:

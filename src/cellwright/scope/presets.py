@@ -7,19 +7,15 @@ all others refused. Methods of a developer's own classes that derive from them s
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
-import contextvars
 import sys
-import threading
 import types
 from fnmatch import fnmatchcase
+from typing import Any
 
 from cellwright.scope.attributes import assigned
 from cellwright.scope.grant_tables import GrantRow, library, listed, table_of, together
 from cellwright.scope.hidden_fields import telling_operators
 from cellwright.scope.members import operators
-from cellwright.scope.surfaces import NAMESPACE
 from cellwright.scope.weak_cache import weak_cache
 
 # members of libraries that have no table yet
@@ -63,15 +59,6 @@ JOURNAL = ("to_journal", "from_journal")
 
 # types that never cross: from each of these, code can reach the whole host
 NEVER: tuple[type, ...] = (types.FrameType, types.CodeType, types.TracebackType, types.CellType)
-_NEVER_LIVE = (
-    contextvars.Context,
-    contextvars.ContextVar,
-    contextvars.Token,
-    asyncio.AbstractEventLoop,
-    asyncio.Handle,
-)
-_NEVER_PYTHONS = (threading.Thread, concurrent.futures.Executor)  # a developer's own kinds of these may cross
-CROSSES = "__cellwright_crosses__"  # marks the classes of Cellwright whose objects are for guest code
 
 
 # operators that every class with a row has; one without a row has the first three
@@ -79,6 +66,7 @@ READING = frozenset(
     "__repr__ __str__ __format__ __len__ __length_hint__ __contains__ __getitem__ __iter__ __next__ __aiter__ "
     "__anext__ __reversed__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __bool__".split()
 )
+_MODULE: Any = vars(type)["__module__"]
 _TEXT = frozenset(("__repr__", "__str__", "__format__"))
 
 
@@ -116,7 +104,8 @@ def _governed(kind: type) -> _Governed | None:
 
 def _known(base: type) -> str:
     """The package of a class, where a table governs it."""
-    name = library(vars(base).get("__module__"))
+    # of a class made in C, `type` knows the module; a class may have something else of that name
+    name = library(vars(base).get("__module__") or _MODULE.__get__(base))
     return name if name and name != "builtins" and table_of(name) is not None else ""
 
 
@@ -150,7 +139,7 @@ def _home(kind: type, governed: _Governed, name: str) -> tuple[str, bool]:
 def refusal(kind: type, name: str) -> str:
     """Why binding an object of this type does not grant its member `name`; "" where it does."""
     if name in JOURNAL and all(hasattr(kind, method) for method in JOURNAL):
-        return "it is hidden, because it is the journal's"
+        return "it is the journal's"
     governed = _governed(kind)
     if governed is None:
         return _OLD if _hides(kind, name) else ""
@@ -202,16 +191,6 @@ def refuses_operator(kind: type, name: str) -> bool:
     return name not in granted_operators(kind) and name in operators(kind)
 
 
-@weak_cache
-def never_crosses(kind: type) -> bool:
-    """Whether objects of a type stay on the host: machinery of Cellwright's, of asyncio's and of threads."""
-    module = str(vars(kind).get("__module__"))
-    if module.partition(".")[0] in ("cellwright", "cellwright_guest"):
-        return not (hasattr(kind, CROSSES) or NAMESPACE in vars(kind))
-    pythons = issubclass(kind, _NEVER_PYTHONS) and module.partition(".")[0] in sys.stdlib_module_names
-    return pythons or issubclass(kind, _NEVER_LIVE)
-
-
 def module_refusal(module: types.ModuleType, name: str) -> str:
     """Why binding a module does not grant its member `name`; "" where it does."""
     table = table_of(library(module.__name__))
@@ -219,19 +198,27 @@ def module_refusal(module: types.ModuleType, name: str) -> str:
         return ""
     row = table.modules.get(module.__name__)
     granted = row is not None and row.member(name) is not None
-    return "" if granted else f"binding it does not grant this member of {table.packages[0]}"
+    return "" if granted else f"binding it does not grant this member of {module.__name__}"
 
 
-def names_member(kind: type, name: str) -> bool:
-    """Whether a name in the arguments of a by-name method of this type finds a member, of it or of a class beside it.
+def hides_by_name(kind: type, name: str) -> bool:
+    """Whether a name in the arguments of a by-name method of this type may find what is not granted, or not in full.
 
-    pandas aggregates the columns of a frame by the methods of `Series`.
+    pandas aggregates the columns of a frame by the methods of `Series`, and looks in numpy for what these lack.
     """
-    if hasattr(kind, name):
-        return True
     packages = {library(base.__module__) for base in kind.__mro__} - {"builtins"}
     beside = (value for package in packages if package in sys.modules for value in vars(sys.modules[package]).values())
-    return any(isinstance(value, type) and hasattr(value, name) for value in beside)
+    for cls in (kind, *(value for value in beside if isinstance(value, type) and _by_name(value))):
+        row = row_of(cls, name) if hasattr(cls, name) else None
+        if row is not None and (refusal(cls, name) or row.members.get(name) is not None):
+            return True
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and hasattr(numpy, name) and not hasattr(kind, name) and bool(module_refusal(numpy, name))
+
+
+def _by_name(kind: type) -> bool:
+    governed = _governed(kind)
+    return governed is not None and any(row.by_name for row in governed.rows.values())
 
 
 _OLD = "it is hidden, because it can carry credentials or run code on the host"

@@ -15,7 +15,7 @@ from cellwright.errors import NotPublic, UsageError
 from cellwright.scope.hidden_fields import is_hidden
 from cellwright.scope.members import module_members, operators
 from cellwright.scope.operations import FACTS, Operation, with_facts
-from cellwright.scope.presets import granted_operators, module_refusal, names_member, refusal
+from cellwright.scope.presets import granted_operators, hides_by_name, module_refusal, refusal
 from cellwright.scope.surfaces import NAMESPACE
 from cellwright.scope.weak_cache import weak_cache
 
@@ -35,7 +35,6 @@ class Rule:
     hide: bool | frozenset[str] | None = None
     only: frozenset[str] | None = None
     read_only: bool | Literal["ask"] = False
-    writable: bool | frozenset[str] | None = None
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
     when: Callable[[str], bool] | None = None
 
@@ -59,10 +58,10 @@ class Place:
     def titles(self, name: str) -> tuple[str, ...]:
         return (f"{self.path}.{name}" if self.path else name, f"{self.kind.__name__}.{name}")
 
-    def grant(self, name: str, fact: str = "hide=False") -> str:
-        """The line that grants a member which binding the object does not."""
+    def grant(self, name: str) -> str:
+        """The line that grants a member which presets refuse."""
         by_path, by_type = self.titles(name)
-        return f'scope.declare("{by_path if self.path and self.path[0].isidentifier() else by_type}", {fact})'
+        return f'scope.declare("{by_path if self.path and self.path[0].isidentifier() else by_type}", hide=False)'
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +73,6 @@ class RuleVerdict:
     why: str = ""
     lifted: bool = False  # `hide=False` is declared of it: it is granted whatever presets say
     asks_writes: bool = False
-    writable: bool | None = None  # whether guest code may set it; None: nothing is declared
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -87,7 +85,6 @@ class Rules:
         self._verdicts: dict[tuple[str, object, str, bool], RuleVerdict] = {}
         self._watched: list[Callable[[], str]] = []
         self._seen: list[str] = []
-        self.strict_binding = False  # objects of distributions that nothing is known of are refused
 
     @property
     def version(self) -> int:
@@ -120,13 +117,12 @@ class Rules:
         hide: bool | Iterable[str] | None = None,
         only: Iterable[str] | None = None,
         read_only: bool | Literal["ask"] = False,
-        writable: bool | Iterable[str] | None = None,
         when: Callable[[str], bool] | None = None,
         **facts: Any,
     ) -> None:
         unknown = facts.keys() - FACTS
         if unknown:
-            names = ", ".join(sorted(FACTS | {"hide", "only", "read_only", "writable"}))
+            names = ", ".join(sorted(FACTS | {"hide", "only", "read_only"}))
             raise UsageError(f"declare() knows no {sorted(unknown)[0]!r}; it takes {names}")
         if facts.get("thread") == "task":
             raise UsageError('thread="task" belongs to the function: say it with @operation(thread="task")')
@@ -137,7 +133,6 @@ class Rules:
                 hide=hide if isinstance(hide, bool) or hide is None else _names(hide, "hide"),
                 only=None if only is None else _names(only, "only"),
                 read_only=read_only,
-                writable=writable if isinstance(writable, bool) or writable is None else _names(writable, "writable"),
                 facts=facts,
                 when=when,
             )
@@ -165,7 +160,7 @@ class Rules:
         why = refusal(place.kind, name)
         if why:
             why = f"{why}; {place.grant(name)} grants it"
-        lifted, writable = False, None
+        lifted = False
         credential = is_hidden(place.kind, name, data) and NAMESPACE not in place.kind.__dict__
         if credential:
             why = "it is hidden, because it can carry credentials or run code on the host"
@@ -180,18 +175,10 @@ class Rules:
             asks_writes = asks_writes or rule.read_only == "ask"
             if rule.hide is not None and (rule.hide is False or rule.hide is True or name in rule.hide):
                 why, lifted = "" if rule.hide is False else "it is hidden in this scope", rule.hide is False
-            if isinstance(rule.writable, bool) or (rule.writable and name in rule.writable):
-                writable = bool(rule.writable)
             if rule.only is not None and name not in rule.only and rule.level_with(titles):
                 why = "it is hidden in this scope"
         return RuleVerdict(
-            visible=not why,
-            read_only=read_only,
-            why=why,
-            lifted=lifted,
-            asks_writes=asks_writes,
-            writable=writable,
-            facts=facts,
+            visible=not why, read_only=read_only, why=why, lifted=lifted, asks_writes=asks_writes, facts=facts
         )
 
     def of_module(self, place: Place, module: types.ModuleType) -> dict[str, Any]:
@@ -218,17 +205,12 @@ class Rules:
 
     def hides(self, place: Place, name: str) -> bool:
         """Whether a preset or a `hide=` hides the member. `only=` does not count: it limits what code may name."""
-        hidden = bool(refusal(place.kind, name)) and names_member(place.kind, name)
+        hidden = hides_by_name(place.kind, name)
         titles = place.titles(name)
         for rule in self._rules:
             if rule.hide is not None and rule.covers(titles):
                 hidden = (hidden or name in rule.hide) if isinstance(rule.hide, frozenset) else rule.hide
         return hidden
-
-    def is_narrowed(self, place: Place) -> bool:
-        """Whether an `only=` says which members an object shows."""
-        titles = place.titles("any")
-        return any(rule.only is not None and rule.covers(titles) and rule.level_with(titles) for rule in self._rules)
 
     def narrows(self, root: str) -> bool:
         """Whether a rule hides or refuses something below this name of the scope, and not below all names."""

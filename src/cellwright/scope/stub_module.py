@@ -12,6 +12,7 @@ import re
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any
 
 from cellwright.scope.annotations import ALIAS, ANY, PLAIN, Speller, Where, function_declaration, is_standard
@@ -222,6 +223,8 @@ class StubModule:
 
     def hidden(self, cls: type, path: str) -> tuple[str, ...]:
         """The members that this scope does not show, or refuses to call, on objects of the class in that place."""
+        if is_standard(cls) and issubclass(cls, PurePath):
+            return ()  # paths cross as copies, whatever a held one of a derived class shows
         place = Place(path, cls)
         found: list[str] = []
         for name, member in members(cls).items():
