@@ -37,6 +37,7 @@ OUTER_EDGES: dict[str, str] = {
     "cellwright/scope/host.py:ScopeHost._serve": "whatever a host object raises is the guest's answer",
     "cellwright/scope/executor.py:CallExecutor._on.answer": "the same edge on the worker's side",
     "cellwright/scope/worker.py:_Job.do": "whatever the work raises, on its thread, is raised to the one who awaits it",
+    "cellwright/scope/call_contents.py:CallContents.of": "what cannot be read cannot be shown; nobody is asked",
     "cellwright/scope/faults.py:_text": "an exception whose __str__ fails still crosses, with that as its text",
     "cellwright/scope/value_text.py:_own": "an object whose __repr__ fails is named; that ends no turn",
     "cellwright/agent/finish.py:Finish._checked": "a validator may raise anything; the answer is refused",

@@ -328,20 +328,15 @@ async def test_a_method_handed_back_to_the_host_is_a_guest_function() -> None:
     )
 
 
-async def test_a_function_handed_to_host_code_is_called_there_without_asking() -> None:
-    sent: list[str] = []
-
+async def test_a_function_that_asks_is_not_handed_to_host_code() -> None:
     @operation(ask=True)
     def send(to: str) -> None:
-        sent.append(to)
+        raise AssertionError(to)
 
-    def each(function: Callable[[str], None], items: str) -> None:
-        for item in items:
-            function(item)
+    def each(function: Callable[[str], None]) -> None:
+        function("a")
 
-    assert (await failure("send('a')", send=send)).type == "Denied"
-    await value("each(send, 'ab')", send=send, each=each)
-    assert sent == ["a", "b"]
+    assert (await failure("each(send)", send=send, each=each)).type == "NotPublic"
 
 
 async def test_a_proxy_as_a_dictionary_key_asks_the_host_for_its_hash() -> None:

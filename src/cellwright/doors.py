@@ -9,7 +9,7 @@ A door does not know who asks, which sandbox they sit in, or what stands behind 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -32,6 +32,8 @@ class Operation:
     revive: Callable[..., Any] | None = None
     direct: bool = False  # offered to the model as an ordinary function call too
     ask: bool = False  # each call waits for a person's yes
+    shown: Callable[[Any], Any] | None = None  # gives what a person is shown of a host object: text or plain data
+    takes_guarded: bool = False  # may be given functions that ask, or are refused: it calls them without the rules
     patient: bool = False  # waits for a person, or for another agent: the cell's time stands still meanwhile
     timeout_s: float | None = None
     # None: the session's worker, or the loop for asyncio's own objects. "task": an `async def` that guest code calls
@@ -57,6 +59,24 @@ class About:
     known_as: str = ""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallContent:
+    """What a person is shown of the host objects in a call.
+
+    target   the object that is called, or whose method is; "" where its name says all
+    objects  those in the arguments, by their numbers; "" where its name says all. Guest functions are below zero
+    wholes   longer texts of some of these, by the same numbers; 0 is the target
+    digest   of all of the content; "" where there is none to compare
+    refused  why nobody can be asked: the call is not to be made
+    """
+
+    target: str = ""
+    objects: Mapping[int, str] = field(default_factory=dict[int, str])
+    wholes: Mapping[int, str] = field(default_factory=dict[int, str])
+    digest: str = ""
+    refused: Exception | None = None
+
+
 UNKNOWN = About(title="", operation=Operation())
 """Of a call that nobody has looked up: the innermost host does."""
 
@@ -68,7 +88,8 @@ class Call:
     `about` is what the host knows of it, looked up once, when the call comes in. `refused`: the call is not to be made,
     and this exception is its answer. `id` is good while the call is under way, `path` for ever: the cell, the task in
     it, the count there. Only guests of journaled sessions tell `path` and the `line` of the cell. `approved`: a person
-    said yes to it. An operation that must be asked for is never carried out without that.
+    said yes to it. An operation that must be asked for is never carried out without that. `content`: what that person
+    was shown of the host objects; the call is made with objects of the same content, or raises `ContentChanged`.
     """
 
     id: int
@@ -82,6 +103,7 @@ class Call:
     about: About = UNKNOWN
     refused: Exception | None = None
     approved: bool = False
+    content: CallContent | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -178,6 +200,12 @@ class Host(Protocol):
     def open(self, guest: GuestDoor, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning: ...
     def value(self, packed: Packed) -> object: ...
     def drop(self, handle: int, count: int) -> None: ...
+
+
+class Shows(Protocol):
+    """What tells the content of a call before it is made. It never raises for what the objects do."""
+
+    async def content(self, call: Call) -> CallContent: ...
 
 
 @runtime_checkable

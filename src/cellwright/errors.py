@@ -340,6 +340,10 @@ class Denied(GuestError, PermissionError):
     """A call that waits for a person's yes did not get it, and was not made. The message has the reason, if any."""
 
 
+class ContentChanged(Denied):
+    """What a person said yes to has other content now. The call was not made; the person is asked again."""
+
+
 class UpstreamError(GuestError, RuntimeError):
     """An upstream answered, and not with a result. `status` is HTTP's, 0 where there is none; `body` what it said."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import mcp_types as types
@@ -20,8 +21,11 @@ from cellwright.scope import Declaration, Shape, Signature, UpstreamOperation
 ERAS = ("legacy", "auto")  # the handshake, and 2026-07-28
 
 
+@dataclass
 class Order:
     """One order."""
+
+    number: int = 1
 
     def cancel(self) -> str:
         """Cancel it."""

@@ -133,15 +133,24 @@ class Desk:
 async def test_a_function_that_came_back_from_an_earlier_process_is_not_called_without_a_yes(
     sessions: Sessions,
 ) -> None:
-    mail, person = Mail(), Person(lambda wanted: wanted.arguments != "('cid')")
-    async with sessions.life(scope={"desk": Desk(mail)}, approve=person.approve) as rt:
+    mail, person = Mail(), Person(lambda wanted: "('cid')" not in wanted.arguments)
+    scope = Scope({"desk": Desk(mail)})
+
+    def named(function: Any) -> str:
+        return function.__name__
+
+    scope.declare("desk.sender", shown=named)
+    async with sessions.life(scope=scope, approve=person.approve) as rt:
         await value(rt, "send = desk.sender()\n1")
-    async with sessions.life(scope={"desk": Desk(mail)}, approve=person.approve) as rt:
+    async with sessions.life(scope=scope, approve=person.approve) as rt:
         assert "call it once more" in await failure(rt, "await send('bob')")  # it is known when it is back
         assert (person.asked, mail.sent) == ([], [])
         assert await value(rt, "await send('bob')") == 1
         assert "was denied" in await failure(rt, "await send('cid')")
-    assert ([wanted.arguments for wanted in person.asked], mail.sent) == (["('bob')", "('cid')"], ["bob"])
+    assert ([wanted.arguments for wanted in person.asked], mail.sent) == (
+        [f"('{to}') on Mail.send#2: send" for to in ("bob", "cid")],
+        ["bob"],
+    )
 
 
 async def test_an_object_that_was_asked_for_is_not_brought_back_behind_the_persons_back(sessions: Sessions) -> None:

@@ -192,14 +192,17 @@ def _decide(store: Store, question: str, said: Decision) -> Question:
 
 
 def full_arguments(store: str | Path | Store, question: Question) -> str:
-    """All of a question's arguments, however long; host objects by number alone. Its own text where they are gone."""
+    """All of a question's arguments, however long, as kept with it. Its own text where they are gone."""
 
     def read(place: Store) -> str:
+        kept = [one.text for one in place.notes(question.session) if (one.kind, one.about) == ("shown", question.id)]
+        if kept or question.digest:
+            return kept[0] if kept else question.arguments
         rows = place.rows(question.session, question.cell)
         found = next((row for row in rows if row.path == question.path and row.door == "host"), None)
         if found is None:
             return question.arguments
-        return arguments_text(found.arguments, lambda number: f"object {number}", longest=None)
+        return arguments_text(found.arguments, lambda number: f"object {number}", longest=None, whole=True)
 
     return _in(store, read)
 

@@ -12,45 +12,60 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from cellwright.doors import BY_GUEST, Answer, Call, Host, Wrapper
-from cellwright.errors import Denied, Fenced, JournalFailed, NoQuestion, UsageError
+from cellwright.doors import BY_GUEST, Answer, Call, CallContent, Host, Shows, Wrapper
+from cellwright.errors import ContentChanged, Denied, Fenced, JournalFailed, NoQuestion, UsageError
 from cellwright.events import ApprovalWanted
 from cellwright.guard.approval_desk import ApprovalDesk, once, wanted_of
 from cellwright.guard.approver import Approvals, Approve, decision_by
-from cellwright.guard.arguments_text import arguments_text
+from cellwright.guard.arguments_text import CUT, LONGEST, arguments_text
 from cellwright.journal import CallQuestions, PauseWatch, is_late
 from cellwright.sandboxes import guest_at_work, waiting
+from cellwright.short_texts import printable
 from cellwright.store import Decision, Question, off_loop
 from cellwright_guest.wire import is_large
 
+TIMES = 3  # that a person is asked about one call whose content changes meanwhile
+MOST_KEPT = 4_000_000  # characters of a question that are kept, where fewer can be shown
 _VERBS = ("call", "new", "op")
 _CLASS_VERB, _OBJECT_VERB = "new", "dir"  # whose titles are the bare names
 
 
 class Approved(Wrapper):
-    """In a session that is not kept: `approve` is asked; None: nobody can be asked."""
+    """In a session that is not kept: `approve` is asked; None: nobody can be asked. `shows` knows the host objects."""
 
-    def __init__(self, inner: Host, approve: Approve | None) -> None:
+    def __init__(self, inner: Host, approve: Approve | None, shows: Shows) -> None:
         super().__init__(inner)
         self._approve = approve
+        self._shows = shows
 
     async def call(self, call: Call) -> Answer:
         if call.refused is not None or not await self._asks(call):
             return await self.inner.call(call)
-        denied = await self._asked(call)
-        return await self.inner.call(replace(call, refused=denied, approved=denied is None))
+        for _ in range(TIMES):
+            with suppress(ContentChanged):  # between the question and the call: another question
+                return await self.inner.call(await self._asked(call))
+        changed = f"what it is called with has changed {TIMES} times between the question and the call"
+        return await self.inner.call(replace(call, refused=Denied(f"{call.about.title} was denied: {changed}")))
 
     async def _asks(self, call: Call) -> bool:
         """Whether it waits for a yes."""
         return call.about.operation.ask
 
-    async def _asked(self, call: Call) -> Denied | None:
+    async def _asked(self, call: Call) -> Call:
+        """The call with what the person said."""
+        content = await self._shows.content(call)
+        if content.refused is not None:
+            return replace(call, refused=content.refused)
+        denied = await self._denied(call, content)
+        return replace(call, refused=denied, approved=denied is None, content=content)
+
+    async def _denied(self, call: Call, content: CallContent) -> Denied | None:
         """None for a yes."""
         title = call.about.title
         if self._approve is None:
             why = "there is nobody to ask: Runtime(approve=…) says who is"
             return Denied(f"{title} waits for a person's yes, and {why}")
-        arguments = await self._arguments(call)
+        arguments = await self._arguments(call, content)
         wanted = ApprovalWanted(session="", cell=call.cell, call=call.id, name=_name(call, title), arguments=arguments)
         with waiting(wanted):
             decision = await decision_by(self._approve, wanted)
@@ -58,22 +73,45 @@ class Approved(Wrapper):
             return Denied(f"{title} waits for a person's yes, and nobody gives it later: nothing is kept here")
         return _denial(title, decision)
 
-    async def _arguments(self, call: Call) -> str:
-        if is_large(call.arguments):
-            return await asyncio.to_thread(arguments_text, call.arguments, self._object_name)
-        return arguments_text(call.arguments, self._object_name)
+    async def _arguments(self, call: Call, content: CallContent, *, whole: bool = False) -> str:
+        """The text for the person: the arguments, and the object of the call where its name does not say all."""
 
-    def _object_name(self, number: int) -> str:
-        return self.inner.about(_OBJECT_VERB if number > 0 else _CLASS_VERB, number, "").title
+        def text() -> str:
+            objects = {**content.objects, **content.wholes} if whole else content.objects
+            target = content.wholes.get(0, content.target) if whole else content.target
+
+            def name(number: int) -> str:
+                title = self.inner.about(_OBJECT_VERB if number > 0 else _CLASS_VERB, number, "").title
+                shown = objects.get(number, "") if number > 0 else ""
+                return title if shown in ("", title) else f"{title}: {shown}"
+
+            def function(number: int) -> str:
+                shown = objects.get(-number - 1, "")
+                return f": {shown}" if shown else ""
+
+            longest = MOST_KEPT if whole else LONGEST
+            given = arguments_text(call.arguments, name, longest, functions=function, whole=whole)
+            owner = call.about.title.rpartition(".")[0] if call.name else call.about.title
+            return f"{given} on {owner}: {printable(target)}" if target else given
+
+        if call.arguments.blobs or is_large(call.arguments):  # a frame among them may import its library
+            return await asyncio.to_thread(text)
+        return text()
 
 
 class StoredApproval(Approved):
     """In a kept session: a question is stored, anybody may decide it, and the cell is paused while nobody does."""
 
     def __init__(
-        self, inner: Host, questions: CallQuestions, pause: PauseWatch, desk: ApprovalDesk, approvals: Approvals
+        self,
+        inner: Host,
+        shows: Shows,
+        questions: CallQuestions,
+        pause: PauseWatch,
+        desk: ApprovalDesk,
+        approvals: Approvals,
     ) -> None:
-        super().__init__(inner, None)
+        super().__init__(inner, None, shows)
         self._questions = questions
         self._pause = pause
         self._desk = desk
@@ -90,26 +128,37 @@ class StoredApproval(Approved):
     async def _asks(self, call: Call) -> bool:
         return call.about.operation.ask or await self._questions.earlier(call) is not None
 
-    async def _asked(self, call: Call) -> Denied | None:
+    async def _asked(self, call: Call) -> Call:
         earlier = await self._questions.earlier(call)
         said = earlier.decision if earlier is not None else None
-        if said is not None and said.yes and self._questions.began(call):  # a row alone may be imported, a stranger's
-            return None
+        # a row alone may be imported, a stranger's
+        began = said is not None and said.yes and self._questions.began(call)
+        if began and not call.about.operation.idempotent:
+            return replace(call, approved=True)  # it is in doubt, and not made again
+        content = await self._shows.content(call)
+        if earlier is not None and (content.refused is not None or content.digest != earlier.digest):
+            await self._questions.supersede(earlier)
+            earlier, began = None, False
+        if content.refused is not None:
+            return replace(call, refused=content.refused)
+        if began:
+            return replace(call, approved=True, content=content)
         try:
-            return await self._decided(call, earlier)
+            denied = await self._decided(call, content, earlier)
         except UsageError as error:
-            return Denied(f"{call.about.title} was denied: it cannot be asked for ({error})")
+            denied = Denied(f"{call.about.title} was denied: it cannot be asked for ({error})")
+        return replace(call, refused=denied, approved=denied is None, content=content)
 
-    async def _decided(self, call: Call, earlier: Question | None) -> Denied | None:
+    async def _decided(self, call: Call, content: CallContent, earlier: Question | None) -> Denied | None:
         questions, title = self._questions, call.about.title
         operation = self._operation(call) if earlier is None else earlier.operation
         grant = await questions.granted(operation) if earlier is None or earlier.decision is None else None
         if grant is not None:
-            return await self._as_granted(call, operation, grant)
+            return await self._as_granted(call, content, operation, grant)
         if len(self._pause) + self._asking >= self._approvals.at_once:
             most = f"{self._approvals.at_once} calls of this session wait for a person's yes already"
             return Denied(f"{title} was denied: {most}; await some of them first")
-        question = earlier or await self._counted(call, operation)
+        question = earlier or await self._counted(call, content, operation)
         if question.decision is None and not is_late(question):
             question = await self._answered(call, question)
         await self._pause.gate()
@@ -119,16 +168,20 @@ class StoredApproval(Approved):
         questions.heed(question.id, operation, question.decision)
         return _denial(title, question.decision)
 
-    async def _ask(self, call: Call, operation: str) -> Question:
-        arguments, title = await self._arguments(call), call.about.title
-        if title not in operation:
+    async def _ask(self, call: Call, content: CallContent, operation: str) -> Question:
+        arguments, title = await self._arguments(call, content), call.about.title
+        if title not in operation and not content.target:
             arguments += f" on {title.rpartition('.')[0]}"
-        return await self._questions.ask(call, operation, arguments, self._approvals.expires_s)
+        shortened = content.wholes or (content.digest and CUT in arguments)
+        whole = await self._arguments(call, content, whole=True) if shortened else ""
+        return await self._questions.ask(
+            call, operation, arguments, self._approvals.expires_s, digest=content.digest, whole=whole
+        )
 
-    async def _counted(self, call: Call, operation: str) -> Question:
+    async def _counted(self, call: Call, content: CallContent, operation: str) -> Question:
         self._asking += 1
         try:
-            return await self._ask(call, operation)
+            return await self._ask(call, content, operation)
         finally:
             self._asking -= 1
 
@@ -147,12 +200,34 @@ class StoredApproval(Approved):
                 self._questions.give_up(question)
             raise
 
-    async def _as_granted(self, call: Call, operation: str, grant: Decision) -> Denied | None:
-        id, store = await self._questions.question_of(call), self._questions.store
+    async def _as_granted(self, call: Call, content: CallContent, operation: str, grant: Decision) -> Denied | None:
+        id, store = await self._questions.question_of(call, content.digest), self._questions.store
         with suppress(NoQuestion, UsageError):  # never asked; or decided, or too late: what is said for good counts
             await off_loop(store, store.decide, id, once(grant))
         self._questions.heed(id, operation, replace(grant, at=time.time()))
         return _denial(call.about.title, grant)
+
+    async def undo_denied(self, call: Call, content: CallContent) -> Denied | None:
+        """Ask about the undo of a call, where that is an operation that asks. None for a yes.
+
+        Nothing is paused for it. Where nobody answers, the question stays: who undoes again finds its answer.
+        """
+        questions, title = self._questions, f"undo {call.about.title}"
+        operation = f"undo {call.about.known_as}" if call.about.known_as else f"{title} in {questions.session}"
+        grant = await questions.granted(operation)
+        if grant is not None:
+            return _denial(title, grant)
+        given, whole = printable(content.target), printable(content.wholes.get(0, ""))
+        expires_s, digest = self._approvals.expires_s, content.digest
+        question = await questions.ask(call, operation, given, expires_s, digest=digest, whole=whole, undo=True)
+        if question.decision is None and not is_late(question):
+            wanted = wanted_of(question, title, call.id)
+            with waiting(wanted):
+                question = await self._desk.first(question, wanted) or question
+        if question.decision is None:
+            return Denied(f"{title} waits for a person's yes (question {question.id}); undo it again after that")
+        questions.heed(question.id, operation, question.decision)
+        return _denial(title, question.decision)
 
     def _operation(self, call: Call) -> str:
         """What the operation is called, in every session; one without such a name is this session's alone."""

@@ -1,7 +1,7 @@
 """The arguments of a call as text, for the person who is asked about it: all of them, plain, up to a bound.
 
-The text is made from the tree that the call will be made with. Only plain data is built from it, and no code of a host
-object runs: host objects are shown by name.
+The text is made from the tree that the call will be made with. Only plain data and frames are built from it, and no
+code of a host object runs: who asks knows what is shown of these.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cellwright.scope import ValueWriter
+from cellwright.scope import ValueWriter, given_frame_text
 from cellwright.short_texts import printable
 from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import Bounds, Packed, WireError, type_of
@@ -23,11 +23,23 @@ Name = Callable[[int], str]
 """What a host object (a number above zero) or a class (below) is called."""
 
 
-def arguments_text(arguments: Packed, name: Name, longest: int | None = LONGEST) -> str:
-    """`(7, to='ann')`, up to `longest` characters. Raises `WireError` for what no honest guest sends."""
+def arguments_text(
+    arguments: Packed,
+    name: Name,
+    longest: int | None = LONGEST,
+    *,
+    functions: Name = lambda number: "",
+    whole: bool = False,
+) -> str:
+    """`(7, to='ann')`, up to `longest` characters. Raises `WireError` for what no honest guest sends.
+
+    `functions` gives more about a function of the guest. With `whole`, all rows of frames are told.
+    """
 
     def other(tag: str, body: Any, unpacker: Unpacker) -> Any:
-        return _stand_in(tag, body, unpacker, name)
+        if tag == "a" and (text := given_frame_text(body, unpacker, whole=whole)):
+            return _StandIn(f"<{text}>")
+        return _stand_in(tag, body, unpacker, name, functions)
 
     given = Unpacker(arguments.blobs, other, Bounds()).unpack(arguments.tree)
     if type_of(given) is not tuple:
@@ -82,7 +94,7 @@ class _StandIn:
         self.fields = fields
 
 
-def _stand_in(tag: str, body: Any, unpacker: Unpacker, name: Name) -> _StandIn:
+def _stand_in(tag: str, body: Any, unpacker: Unpacker, name: Name, functions: Name) -> _StandIn:
     """Unpacks the same parts as whoever builds the value: later parts refer to them by number."""
     match tag, body:
         case (("h" | "c"), int(number)):
@@ -91,8 +103,8 @@ def _stand_in(tag: str, body: Any, unpacker: Unpacker, name: Name) -> _StandIn:
             return _StandIn(name(number), unpacker.values(fields))
         case "e", [int(number), (str() | int()) as member]:
             return _StandIn(f"{name(number)}.{_word(member)}")
-        case "g", [int(), str(), str(function)]:
-            return _StandIn(f"<function {_word(function)}>")
+        case "g", [int(number), str(), str(function)]:
+            return _StandIn(f"<function {_word(function)}{functions(number)}>")
         case "E", [_, arguments, str(kind), text]:
             return _StandIn(f"<exception {_word(kind)}>", [unpacker.unpack(arguments), unpacker.unpack(text)])
         case "a", [str(kind), *_]:

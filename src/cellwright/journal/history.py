@@ -325,7 +325,7 @@ class History:
         family = {handle}
         for row in self._ever:
             if row.target in family:
-                if not row.reads:
+                if not row.reads and row.status != "asked":  # what only waits for a yes has changed nothing
                     return True
                 family |= {m.number for m in row.made if m.number > 0}
         return False

@@ -16,6 +16,7 @@ from cellwright.doors import Call
 from cellwright.errors import Fenced, JournalFailed, NoQuestion, UsageError
 from cellwright.events import Event
 from cellwright.journal.call_rows import key_of, started
+from cellwright.journal.effects import PREFIX
 from cellwright.journal.replay import Replay
 from cellwright.store import Decision, Note, Question, Store, Summary, off_loop
 
@@ -55,37 +56,60 @@ class CallQuestions:
         """The decision for all calls of this operation in this session, if there is one."""
         return await off_loop(self.store, self.store.granted, self.session, operation)
 
-    async def question_of(self, call: Call) -> str:
-        """The id of the question of this call."""
-        return question_id(await self._secret(), call.path, key_of(call))
+    async def question_of(self, call: Call, digest: str) -> str:
+        """The id of the question of this call, about objects of this content."""
+        return question_id(await self._secret(), call.path, key_of(call), digest)
 
     async def earlier(self, call: Call) -> Question | None:
-        """Its question, where an earlier guest asked it. For an object that is not back yet, nothing else says so."""
+        """Its last question, where an earlier guest asked it. For an object that is not back yet, only that says so."""
         row = self._replay.host_rows.get(call.path)
         if row is None or row.status not in ("asked", "started"):
             return None
-        try:
-            question = await off_loop(self.store, self.store.question, await self.question_of(call))
-        except NoQuestion:
-            return None
-        return question if (question.session, question.path) == (self.session, call.path) else None
+        secret, key = await self._secret(), key_of(call)
 
-    async def ask(self, call: Call, operation: str, arguments: str, expires_s: float | None) -> Question:
-        """The question of this call, with its decision, if there is one. `UsageError` where it is another call's."""
-        now = time.time()
+        def read() -> Question | None:
+            asked = [one for one in self.store.questions(self.session, decided=True) if one.path == call.path]
+            own = [one for one in asked if one.id == question_id(secret, call.path, key, one.digest)]
+            return max(own, key=lambda one: one.asked, default=None)
+
+        return await off_loop(self.store, read)
+
+    async def supersede(self, question: Question) -> None:
+        """What it is about has other content now."""
+        await off_loop(self.store, withdraw, self.store, [question], "what it is about has changed")
+
+    async def ask(
+        self,
+        call: Call,
+        operation: str,
+        arguments: str,
+        expires_s: float | None,
+        *,
+        digest: str = "",
+        whole: str = "",
+        undo: bool = False,
+    ) -> Question:
+        """The question of this call, with its decision, if there is one. `UsageError` where it is another call's.
+
+        `whole` is kept with it: all that the person cannot be shown at once. With `undo` it is about the call's undo.
+        """
+        now, path = time.time(), f"{PREFIX}{call.path}" if undo else call.path
         question = Question(
-            id=await self.question_of(call),
+            id=question_id(await self._secret(), path, key_of(call), digest),
             session=self.session,
             cell=call.cell,
-            path=call.path,
+            path=path,
             operation=operation,
             arguments=arguments,
             asked=now,
             expires=None if expires_s is None else now + expires_s,
             line=call.line,
+            digest=digest,
         )
+        notes = [Note(kind="shown", text=whole, about=question.id, at=now)] if whole else []
+        rows = [] if undo else [started(call, "asked")]  # of an undo there is a row already
         # one transaction: neither is there without the other
-        await self._replay.writer.now(started(call, "asked"), question)
+        await self._replay.writer.now(*rows, question, *notes)
         kept = await off_loop(self.store, self.store.question, question.id)
         if (kept.session, kept.path, kept.operation) != (question.session, question.path, question.operation):
             raise UsageError("a question of another call has the same id")
@@ -124,9 +148,12 @@ class CallQuestions:
         return await self._replay.writer.stop(error)
 
 
-def question_id(secret: str, path: str, key: str) -> str:
-    """The same for the same call of the same session, however often it is repeated; no other call has it."""
-    text = f"{secret}\0{path}\0{key}".encode("utf-8", "surrogatepass")
+def question_id(secret: str, path: str, key: str, digest: str = "") -> str:
+    """The same for the same call of the same session, however often it is repeated; no other call has it.
+
+    A call whose objects have other content than before is asked for under another id.
+    """
+    text = "\0".join((secret, path, key, digest) if digest else (secret, path, key)).encode("utf-8", "surrogatepass")
     return f"q-{hashlib.sha256(text).hexdigest()[:ID]}"
 
 

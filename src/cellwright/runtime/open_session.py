@@ -152,7 +152,7 @@ async def open_session(options: RuntimeOptions, host: ScopeHost) -> OpenSession:
         files = Files(workspace, quota=DiskUsage(bytes=options.limits.workspace_mb << 20, files=MOST_FILES))
         session: KeptSession | UnkeptSession
         if store is None:
-            session = UnkeptSession(Approved(host, options.approve), sandbox, workspace, options.limits)
+            session = UnkeptSession(Approved(host, options.approve, host), sandbox, workspace, options.limits)
         else:
             session = await _kept(options, host, sandbox, store, workspace)
         stack.push_async_callback(session.close)
@@ -234,7 +234,9 @@ async def _kept(
     desk = ApprovalDesk(store, options.approve, options.approvals)
 
     def guard(inner: Host, questions: CallQuestions, pause: PauseWatch) -> Host:
-        return StoredApproval(inner, questions, pause, desk, options.approvals)
+        approval = StoredApproval(inner, host, questions, pause, desk, options.approvals)
+        host.ask_undo = approval.undo_denied
+        return approval
 
     return KeptSession(journal, host, sandbox, workspace, options.limits, options.progress, asker=desk, guard=guard)
 

@@ -3,6 +3,7 @@
 from cellwright.scope.annotations import ANY, HIDDEN, Speller, Where, is_standard, names_of
 from cellwright.scope.api_records import RecordMethod, find_records_with, record_class
 from cellwright.scope.classes import is_typed_dict, kind_of, type_hints
+from cellwright.scope.content_writer import given_frame_text
 from cellwright.scope.conversions import ALIASES as CONVERTED_NAMES
 from cellwright.scope.conversions import CONVERTED
 from cellwright.scope.declarations import Declaration, Shape
@@ -13,9 +14,9 @@ from cellwright.scope.lost_objects import LostObject, Revivable
 from cellwright.scope.members import FUNCTIONS, module_members
 from cellwright.scope.members import members as public_members
 from cellwright.scope.operations import Operation, operation
+from cellwright.scope.parcels import handles_in
 from cellwright.scope.placement import Placed
 from cellwright.scope.reachable import ReachableFunction, callables, class_names
-from cellwright.scope.revivals import handles_in
 from cellwright.scope.rules import Place
 from cellwright.scope.scope import Scope
 from cellwright.scope.served_call import CurrentCall, Undoing, current_call
@@ -84,6 +85,7 @@ __all__ = [
     "current_call",
     "doc",
     "find_records_with",
+    "given_frame_text",
     "given_type",
     "handles_in",
     "is_standard",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import types
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +18,7 @@ from cellwright.doors import UNKNOWN, About, Call, Made, Operation
 from cellwright.scope.classes import Classes, KnownClass
 from cellwright.scope.handles import Handles, HeldObject
 from cellwright.scope.lost_objects import named
-from cellwright.scope.members import FUNCTIONS, OPERATORS, members
+from cellwright.scope.members import FUNCTIONS, OPERATORS, gives_coroutine, members
 from cellwright.scope.operations import CAREFUL, facts_of
 from cellwright.scope.parcels import find_type, type_key
 from cellwright.scope.placement import HANDED
@@ -33,6 +34,8 @@ _DATA_KINDS = frozenset(("record", "model", "namedtuple", "object", "enum"))
 _PYTHONS = ("builtins", "functools")  # the modules of functions, partials and containers
 _SLEEP = About(title="sleep", operation=READING)
 _NO_OBJECT: Any = None
+_NUMBER = re.compile(r"#\d+(?=\.|$)")
+_GIVEN = ("", "given")  # a key of `abouts` that no verb and name have
 
 
 class Abouts:
@@ -68,6 +71,53 @@ class Abouts:
     def of(self, call: Call) -> About:
         """What the call carries; looked up where nobody has done so."""
         return self.about(call.verb, call.target, call.name) if call.about is UNKNOWN else call.about
+
+    def pattern(self, call: Call) -> str:
+        """The pattern for `declare` that covers such a call: an object without a path is matched by its class."""
+        entry = self._entry(call.target)
+        path = entry.place.path if isinstance(entry, HeldObject) and not call.name else ""
+        return path or _NUMBER.sub("", self.of(call).title)
+
+    def guarded(self, number: object) -> str:
+        """Which rule a function or class has that host code would not keep, if it were given it; "" for none."""
+        entry = self._entry(number) if type(number) is int else None
+        if entry is None or not _is_called(entry.value):
+            return ""
+        version, known = self._rules.version, entry.abouts.get(_GIVEN)
+        if known is None or known[0] != version:
+            known = entry.abouts[_GIVEN] = (version, self._guarded(entry))
+        return known[1]
+
+    def of_function(self, function: Any, owner: HeldObject | None) -> tuple[Operation, bool]:
+        """The facts of a function that host code calls for a guest, such as `undo=`; and whether a rule refuses it.
+
+        The rules are those of its name in scope, or of the method of its own object or of `owner`.
+        """
+        held = self._handles.known(function)
+        if held is not None:
+            facts = self.about("call", held.handle, "").operation
+            return facts, self._asks.refuses(held, facts)
+        facts, home = facts_of(function), self._asks.home(function) or _method_of(owner, function)
+        if home is None or home[1].startswith("_"):
+            return facts, False
+        facts = self._asks.called(*home, self._rules.facts(*home, facts), None)
+        verdict = self._rules.verdict(*home)
+        return facts, not verdict.visible or (verdict.read_only and not facts.reads)
+
+    def _guarded(self, entry: HeldObject | KnownClass) -> str:
+        number, verb = (entry.number, "new") if isinstance(entry, KnownClass) else (entry.handle, "call")
+        about = self.about(verb, number, "")
+        if about.operation.ask:
+            return f"{about.title} waits for a person's yes"
+        if not isinstance(entry, KnownClass) and self._asks.refuses(entry, about.operation):
+            return f"{about.title} is refused in this scope"
+        return ""
+
+    def on_loop(self, held: HeldObject, call: Call) -> bool:
+        """Whether a call on this object runs on the event loop, as far as is known without reading its function."""
+        thread = self.about(call.verb, call.target, call.name).operation.thread
+        function = _static(held, call.name) if call.name else held.value
+        return thread in ("loop", "task") or gives_coroutine(function)
 
     def _entry(self, target: int) -> HeldObject | KnownClass | None:
         if target < 0:
@@ -128,6 +178,18 @@ class Abouts:
         owner, _, name = place.path.rpartition(".")
         above = Place(owner, place.kind)
         return self._asks.itself(above, name, self._rules.facts(above, name, said), function)
+
+
+def _is_called(value: Any) -> bool:
+    """Whether host code can call it. A class has the `__call__` of its metaclass."""
+    return any("__call__" in vars(base) for base in type_of(value).__mro__)
+
+
+def _method_of(held: HeldObject | None, function: Any) -> tuple[Place, str] | None:
+    """The place of an object and the name under which its class has the function; None where it does not."""
+    name = getattr(function, "__name__", "") if type_of(function) is types.FunctionType else ""
+    member = members(held.place.kind).get(name) if held is not None and name else None
+    return (held.place, name) if held is not None and member is not None and member.value is function else None
 
 
 def _stands(held: HeldObject) -> str:
@@ -225,16 +287,32 @@ class AskRules:
 
         The guest may hold a method without its object.
         """
-        while type_of(function) is functools.partial:
-            function = function.func
-        if known.ask or type_of(function) not in _BOUND:
+        found = None if known.ask else self.home(function)
+        if found is None:
             return known
-        owner = function.__self__
-        held = self._handles.known(owner)
-        place = held.place if held is not None else Place("?", type_of(owner))
-        name = getattr(function, "__name__", "")  # of a function of Python's own kinds
+        place, name = found
         asks = self.is_declared(place, name) or (not known.reads and self._rules.verdict(place, name).asks_writes)
         return replace(known, ask=True) if asks else known
+
+    def home(self, function: Any) -> tuple[Place, str] | None:
+        """The place of the object that a method belongs to, and the method's name there; None for any other value."""
+        while type_of(function) is functools.partial:
+            function = function.func
+        if type_of(function) not in _BOUND:
+            return None
+        held = self._handles.known(function.__self__)
+        place = held.place if held is not None else Place("?", type_of(function.__self__))
+        return place, getattr(function, "__name__", "")  # of a function of Python's own kinds
+
+    def refuses(self, held: HeldObject, known: Operation) -> bool:
+        """Whether the rules refuse a call of a function that the guest holds, there or at its own object."""
+        owner, _, name = held.place.path.rpartition(".")
+        home = self.home(held.value)
+        there = self._rules.verdict(Place(owner, held.place.kind), name)
+        if home is None or home[1].startswith("_") or issubclass(home[0].kind, types.ModuleType):
+            return there.read_only and not known.reads
+        own = self._rules.verdict(*home)
+        return not own.visible or ((own.read_only or there.read_only) and not known.reads)
 
     def used(self, held: HeldObject, call: Call, member: Any) -> bool:
         """Whether a verb other than `call` waits for a yes: `ask` is declared or marked of the member that it uses."""

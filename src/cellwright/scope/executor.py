@@ -12,9 +12,10 @@ import types
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from cellwright.doors import Answer, Call, Operation
-from cellwright.errors import CannotCross, Denied, NotPublic
+from cellwright.doors import Answer, Call, CallContent, Operation
+from cellwright.errors import CannotCross, ContentChanged, Denied, NotPublic
 from cellwright.scope.abouts import Abouts
+from cellwright.scope.call_contents import CallContents
 from cellwright.scope.classes import KnownClass
 from cellwright.scope.construction import build_new
 from cellwright.scope.handles import HeldObject
@@ -42,7 +43,7 @@ Take = Callable[[Any], None]
 class CallExecutor:
     """The calls of one guest. Where `take` is given, it gets the value of a call instead of the guest."""
 
-    def __init__(self, rules: Rules, values: Values, worker: Worker, abouts: Abouts) -> None:
+    def __init__(self, rules: Rules, values: Values, worker: Worker, abouts: Abouts, contents: CallContents) -> None:
         self._rules = rules
         self._values = values
         self._handles = values.handles
@@ -50,6 +51,7 @@ class CallExecutor:
         self._worker = worker
         self._verbs = Verbs(rules)
         self._abouts = abouts
+        self._contents = contents
 
     async def answer(self, call: Call, take: Take | None = None) -> Answer:
         if call.verb != "call":  # a call is checked when its function is found
@@ -60,10 +62,12 @@ class CallExecutor:
             case "op" if call.name in _AWAITED:
                 held = self._handles.get(call.target)
                 args, _ = await self._args_beside(call)
+                self._contents.require_same(call)
                 return await self._awaited(call, lambda: self._verbs.operator(held, call.name, args), take)
             case "await":
                 held = self._handles.get(call.target)
                 self._verbs.require_operator(held, "__await__")
+                self._contents.require_same(call)
                 return await self._awaited(call, lambda: held.value, take)
             case "about":
                 return self._values.described(call.target)
@@ -75,6 +79,16 @@ class CallExecutor:
                     given = await self._args_beside(call)
                     return await self._on("loop", lambda: self._quick(call, given), call, take)
                 return await self._on("worker", lambda: self._quick(call, self._args(call)), call, take)
+
+    async def content(self, call: Call) -> CallContent:
+        """What a person is shown of the objects in a call, read on the thread where it would run."""
+        contents = self._contents
+        tags = await self._worker.run(lambda: contents.tags(call)) if is_large(call.arguments) else contents.tags(call)
+        if contents.needs_none(call, tags):
+            return CallContent()
+        if contents.on_loop(call):
+            return contents.of(call, tags)
+        return await self._worker.run(lambda: contents.of(call, tags))
 
     async def called(self, function: Any, given: Given, thread: str | None) -> Any:
         """The result of a developer's function that no guest named: awaited, on the loop, or on the worker."""
@@ -182,6 +196,8 @@ class CallExecutor:
         rule = call_rule(function)
         if rule is not None:
             self._check_arguments(rule, function, call, given)
+        if call.content is not None:
+            self._contents.require_same(call)
         try:
             if rule is not None and rule.library in GUARDED:
                 owner = getattr(function, "__self__", None)
@@ -220,6 +236,8 @@ class CallExecutor:
 
     def _quick(self, call: Call, given: Given) -> Any:
         args, kwargs = given
+        if call.content is not None:
+            self._contents.require_same(call)
         if call.verb == "new":
             known = self._classes.get(call.target)
             if not known.buildable:
@@ -260,7 +278,7 @@ class CallExecutor:
         def answer() -> Answer:
             try:
                 return self._packed(work(), call, take)
-            except WireError:
+            except (WireError, ContentChanged):
                 raise
             except (Exception, SystemExit) as error:  # the outer edge of `ScopeHost`, on the worker's side
                 return self._values.failed(error)
@@ -284,7 +302,11 @@ class CallExecutor:
 
     def _args(self, call: Call) -> Given:
         given = simple_arguments(call.arguments.tree)
-        return given if given is not None else arguments(self._values.unpack(call.arguments))
+        if given is not None:
+            return given
+        if self._abouts.of(call).operation.takes_guarded:
+            return arguments(self._values.unpack(call.arguments))
+        return arguments(self._values.unpack_given(call.arguments, lambda: self._abouts.pattern(call)))
 
     def _path(self, call: Call) -> str:
         if call.target < 0:

@@ -36,17 +36,22 @@ class Lender:
 
     def take(self, number: object, kind: object, name: object) -> Any:
         """The host's object for a guest function: the same one as long as host code holds it."""
-        if type(number) is not int or kind not in KINDS or type(name) is not str or len(name) > 200:
-            raise WireError("a guest function without its parts")
-        lent = self._lent.get(number)
+        fresh = self.described(number, kind, name)
+        lent = self._lent.get(fresh._number)
         if lent is None:
             if len(self._lent) >= LIVE:
                 raise CallLimit(f"more than {LIVE} guest functions are held by the host at once; lend fewer")
-            lent = self._lent[number] = _CLASSES[kind](self, number, kind, name)
-            finalizer = weakref.finalize(lent, _give_back, self, number, _counts_of(lent))
+            lent = self._lent[fresh._number] = fresh
+            finalizer = weakref.finalize(lent, _give_back, self, fresh._number, _counts_of(lent))
             finalizer.atexit = False
         _counts_of(lent)[0] += 1
         return lent
+
+    def described(self, number: object, kind: object, name: object) -> Any:
+        """A new object for a guest function, which nobody counts."""
+        if type(number) is not int or kind not in KINDS or type(name) is not str or len(name) > 200:
+            raise WireError("a guest function without its parts")
+        return _CLASSES[kind](self, number, kind, name)
 
     def number_of(self, lent: Any) -> int | None:
         return lent._number if self._lent.get(lent._number) is lent else None

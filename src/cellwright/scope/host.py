@@ -12,19 +12,22 @@ from dataclasses import asdict, replace
 from typing import Any
 from uuid import uuid4
 
-from cellwright.doors import About, Answer, Beginning, Call, GuestDoor, Lineage, Made
-from cellwright.errors import HandleLost, NotReversible, StaleHandle, UsageError
+from cellwright.doors import About, Answer, Beginning, Call, CallContent, GuestDoor, Lineage, Made
+from cellwright.errors import ContentChanged, Denied, GuestError, HandleLost, NotReversible, StaleHandle, UsageError
 from cellwright.scope import faults
 from cellwright.scope.abouts import Abouts
+from cellwright.scope.call_contents import CallContents
 from cellwright.scope.classes import Classes, KnownClass
+from cellwright.scope.content_writer import NoContent
 from cellwright.scope.executor import CallExecutor, arguments
 from cellwright.scope.guest_functions import Lender
 from cellwright.scope.handles import Handles
 from cellwright.scope.lost_objects import LostObject
+from cellwright.scope.members import gives_coroutine
 from cellwright.scope.operations import facts_of
-from cellwright.scope.parcels import type_key
+from cellwright.scope.parcels import handles_in, type_key
 from cellwright.scope.placement import Placed, parts_of, places_in
-from cellwright.scope.revivals import Revivals, handles_in, unpack_recorded
+from cellwright.scope.revivals import Revivals, unpack_recorded
 from cellwright.scope.rules import Place
 from cellwright.scope.scope import Scope
 from cellwright.scope.served_call import CURRENT, CurrentCall, Undoing, key_of, takes_call
@@ -34,6 +37,7 @@ from cellwright_guest.unpacker import simple_arguments
 from cellwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
 
 Start = Callable[[], Awaitable[Answer]]
+AskUndo = Callable[[Call, CallContent], Awaitable[Denied | None]]
 
 
 class ScopeHost:
@@ -48,6 +52,7 @@ class ScopeHost:
         self._session = session
         self.secret = session or uuid4().hex  # idempotency keys are made of it: no other session of any journal has it
         self._bounds = bounds or Bounds()
+        self.ask_undo: AskUndo | None = None  # asks a person about the undo of a call, where that is to be asked for
         self._worker = Worker("cellwright-host-calls")
         self._numbers = itertools.count(1)
         self._make_current = self._current  # bound once, not at each call
@@ -59,11 +64,13 @@ class ScopeHost:
         self._classes = Classes(self._scope.rules, known)
         self._values = Values(self._handles, self._classes, self._lender, self._bounds, self._scope.place_of)
         self._abouts = Abouts(self._scope.rules, self._handles, self._classes, lambda n: self._revivals.made(n))
-        self._executor = CallExecutor(self._scope.rules, self._values, self._worker, self._abouts)
+        self._contents = CallContents(self._scope, self._values, self._abouts)
+        self._executor = CallExecutor(self._scope.rules, self._values, self._worker, self._abouts, self._contents)
         self._revivals = Revivals(self._scope, self._values, self._abouts, self._executor, self._as_call)
         self._classes.name_of = self._name_of
         self._lender.pack = self._values.arguments
-        self._lender.unpack = self._values.unpack
+        self._lender.unpack = lambda packed: self._values.unpack_given(packed, str)
+        self._values.guarded = self._abouts.guarded
 
     def open(self, guest: GuestDoor, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
         self._lender.guest = None
@@ -157,6 +164,15 @@ class ScopeHost:
     def call(self, call: Call) -> Coroutine[Any, Any, Answer]:
         return self._serve(call, self._lender, None)
 
+    async def content(self, call: Call) -> CallContent:
+        """What a person is shown of the host objects in a call. See `Shows`."""
+        try:
+            if self._revivals:
+                await self._revive_for(call)
+            return await self._executor.content(call)
+        except (GuestError, ReferenceError) as error:
+            return CallContent(refused=error)  # an object is lost, or was never there
+
     async def _serve(self, call: Call, lender: Lender | None, start: Start | None) -> Answer:
         token = CURRENT.set((call, lender, next(self._numbers), self._make_current))
         try:
@@ -169,7 +185,7 @@ class ScopeHost:
                 about = self._abouts.about(call.verb, call.target, call.name)  # what came back may say more
                 call = replace(call, about=about)
             answer = await self._executor.answer(call)
-        except WireError:
+        except (WireError, ContentChanged):
             raise
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
@@ -226,11 +242,40 @@ class ScopeHost:
         given: tuple[Any, ...] = (unpack_recorded(self._values, answer.value, self._revivals.stand_in),)
         if takes_call(undo):
             given = (*given, await self._undoing(call))
+        if why := self._refused_undo(call, undo):
+            raise NotReversible(f"{about.title} cannot be undone: {why}")
+        thread = "loop" if gives_coroutine(undo) else about.operation.thread
+        undo = await self._asked_undo(replace(call, about=about), undo, given)
         token = CURRENT.set((call, None, next(self._numbers), self._current_undo))
         try:
-            await self._executor.called(undo, (given, {}), about.operation.thread)
+            await self._executor.called(undo, (given, {}), thread)
         finally:
             CURRENT.reset(token)
+
+    def _refused_undo(self, call: Call, undo: Any) -> str:
+        refused = self._abouts.of_function(undo, self._handles.find(call.target))[1]
+        return "its undo= is refused in this scope" if refused else ""
+
+    async def _asked_undo(self, call: Call, undo: Any, given: tuple[Any, ...]) -> Any:
+        """The undo; of one that asks, a function that runs what a person said yes to. `Denied` for a no."""
+        facts, _ = self._abouts.of_function(undo, self._handles.find(call.target))
+        if not facts.ask:
+            return undo
+        parts = [(one.target, one.args, one.kwargs) if isinstance(one, Undoing) else one for one in given]
+        try:
+            content = self._contents.of_given(parts, facts.shown)
+        except NoContent as none:
+            raise Denied(f"its undo asks a person, who cannot be shown {none.what}; shown= says what to show") from None
+        denied = await self.ask_undo(call, content) if self.ask_undo is not None else Denied("nobody can be asked")
+        if denied is not None:
+            raise denied
+
+        def approved(*args: Any) -> Any:
+            if self._contents.of_given(parts, facts.shown).digest != content.digest:
+                raise Denied("what it undoes has changed since a person was shown it; undo it again")
+            return undo(*args)
+
+        return approved
 
     async def cannot_undo(self, call: Call, answer: Answer) -> str:
         """Why an undo of the call would fail, as far as that is known beforehand; "" if no reason is known."""
@@ -239,6 +284,8 @@ class ScopeHost:
         undo = self._abouts.of(call).operation.undo
         if undo is None:
             return "it has no undo"
+        if why := self._refused_undo(call, undo):
+            return why
         needed = [answer.value, call.arguments] if takes_call(undo) else [answer.value]
         try:
             if self._revivals:

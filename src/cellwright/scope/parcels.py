@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 from cellwright.doors import Made
@@ -46,3 +46,32 @@ def find_type(key: str) -> Any:
         return find_record(module, qualname)
     found = find_in_module(module, qualname)
     return found if issubclass(type_of(found), type) and type_key(found) == key else None
+
+
+def handles_in(tree: Any) -> set[int]:
+    """The numbers of host objects in a tree."""
+    tagged = (body for tag, body in tags_in(tree) if tag in ("h", "f"))
+    numbers = (body[0] if type_of(body) is list and body else body for body in tagged)
+    return {number for number in numbers if type(number) is int}
+
+
+def has_guest_functions(tree: Any) -> bool:
+    return any(tag == "g" for tag, _ in tags_in(tree))
+
+
+def tags_in(tree: Any) -> Iterator[tuple[str, Any]]:
+    """Each tag with its body."""
+    pending: list[Any] = [tree]
+    while pending:
+        part: Any = pending.pop()
+        kind = type_of(part)
+        if kind is list:
+            pending.extend(part)
+        elif kind is dict and len(part) == 1:  # a tag; the description of a class has more keys, and no objects
+            ((tag, body),) = part.items()
+            within = type_of(body)
+            yield tag, body
+            if within is list:
+                pending.extend(body)
+            elif within is dict:
+                pending.extend(body.values() if tag == "m" else [body])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from cellwright.doors import Answer, Call, Lineage, Made, ObjectOrigin
@@ -17,7 +17,7 @@ from cellwright.scope.executor import CallExecutor, Given, Take, arguments
 from cellwright.scope.handles import Handles
 from cellwright.scope.lost_objects import LostObject, handle_lost, is_revivable, lost_object, named
 from cellwright.scope.members import FUNCTIONS
-from cellwright.scope.parcels import find_type, type_key
+from cellwright.scope.parcels import find_type, handles_in, has_guest_functions, type_key
 from cellwright.scope.rules import Place
 from cellwright.scope.scope import Scope
 from cellwright.scope.values import Values
@@ -137,6 +137,10 @@ class Revivals:
         await self._revive_needed(made, origin, chain)
         facts = self._abouts.of(origin.call).operation
         if facts.revive is not None:
+            rules, refused = self._abouts.of_function(facts.revive, self._handles.find(origin.call.target))
+            if rules.ask or refused:
+                why = "waits for a person's yes" if rules.ask else "is refused in this scope"
+                raise handle_lost(made, origin, f"its revive= {why}")
             return await self._by_function(made, origin, facts.revive, facts.thread)
         if not facts.reads:
             raise handle_lost(made, origin)
@@ -260,30 +264,3 @@ def unpack_recorded(values: Values, packed: Packed, stand_in: StandIn) -> Any:
                 return values.unpack_other(tag, body, unpacker)
 
     return values.unpack(packed, other)
-
-
-def handles_in(tree: Any) -> set[int]:
-    """The numbers of host objects in a tree."""
-    return {number for tag, number in _tags(tree) if tag in ("h", "f") and type(number) is int}
-
-
-def has_guest_functions(tree: Any) -> bool:
-    return any(tag == "g" for tag, _ in _tags(tree))
-
-
-def _tags(tree: Any) -> Iterator[tuple[str, Any]]:
-    """Each tag with the first part of its body."""
-    pending: list[Any] = [tree]
-    while pending:
-        part: Any = pending.pop()
-        kind = type_of(part)
-        if kind is list:
-            pending.extend(part)
-        elif kind is dict and len(part) == 1:  # a tag; the description of a class has more keys, and no objects
-            ((tag, body),) = part.items()
-            within = type_of(body)
-            yield tag, body[0] if within is list and body else body
-            if within is list:
-                pending.extend(body)
-            elif within is dict:
-                pending.extend(body.values() if tag == "m" else [body])

@@ -103,6 +103,12 @@ class Scope:
         """The path, for the rules, of the value that is bound to `name`."""
         return self._names[name].path
 
+    def bound_as(self, value: Any) -> str:
+        """The name under which the developer bound an object; "" for none. Names in a child's scope are a guest's."""
+        if self._above is not None:
+            return self._above[0].bound_as(value)
+        return next((name for name, bound in self._names.items() if bound.value is value), "")
+
     def root(self, name: str) -> Any:
         """The value at the beginning of a path: a child's scope may not bind it. KeyError if there is none."""
         if name in self._names and self._names[name].path == name:

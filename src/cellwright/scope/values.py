@@ -10,11 +10,11 @@ import collections
 import enum
 import functools
 import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from cellwright.doors import Answer, Made
-from cellwright.errors import CannotCross
+from cellwright.errors import CannotCross, NotPublic
 from cellwright.scope import faults, frames, lost_objects
 from cellwright.scope.classes import ATOMS, Classes, KnownClass, field_names, is_by_value, kind_of
 from cellwright.scope.construction import from_fields
@@ -50,6 +50,7 @@ class Values:
         self._lender = lender
         self._bounds = bounds
         self._place_of = place_of  # the place of an object in another session
+        self.guarded: Callable[[object], str] = lambda number: ""  # what speaks against giving it to host code
 
     # to the guest
 
@@ -203,6 +204,22 @@ class Values:
     def unpack(self, packed: Packed, other: Other | None = None) -> Any:
         """A value of the guest. `other` reads what is not plain data, instead of `unpack_other`."""
         return Unpacker(packed.blobs, other or self.unpack_other, self._bounds).unpack(packed.tree)
+
+    def unpack_given(self, packed: Packed, pattern: Callable[[], str]) -> Any:
+        """A value for host code that may call what is in it. A function with a rule is refused: nobody would ask."""
+
+        def other(tag: str, body: Any, unpacker: Unpacker) -> Any:
+            if tag in ("h", "c") and (why := self.guarded(body)):
+                receiver = pattern()
+                how = f"scope.declare({receiver!r}, takes_guarded=True) allows that" if receiver else "call it yourself"
+                raise NotPublic(f"{why}; {receiver or 'host code'} would call it past that rule: {how}")
+            return self.unpack_other(tag, body, unpacker)
+
+        return self.unpack(packed, other)
+
+    def guest_function(self, body: Any) -> Any:
+        """What a guest function in a packed value is like. Not to be called, nor kept: the guest does not count it."""
+        return self._lender.described(*_parts(body, 3))
 
     def unpack_other(self, tag: str, body: Any, unpacker: Unpacker) -> Any:
         match tag:

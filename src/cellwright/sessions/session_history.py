@@ -146,6 +146,7 @@ def _turns(
 
 def _note(entry: int, note: Note) -> ShownNote:
     text = f"to cell {note.about}" if note.kind == "rewound" else note.text
+    text = f"{len(text):,} characters of question {note.about}" if note.kind == "shown" else text
     return ShownNote(entry=entry, kind=note.what or note.kind, text=text, who=note.who, at=note.at)
 
 

@@ -200,7 +200,8 @@ class Codec(Generic[T]):
     names    the fields in the order in which they are written; all fields where none are named
     keys     fields that the reader knows from elsewhere, such as columns
     large    fields whose content may be large, and is then set aside
-    by_name  an object, and not a list; `optional` are fields that older rows lack
+    by_name  an object, and not a list
+    optional fields that older rows lack; of a list the last ones
     sparse   the same, without the fields that are as usual
     """
 
@@ -238,8 +239,13 @@ class Codec(Generic[T]):
         if not self._by_name:
             if type(tree) is not list:
                 raise ValueError("a row of another shape")
-            pairs = zip(self._codecs.values(), cast("list[Any]", tree), strict=True)
-            return self._fill((*keys, *[get(it, fetch) for (_, get), it in pairs]))
+            items = cast("list[Any]", tree)
+            absent = [name for name in self.names[len(items) :] if name in self._optional]
+            pairs = zip(
+                (self._codecs[name] for name in self.names[: len(self.names) - len(absent)]), items, strict=True
+            )
+            given = [get(item, fetch) for (_, get), item in pairs]
+            return self._fill((*keys, *given, *(self._usual[name]() for name in absent)))
         if type(tree) is not dict or not cast("set[object]", tree.keys()) <= self._codecs.keys():
             raise ValueError("a row of another shape")
         given = cast("dict[str, Any]", tree)
@@ -291,7 +297,9 @@ CELLS = Codec(
 TURNS = Codec(TurnRow, "task answer opened status at cell asked", keys="number", large="task answer opened")
 NOTES = Codec(Note, large="text")
 CHECKPOINTS = Codec(Checkpoint, "digest signature missing", keys="cell")
-QUESTIONS = Codec(Question, "id session cell path operation arguments asked expires line", keys="decision")
+QUESTIONS = Codec(
+    Question, "id session cell path operation arguments asked expires line digest", keys="decision", optional="digest"
+)
 DECISIONS = Codec(Decision)
 MESSAGES = Codec(Message, "kind text who at", keys="number")
 

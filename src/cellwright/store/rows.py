@@ -13,7 +13,7 @@ Status = Literal["asked", "started", "done", "failed", "cancelled"]
 CellStatus = Literal["running", "done", "failed", "ended"]
 TurnStatus = Literal["running", "waiting", "done", "failed", "cancelled"]
 MessageKind = Literal["add", "ask", "redirect", "cancel", "stop"]
-NoteKind = Literal["named", "message", "answered", "decided", "rewound"]
+NoteKind = Literal["named", "message", "answered", "decided", "rewound", "shown"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,6 +113,7 @@ class Note:
     message   a person's message was taken up by the turn; `about` is its number in the inbox, `what` its kind
     answered  the model's answer to the question in message `about`
     decided   a question was decided; `about` is its id
+    shown     all that the question `about` is about, where its own text is shortened
     rewound   the state is again that after cell `about`; `text` is the number of the entry that this note follows
     """
 
@@ -180,7 +181,10 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """A call that waits for a person's yes. `arguments` are all of them as text, for that person alone."""
+    """A call that waits for a person's yes. `arguments` are all of them as text, for that person alone.
+
+    `digest` is that of all content of the host objects in the call, which the call is compared with when it is made.
+    """
 
     id: str
     session: str
@@ -192,6 +196,7 @@ class Question:
     expires: float | None = None
     line: int = 0
     decision: Decision | None = None
+    digest: str = ""
 
 
 EntryChange = Row | CellRow | TurnRow | Note

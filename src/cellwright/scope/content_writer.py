@@ -1,0 +1,308 @@
+"""The content of host objects as text, for a person who is asked about a call: all of it, and strictly.
+
+The `repr` of an object is never asked: it may say anything. Content are plain data, the fields of data classes, models
+and named tuples, the rows of frames, and what `to_journal()` gives. Whatever else there is raises `NoContent`. The same
+content gives the same text, in every process.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import datetime as dt
+import enum
+import functools
+import hashlib
+import math
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from cellwright.errors import CannotCross
+from cellwright.redaction import MASK, is_secret_name
+from cellwright.scope import frames
+from cellwright.scope.classes import ATOMS, is_model
+from cellwright.scope.guest_functions import GuestFunction, GuestIterator
+from cellwright.scope.value_text import ValueWriter
+from cellwright_guest.json_records import Record
+from cellwright_guest.packer import Packer, plain
+from cellwright_guest.unpacker import Unpacker
+from cellwright_guest.wire import type_of
+
+MOST = 20_000_000  # characters of one object's content
+HEAD = 5  # rows of a frame, where not all are wanted
+_ATOMS = frozenset(ATOMS)
+_SHARED: tuple[type[Any], ...] = (str, bytes, int, float, complex)
+_TIMES: tuple[type[Any], ...] = (dt.datetime, dt.date, dt.time, dt.timedelta)
+_SEQUENCES: tuple[type[Any], ...] = (list, tuple, collections.deque)
+_SETS: tuple[type[Any], ...] = (set, frozenset)
+_PLAIN_MODULES = ("datetime", "decimal", "uuid", "pathlib", "zoneinfo", "fractions")
+_CONSTANTS = (type(...), type(NotImplemented), bytearray)
+FUNCTION_TYPES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
+_FRAMES = {"pandas": ("DataFrame", "Series"), "polars": ("DataFrame", "Series"), "numpy": ("ndarray",)} | {
+    "pyarrow": ("Table", "RecordBatch")
+}
+_ALL_LIBRARIES = frozenset(_FRAMES)
+
+_DICT: Any = dict
+_TUPLE: Any = tuple
+
+
+class NoContent(Exception):
+    """Of such an object a person can be shown nothing. `what` names it."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
+class ContentWriter(ValueWriter):
+    """Writes one object.
+
+    names    gives the path of an object that the developer bound by name, "" for any other: that is its content
+    whole    all rows of frames, and not the first with a digest of all
+    lenient  the class of what has no content, and no exception: for data that `shown=` gives
+    called   functions too, with what they close over: for the function that is called itself
+    most     characters that whoever takes the parts will take, and cells of a frame
+    """
+
+    def __init__(
+        self,
+        names: Callable[[Any], str] = lambda value: "",
+        *,
+        whole: bool = False,
+        lenient: bool = False,
+        called: bool = False,
+        most: int = MOST,
+    ) -> None:
+        super().__init__(most)
+        self.most = most
+        self._names = names
+        self._whole = whole
+        self._lenient = lenient
+        self._called = called
+        self.abridged = False  # whether rows of a frame were left out
+
+    def parts(self, value: Any) -> Iterator[str]:
+        """Written by Python where all is plain: that takes a tenth of the time."""
+        kind = type_of(value)
+        flat = kind in _ATOMS
+        if not flat and (kind is list or kind is tuple):
+            flat = _ATOMS.issuperset(map(type_of, value))
+        elif kind is dict:
+            flat = _ATOMS.issuperset(map(type_of, value)) and _ATOMS.issuperset(map(type_of, value.values()))
+        if flat:
+            try:
+                return iter((repr(value),))
+            except ValueError:  # a number that Python does not write
+                pass
+        return super().parts(value)
+
+    def inner(self, value: Any, kind: Any) -> Iterator[str]:
+        if kind in ATOMS or kind in _CONSTANTS or kind.__module__.partition(".")[0] in _PLAIN_MODULES:
+            return iter((repr(value),))
+        if _derives(kind, FUNCTION_TYPES) and self._called:
+            return self._function(value, kind)
+        if not _derives(kind, FUNCTION_TYPES) and (path := self._names(value)):
+            return iter((f"<{path}>",))
+        found = self._standard(value, kind) or self._fields(value, kind) or self._other(value, kind)
+        if found is not None:
+            return found
+        if self._lenient:
+            return iter((f"<{kind.__name__}>",))
+        raise NoContent(_without_content(kind))
+
+    def _standard(self, value: Any, kind: Any) -> Iterator[str] | None:
+        """Python's own containers and types, and what derives from them."""
+        if kind in (list, tuple, dict, slice, range) or _derives(kind, BaseException):
+            return super().inner(value, kind)
+        if is_frame(kind):
+            return self._frame(value, kind)
+        if _derives(kind, enum.Enum):
+            return iter((f"{kind.__name__}.{value.name}",))
+        if _derives(kind, type):
+            return iter((f"<{value.__name__}>",))
+        if _derives(kind, _SETS):
+            return self._derived(kind, "{", sorted(map(self._text, _base(kind, _SETS).__iter__(value))))
+        if _derives(kind, _SHARED):
+            return self._derived(kind, "", [_base(kind, _SHARED).__repr__(value)])
+        if _derives(kind, _TIMES):
+            return iter((_base(kind, _TIMES).__repr__(value),))
+        return None
+
+    def _fields(self, value: Any, kind: Any) -> Iterator[str] | None:
+        """Records, of whatever library; a class may have methods too."""
+        if _derives(kind, Record):
+            return self._record(kind, _attributes(value), frozenset())
+        if is_model(kind):
+            shown = [*((name, getattr(value, name, None)) for name in kind.model_fields), *_extra(value)]
+            return self._record(kind, shown, frozenset(n for n, one in kind.model_fields.items() if not one.repr))
+        if hasattr(kind, "__dataclass_fields__"):
+            known = dataclasses.fields(kind)
+            pairs = [(one.name, getattr(value, one.name, None)) for one in known]
+            return self._record(kind, pairs, frozenset(one.name for one in known if not one.repr))
+        if _derives(kind, tuple) and hasattr(kind, "_fields"):
+            return self._record(kind, list(zip(kind._fields, _TUPLE.__iter__(value), strict=True)), frozenset())
+        return None
+
+    def _other(self, value: Any, kind: Any) -> Iterator[str] | None:
+        if _derives(kind, dict):
+            return self._derived(kind, "", [self._text(dict(_DICT.items(value)))], value)
+        if _derives(kind, _SEQUENCES):
+            return self._derived(kind, "[", map(self._text, _base(kind, _SEQUENCES).__iter__(value)), value)
+        if kind.__module__ == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
+            scalar = value.item()
+            return self.parts(scalar) if type_of(scalar) in ATOMS else None
+        if callable(getattr(kind, "to_journal", None)):
+            return self.items(f"{kind.__name__}(", [value.to_journal()], ")")
+        return None
+
+    def _derived(self, kind: type, opened: str, texts: Iterable[str], value: Any = None) -> Iterator[str]:
+        """What derives from one of Python's types: its items, by that type's own methods, and its attributes."""
+        yield f"{kind.__name__}({opened}"
+        for place, text in enumerate(texts):
+            yield f", {text}" if place else text
+        yield {"[": "]", "{": "}"}.get(opened, "")
+        own = getattr(value, "__dict__", None)
+        yield f", {self._text(own)}" if own and type_of(own) is dict else ""
+        yield ")"
+
+    def _record(self, kind: type, pairs: Iterable[tuple[str, Any]], silent: frozenset[str]) -> Iterator[str]:
+        """Fields that are private, or left out of the `repr`, may hold what has no content: a client, a lock."""
+        yield f"{kind.__name__}("
+        first = True
+        for name, value in pairs:
+            if is_secret_name(name):
+                text = MASK
+            elif name in silent or name.startswith("_"):
+                text = self._text_if_any(value)
+            else:
+                text = None
+            if text != "":
+                yield f"{'' if first else ', '}{name}="
+                yield from self.parts(value) if text is None else (text,)
+                first = False
+        yield ")"
+
+    def _text_if_any(self, value: Any) -> str:
+        depth = len(self.within)
+        try:
+            return self._text(value)
+        except NoContent:
+            del self.within[depth:]
+            return ""
+
+    def _text(self, value: Any) -> str:
+        return "".join(self.parts(value))
+
+    def _function(self, value: Any, kind: Any) -> Iterator[str]:
+        """A function by its name, with what it is bound to and closes over: the name alone does not say which it is."""
+        if kind is functools.partial:
+            yield "partial("
+            yield from self.parts(value.func)
+            yield from self.items(", ", [*value.args, dict(value.keywords)], ")")
+            return
+        owner = getattr(value, "__self__", None)
+        yield f"<function {value.__qualname__}"
+        if owner is not None and not _derives(type_of(owner), types.ModuleType):
+            yield " of "
+            yield from self.parts(owner)
+        names = value.__code__.co_freevars if kind is types.FunctionType else ()
+        for name, cell in zip(names, value.__closure__ or () if names else (), strict=True):
+            yield f", {name}="
+            yield from self.parts(cell.cell_contents) if _is_filled(cell) else ("",)
+        yield ">"
+
+    # frames
+
+    def _frame(self, value: Any, kind: Any) -> Iterator[str]:
+        rows = len(value) if getattr(value, "shape", None) != () else 1
+        if math.prod(getattr(value, "shape", ())) > self.most:
+            raise NoContent(f"a {kind.__name__} of more than {self.most:,} cells")
+        size = f"{rows:,} rows" if len(getattr(value, "shape", ())) < 2 else f"{rows:,} rows of {value.shape[1]:,}"
+        yield f"{kind.__module__.partition('.')[0]}.{kind.__name__} of {size}, sha256 {self._frame_digest(value)}"
+        shown = rows if self._whole else HEAD
+        self.abridged = self.abridged or shown < rows
+        columns, listed = _rows(value, kind, shown)
+        yield f", {'all' if shown >= rows else f'the first {shown} and not the other {rows - shown:,}'}: "
+        lenient, self._lenient = self._lenient, True
+        yield f"{self._text(columns)} " if columns else ""
+        yield from self.parts(listed)
+        self._lenient = lenient
+
+    def _frame_digest(self, value: Any) -> str:
+        digest = hashlib.sha256()
+        packer = Packer(plain)
+        packed = frames.pack(value, packer, _ALL_LIBRARIES)
+        if packed is not None:
+            digest.update(repr(packed).encode())
+            for blob in packer.blobs:
+                digest.update(blob)
+            return digest.hexdigest()
+        for part in self.parts(_rows(value, type_of(value), len(value))):
+            digest.update(part.encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+
+def _derives(kind: Any, bases: Any) -> bool:
+    return issubclass(kind, bases)
+
+
+def _base(kind: type, bases: tuple[Any, ...]) -> Any:
+    """The one of Python's types that it derives from. Its methods tell what a method of the class might hide."""
+    return next(base for base in bases if issubclass(kind, base))
+
+
+def _without_content(kind: type) -> str:
+    if issubclass(kind, GuestFunction):
+        return "a function of the guest"
+    if issubclass(kind, GuestIterator):
+        return "an iterator of the guest"
+    return "a function" if issubclass(kind, FUNCTION_TYPES) else f"a {kind.__name__}"
+
+
+def is_frame(kind: type) -> bool:
+    return kind.__name__ in _FRAMES.get(kind.__module__.partition(".")[0], ())
+
+
+def given_frame_text(body: Any, unpacker: Unpacker, *, whole: bool) -> str:
+    """A frame that a guest sent, as text."""
+    try:
+        frame = frames.build(body, unpacker, _ALL_LIBRARIES)
+    except CannotCross:
+        return ""  # the call will say so
+    return "".join(ContentWriter(whole=whole, lenient=True).parts(frame))
+
+
+def _rows(value: Any, kind: type, most: int) -> tuple[list[Any], list[Any]]:
+    """The columns' names, none for an array; and the first rows, with their labels if they have any."""
+    library, is_series = kind.__module__.partition(".")[0], kind.__name__ == "Series"
+    if library == "numpy":
+        return [], value.tolist() if value.shape == () else value[:most].tolist()
+    if library == "pandas":
+        first = value.iloc[:most]
+        columns = [first] if is_series else [first.iloc[:, at] for at in range(first.shape[1])]
+        rows = zip(first.index.tolist(), *(column.tolist() for column in columns), strict=True)
+        return [value.name] if is_series else first.columns.tolist(), list(rows)
+    if library == "polars":
+        first = value[:most]
+        return ([value.name], first.to_list()) if is_series else (list(value.columns), first.rows())
+    columns = [column.to_pylist() for column in value.slice(0, most).columns]
+    return list(value.schema.names), list(zip(*columns, strict=True))
+
+
+def _attributes(value: Any) -> list[tuple[str, Any]]:
+    return list(value.__dict__.items())
+
+
+def _extra(value: Any) -> list[tuple[str, Any]]:
+    extra: Any = getattr(value, "__pydantic_extra__", None)
+    return list(extra.items()) if type_of(extra) is dict else []
+
+
+def _is_filled(cell: types.CellType) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True
