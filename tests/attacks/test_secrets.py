@@ -6,6 +6,7 @@ import functools
 import io
 import types
 from dataclasses import asdict, dataclass
+from textwrap import dedent
 from typing import Any, NamedTuple
 
 import attrs
@@ -256,3 +257,53 @@ async def test_an_export_replays_and_says_where_it_has_keys_and_a_chat_has_none(
     file.seek(0)
     Sessions(other).import_(file)
     assert (await replay("s1", store=other)).same
+
+
+@dataclass
+class Contact:
+    name: str
+    salary: str
+
+
+class Pair(NamedTuple):
+    name: str
+    salary: str
+
+
+class Person(pydantic.BaseModel):
+    name: str
+    salary: str
+
+
+class Crm:
+    def contact(self) -> Contact:
+        return Contact("ada", KEY)
+
+    def pair(self) -> Pair:
+        return Pair("ada", KEY)
+
+    def person(self) -> Person:
+        return Person(name="ada", salary=KEY)
+
+    def people(self) -> list[Person]:
+        return [self.person()]
+
+
+async def test_a_field_that_a_rule_hides_does_not_cross_with_its_record() -> None:
+    scope = Scope({"crm": Crm()})
+    scope.declare("*.salary", hide=True)
+    code = """
+    loot = []
+    for one in (crm.contact(), crm.pair(), crm.person(), crm.people()[0]):
+        assert one.name == "ada"
+        for use in (repr, str, list, dict, lambda one: one[1], lambda one: one.salary, lambda one: one.model_dump()):
+            try:
+                loot.append(str(use(one)))
+            except Exception as error:
+                loot.append(str(error))
+    loot
+    """
+    async with Runtime(scope=scope) as runtime:
+        loot = (await runtime.execute(dedent(code))).unwrap()
+    assert KEY not in str(loot)
+    assert "Contact(name='ada', salary=***)" in loot

@@ -59,6 +59,7 @@ class Classes:
 
     def __init__(self, rules: Rules, known: Iterable[Made] = ()) -> None:
         self._rules = rules
+        self.hides_field = rules.hides_field
         self._lock = threading.RLock()
         self._by_key: dict[Any, KnownClass] = {}
         self._by_number: dict[int, KnownClass] = {}

@@ -26,6 +26,7 @@ _OF_MODELS = frozenset(  # of pydantic: what tells no value
     "construct copy model_construct model_copy model_fields_set model_post_init model_rebuild model_validate "
     "model_validate_json model_validate_strings parse_obj parse_raw validate".split()
 )
+_PLAIN = ("builtins", "datetime", "decimal", "uuid")  # modules of values whose text is looked for
 _OF_TUPLES = frozenset(("count", "index"))
 _TELLING = (
     *("__iter__", "__getitem__", "__reversed__", "__contains__", "__add__", "__radd__", "__mul__", "__rmul__"),
@@ -39,10 +40,15 @@ def is_hidden(kind: type, name: str, data: bool) -> bool:
     return (data and is_secret_name(name)) or name in telling_members(kind)
 
 
-@weak_cache
 def telling_members(kind: type) -> frozenset[str]:
     """The public members of a record that tell its hidden fields."""
-    if not has_secret_field(kind):
+    return reading_members(kind) if has_secret_field(kind) else frozenset()
+
+
+@weak_cache
+def reading_members(kind: type) -> frozenset[str]:
+    """The public members of a record that read all of its fields; none of any other class."""
+    if not record_fields(kind):
         return frozenset()
     names: set[str] = set()
     for base in kind.__mro__[:-1]:
@@ -53,13 +59,18 @@ def telling_members(kind: type) -> frozenset[str]:
             names |= own & _OF_TUPLES
         else:
             names |= own & _DUMPS
-    return frozenset(names.difference(_fields(kind)))
+    return frozenset(names.difference(record_fields(kind)))
+
+
+def telling_operators(kind: type) -> frozenset[str]:
+    """The operators of a record that tell its hidden fields."""
+    return reading_operators(kind) if has_secret_field(kind) else frozenset()
 
 
 @weak_cache
-def telling_operators(kind: type) -> frozenset[str]:
-    """The operators of a record that tell its hidden fields; not those that the developer wrote."""
-    if not has_secret_field(kind):
+def reading_operators(kind: type) -> frozenset[str]:
+    """The operators of a record that read its fields; not those that the developer wrote."""
+    if not record_fields(kind):
         return frozenset()
     homes = ((name, next((b for b in kind.__mro__ if name in vars(b)), object)) for name in _TELLING)
     return frozenset(name for name, home in homes if home is not object and not _is_written(home, name))
@@ -81,7 +92,7 @@ def has_secret_field(kind: type) -> bool:
 
 
 def _has_secret(kind: type, seen: set[int]) -> bool:
-    names = _fields(kind)
+    names = record_fields(kind)
     if not names or id(kind) in seen:
         return False
     seen.add(id(kind))
@@ -90,7 +101,8 @@ def _has_secret(kind: type, seen: set[int]) -> bool:
     return any(_has_secret(part, seen) for part in _classes(_hints(kind, names)))
 
 
-def _fields(kind: Any) -> tuple[str, ...]:
+@weak_cache
+def record_fields(kind: Any) -> tuple[str, ...]:
     """The fields of a record; none for any other class."""
     if dataclasses.is_dataclass(kind):
         return tuple(field.name for field in dataclasses.fields(kind))
@@ -131,11 +143,12 @@ def text_of(value: Any, text: str, visible: Callable[[str], bool] | None = None)
     """What an object says of itself, without the values of its hidden attributes. `visible` decides which are not."""
     kind = type_of(value)
     held = held_by(value)
-    slots: dict[str, Any] = {name: getattr(value, name, None) for name in _fields(kind) if name not in held}
+    slots: dict[str, Any] = {name: getattr(value, name, None) for name in record_fields(kind) if name not in held}
     for name, part in (held | slots).items():
-        if type_of(part) not in (str, bytes) or len(part) < SHORTEST:
+        if type_of(part).__module__ not in _PLAIN or (visible(name) if visible else not is_secret_name(name)):
             continue
-        if not (visible(name) if visible else not is_secret_name(name)):
+        text = text.replace(f"{name}={part!r}", f"{name}={MASK}")
+        if type_of(part) in (str, bytes) and len(part) >= SHORTEST:
             plain = part if isinstance(part, str) else part.decode("latin-1")
             text = text.replace(plain, MASK).replace(repr(plain)[1:-1], MASK)
     return text

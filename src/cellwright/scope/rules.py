@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from cellwright.errors import NotPublic, UsageError
-from cellwright.scope.hidden_fields import is_hidden
+from cellwright.scope.hidden_fields import is_hidden, reading_members, reading_operators, record_fields
 from cellwright.scope.members import module_members, operators
 from cellwright.scope.operations import FACTS, Operation, with_facts
 from cellwright.scope.presets import granted_operators, hides_by_name, module_refusal, refusal
@@ -164,6 +164,8 @@ class Rules:
         credential = is_hidden(place.kind, name, data) and NAMESPACE not in place.kind.__dict__
         if credential:
             why = "it is hidden, because it can carry credentials or run code on the host"
+        elif name in reading_members(place.kind) and self.hides_field(place):
+            why = "it tells a field that is hidden in this scope"
         read_only = asks_writes = False
         facts: dict[str, Any] = {}
         titles = place.titles(name)
@@ -196,6 +198,17 @@ class Rules:
         if len(every) == len(granted):
             return every
         return tuple(name for name in every if name in granted or self.lifts(place, name))
+
+    def hides_field(self, place: Place) -> bool:
+        """Whether a rule hides a field of a record: then the record goes by handle, and is not read as a whole."""
+        if not any(rule.hide or rule.only is not None for rule in self._rules):
+            return False
+        fields = record_fields(place.kind)
+        return any(not self.verdict(place, n, data=True).visible and not refusal(place.kind, n) for n in fields)
+
+    def tells_field(self, place: Place, name: str) -> bool:
+        """Whether an operator of a record tells a field that a rule hides."""
+        return name in reading_operators(place.kind) and self.hides_field(place)
 
     def lifts(self, place: Place, name: str) -> bool:
         """Whether the last `hide=` about a member, or an operator, is `hide=False`."""

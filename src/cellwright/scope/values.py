@@ -145,14 +145,10 @@ class Values:
         how = kind_of(kind)
         if how == "enum":
             return self._enum(value, packer)
-        if how == "object" or (how in ("record", "model", "namedtuple") and is_by_value(value)):
-            known = self.classes.enter(kind, Place(step(packer.path, value), kind))
-            reference = self.classes.reference(known, packer)
-            if how == "object":
-                parts: Any = json_records.parts(value)
-            else:
-                parts = value if how == "namedtuple" else [getattr(value, n) for n in field_names(kind)]
-            return {"o": [*reference, [packer.pack(part) for part in parts]]}
+        if how in ("object", "record", "model", "namedtuple"):
+            place = Place(step(packer.path, value), kind)
+            if how == "object" or (is_by_value(value) and not self.classes.hides_field(place)):
+                return self._record_parts(value, how, place, packer)
         if isinstance(value, _PLAIN) and how == "handle":
             plain = next(k for k in _PLAIN if isinstance(value, k))
             return packer.pack(plain(value))
@@ -162,6 +158,14 @@ class Values:
             scalar = value.item()
             return packer.pack(scalar) if type(scalar) in ATOMS else None
         return None
+
+    def _record_parts(self, value: Any, how: str, place: Place, packer: Parcel) -> Any:
+        reference = self.classes.reference(self.classes.enter(place.kind, place), packer)
+        if how == "object":
+            parts: Any = json_records.parts(value)
+        else:
+            parts = value if how == "namedtuple" else [getattr(value, n) for n in field_names(place.kind)]
+        return {"o": [*reference, [packer.pack(part) for part in parts]]}
 
     def _enum(self, value: enum.Enum, packer: Parcel) -> Any:
         known = self.classes.enter(type(value), Place(type(value).__name__, type(value)))

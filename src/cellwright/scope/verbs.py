@@ -165,7 +165,8 @@ class Verbs:
 
     def require_operator(self, held: HeldObject, name: str) -> None:
         """`NotPublic` for an operator that binding the object does not grant."""
-        if refuses_operator(type_of(held.value), name) and not self._rules.lifts(held.place, name):
+        refused = refuses_operator(type_of(held.value), name) or self._rules.tells_field(held.place, name)
+        if refused and not self._rules.lifts(held.place, name):
             grant = f"binding it does not grant this operator; {held.place.grant(name)} grants it"
             raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here: {grant}")
 
