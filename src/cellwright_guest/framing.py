@@ -14,6 +14,8 @@ from cellwright_guest.wire import Bounds, WireError, type_of
 
 DIGITS = 4300
 PIECE, LARGE_PIECE = 1 << 12, 1 << 18
+AT_ONCE = 10_000  # values that are encoded in one step beside other threads
+BEHIND = 1 << 20  # bytes of blobs that are copied by `parse`, which may run in a thread, and not by the reader
 _head = struct.Struct("<II")
 _encoder = json.JSONEncoder(ensure_ascii=True, check_circular=False, separators=(",", ":"))
 # What json itself makes anew for every text: made once, half of the time of a short message is saved.
@@ -39,6 +41,64 @@ def frame(message: list[Any], blobs: list[Any], bounds: Bounds | None = None) ->
     return [_head.pack(len(header), sum(sizes)) + header, *blobs]
 
 
+def large_frame(message: list[Any], blobs: list[Any]) -> list[Any]:
+    """The same as `frame`, for a thread beside others: no step of it keeps them waiting."""
+    sizes = [len(b) for b in blobs]
+    pieces: list[str] = []
+    _encode([message, sizes], pieces)
+    header = "".join(pieces).encode("ascii")
+    return [_head.pack(len(header), sum(sizes)) + header, *blobs]
+
+
+def _encode(tree: Any, pieces: list[str]) -> None:
+    """Append the JSON of a tree; a large one is taken apart, because the encoder of C gives no other thread a turn."""
+    kind = type_of(tree)
+    if kind not in (list, dict) or _weight(tree) <= AT_ONCE:
+        pieces.append(_encoder.encode(tree))
+        return
+    pieces.append("[" if kind is list else "{")
+    some: list[Any] = []
+    weight = 0
+    items: Any = tree.items() if kind is dict else tree
+
+    def flush() -> None:
+        if some:
+            pieces.append(_encoder.encode(dict(some) if kind is dict else some)[1:-1])
+            pieces.append(",")
+            some.clear()
+
+    for item in items:
+        part = item[1] if kind is dict else item
+        inner = 1 + (_weight(part) if type_of(part) in (list, dict) else 0)
+        weight += inner
+        if inner > AT_ONCE or weight > AT_ONCE:
+            flush()
+            weight = inner
+        if inner > AT_ONCE:
+            if kind is dict:
+                pieces.append(_encoder.encode(item[0]) + ":")
+            _encode(part, pieces)
+            pieces.append(",")
+            weight = 0
+        else:
+            some.append(item)
+    flush()
+    pieces[-1] = "]" if kind is list else "}"  # in the place of the last comma
+
+
+def _weight(tree: Any) -> int:
+    """How many values a tree holds; no more are counted than are encoded at once."""
+    pending: list[Any] = [tree]
+    weight = 0
+    while pending and weight <= AT_ONCE:
+        part: Any = pending.pop()
+        weight += len(part)
+        inner = part.values() if type_of(part) is dict else part
+        if weight <= AT_ONCE:
+            pending.extend(p for p in inner if type_of(p) in (list, dict))
+    return weight
+
+
 def _check_sizes(header: int, blobs: int, bounds: Bounds) -> None:
     if header > bounds.header_bytes or blobs > bounds.blob_bytes:
         raise WireError(f"a message of {header + blobs} bytes is over the bound; send less at a time")
@@ -53,7 +113,7 @@ class FrameReader:
         self._buffer = bytearray()
         self._need = _head.size
 
-    def feed(self, piece: bytes) -> list[tuple[bytes, bytes]]:
+    def feed(self, piece: bytes) -> list[tuple[bytes, Any]]:
         """The raw frames that are complete now: (header, blob bytes). `parse` reads one."""
         # A buffer costs its size to make: it grows while there is more to read than it holds.
         self.piece = min(self.piece << 2, LARGE_PIECE) if len(piece) == self.piece else PIECE
@@ -63,7 +123,7 @@ class FrameReader:
             if not blobs and len(piece) == _head.size + header:  # one small frame, as nearly all are
                 return [(piece[_head.size :], b"")]
         buffer += piece
-        frames: list[tuple[bytes, bytes]] = []
+        frames: list[tuple[bytes, Any]] = []
         start = 0
         while len(buffer) - start >= self._need:
             header, blobs = _head.unpack_from(buffer, start)
@@ -73,6 +133,11 @@ class FrameReader:
                 self._need = end - start
                 break
             middle = start + _head.size + header
+            if blobs > BEHIND:
+                self._buffer = bytearray(memoryview(buffer)[end:])
+                frames.append((bytes(memoryview(buffer)[start + _head.size : middle]), memoryview(buffer)[middle:end]))
+                buffer, start, self._need = self._buffer, 0, _head.size
+                continue
             with memoryview(buffer) as view:
                 frames.append((bytes(view[start + _head.size : middle]), bytes(view[middle:end])))
             start = end
@@ -98,7 +163,7 @@ def parse(header: bytes, blob_bytes: Any, bounds: Bounds) -> tuple[list[Any], li
     for size in sizes:
         if type(size) is not int or size < 0:
             raise WireError("a blob without a size")
-        blobs.append(blob_bytes[at : at + size] if at or size != len(blob_bytes) else blob_bytes)
+        blobs.append(bytes(blob_bytes[at : at + size]))
         at += size
     if at != len(blob_bytes):
         raise WireError("blobs that do not fill their frame")

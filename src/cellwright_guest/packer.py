@@ -12,6 +12,7 @@ from typing import Any
 from cellwright_guest.wire import INT_BITS, Packed, type_of
 
 LONG_STR = 1024
+SHORT_STR = 64  # not counted in bytes: it takes less than its place in a list
 INT_LOW, INT_HIGH = -(1 << 63), 1 << 64
 _plain_atoms = frozenset((type(None), bool, float))
 
@@ -19,12 +20,16 @@ Other = Callable[[Any, "Packer"], Any]
 _Pack = Callable[["Packer", Any], Any]
 
 
+class TooLarge(TypeError):
+    """More values or bytes than cross at once."""
+
+
 class Packer:
     """One value to one tree. `other` packs what has no place in the table of plain types, or raises `TypeError`."""
 
-    __slots__ = ("_count", "_depth", "_keep", "_nodes", "_seen", "_sizes", "blobs", "limit", "other")
+    __slots__ = ("_count", "_depth", "_keep", "_nodes", "_room", "_seen", "_sizes", "blobs", "limit", "other")
 
-    def __init__(self, other: Other, limit: int = 200, nodes: int = 1 << 30) -> None:
+    def __init__(self, other: Other, limit: int = 200, nodes: int = 1 << 30, room: int = 1 << 40) -> None:
         self.other = other
         self.blobs: list[Any] = []
         self.limit = limit
@@ -32,6 +37,7 @@ class Packer:
         self._seen: dict[int, int] = {}
         self._sizes: dict[int, int] = {}
         self._nodes = nodes
+        self._room = room  # bytes that are left
         self._count = 0
         self._keep: list[Any] = []  # an id is only good while its object lives
 
@@ -43,7 +49,13 @@ class Packer:
         if kind in _plain_atoms:
             return value
         if kind is str:
-            return value if len(value) <= LONG_STR else {"S": self.blob(value.encode("utf-8", "surrogatepass"))}
+            if len(value) <= SHORT_STR:
+                return value
+            if len(value) > LONG_STR:
+                self.require_room(len(value))
+                return {"S": self.blob(value.encode("utf-8", "surrogatepass"))}
+            self.take_room(len(value))
+            return value
         if kind is int:
             return value if INT_LOW <= value < INT_HIGH else {"i": self._integer(value)}
         packer = _PACKERS.get(kind)
@@ -65,7 +77,16 @@ class Packer:
         """Count as the reader will; over its bound the value is refused here."""
         self._count += nodes
         if self._count > self._nodes:
-            raise TypeError(f"more than {self._nodes} values at once, a shared one counted in each place; send fewer")
+            raise TooLarge(f"more than {self._nodes} values at once, a shared one counted in each place; send fewer")
+
+    def require_room(self, size: int) -> None:
+        """Refuse so many bytes before they are copied."""
+        if size > self._room:
+            raise TooLarge("more bytes than cross at once; send fewer")
+
+    def take_room(self, size: int) -> None:
+        self.require_room(size)
+        self._room -= size
 
     def _integer(self, value: int) -> int:
         size = value.bit_length() // 8 + 1
@@ -74,6 +95,7 @@ class Packer:
         return self.blob(value.to_bytes(size, "little", signed=True))
 
     def blob(self, data: Any) -> int:
+        self.take_room(len(data))
         self.blobs.append(data)
         return len(self.blobs) - 1
 
@@ -98,6 +120,7 @@ class Packer:
         if kinds == {int} and INT_LOW <= min(values) and max(values) < INT_HIGH:
             return list(values)
         if kinds == {str} and max(map(len, values)) <= LONG_STR:
+            self.take_room(sum(map(len, values)))
             return list(values)
         return [self.pack(v) for v in values]
 
@@ -123,16 +146,28 @@ def _pack_dict(p: Packer, value: dict[Any, Any]) -> Any:
         return known
     p.count(2 * len(value))
     if all(type(k) is str and len(k) <= LONG_STR for k in value):
+        if len(value) > LONG_STR:
+            p.take_room(sum(map(len, value)))
         return {"m": {k: p.pack(v) for k, v in value.items()}}
     return {"d": [p.pack(x) for pair in value.items() for x in pair]}
 
 
 def _pack_set(p: Packer, value: set[Any]) -> Any:
-    return p.seen(value) or {"s": [p.pack(v) for v in value]}
+    known = p.seen(value)
+    if known:
+        return known
+    p.count(len(value))
+    return {"s": [p.pack(v) for v in value]}
 
 
 def _pack_frozenset(p: Packer, value: frozenset[Any]) -> Any:
+    p.count(len(value))
     return {"F": [p.pack(v) for v in value]}
+
+
+def _pack_bytearray(p: Packer, value: bytearray) -> Any:
+    p.require_room(len(value))
+    return {"B": p.blob(bytes(value))}
 
 
 def _pack_datetime(p: Packer, value: dt.datetime) -> Any:
@@ -160,7 +195,7 @@ _PACKERS: dict[type[Any], _Pack] = {
     set: _pack_set,
     frozenset: _pack_frozenset,
     bytes: lambda p, v: {"b": p.blob(v)},
-    bytearray: lambda p, v: {"B": p.blob(bytes(v))},
+    bytearray: _pack_bytearray,
     dt.datetime: _pack_datetime,
     dt.date: _extra("date", dt.date.isoformat),
     dt.time: _extra("time", dt.time.isoformat, lambda v: v.fold),
@@ -192,3 +227,29 @@ def simple(value: Any) -> bool:
     if kind is int:
         return INT_LOW <= value < INT_HIGH
     return kind in _SIMPLE and (kind is not str or len(value) <= LONG_STR)
+
+
+BULKY, OBJECT = 2000, 10  # small values that are packed on the loop, and what an object counts for
+_LIGHT = frozenset((type(None), bool, int, float))
+_COUNTED = frozenset((list, tuple, dict, set, frozenset))
+_FRAMES = ("DataFrame", "Series", "Table", "RecordBatch", "ndarray")
+
+
+def is_bulky(value: Any) -> bool:
+    """Whether packing takes so long that an event loop would stand still. It looks at a few parts only."""
+    pending: list[Any] = [value]
+    weight = 0
+    for part in pending:
+        kind = type_of(part)
+        if kind is str or kind is bytes or kind is bytearray:
+            weight += len(part) >> 10
+        elif kind in _COUNTED:
+            weight += len(part)
+            if weight > BULKY:
+                return True
+            inner = part.values() if kind is dict else part
+            if not _LIGHT.issuperset(map(type, inner)):
+                pending.extend(inner)
+        elif kind not in _LIGHT:
+            weight += OBJECT if kind.__name__ not in _FRAMES else 2 * BULKY
+    return weight > BULKY

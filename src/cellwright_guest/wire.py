@@ -62,22 +62,25 @@ def size_of(packed: Packed) -> int:
     return size
 
 
+_LIGHT = frozenset((type(None), bool, int, float))
 LARGE, LARGE_BYTES = 20_000, 1 << 22
 
 
 def is_large(packed: Packed) -> bool:
     """Whether unpacking takes so long that an event loop would stand still: many values, long texts, long blobs."""
-    if sum(map(len, packed.blobs)) > LARGE_BYTES:
+    if packed.blobs and sum(map(len, packed.blobs)) > LARGE_BYTES:
         return True
     pending: list[Any] = [packed.tree]
     size = 0
-    while pending and size <= LARGE:
-        part: Any = pending.pop()
+    for part in pending:
         kind = type_of(part)
         if kind is str:
             size += len(part) >> 5
-        elif kind in (list, dict):
+        elif kind is list or kind is dict:
             size += len(part)
-            if size <= LARGE:
-                pending.extend(part.values() if kind is dict else part)
+            if size > LARGE:
+                return True
+            inner = part.values() if kind is dict else part
+            if not _LIGHT.issuperset(map(type, inner)):
+                pending.extend(inner)
     return size > LARGE

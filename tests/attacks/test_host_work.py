@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import resource
 import threading
+import time
 from collections import UserString, deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -109,6 +111,29 @@ async def test_an_operator_that_would_take_the_host_minutes_is_refused_before_it
         assert (await rt.execute("len(rows * 1000), str(half ** 20), list(rows + [5]), text % (1, 'x')")).unwrap()
 
 
+async def test_a_result_that_is_too_large_is_refused_before_it_is_copied() -> None:
+    large: dict[str, Any] = {
+        "nested": [[0] * 1000] * 5000,
+        "keys": dict.fromkeys(range(3_000_000)),
+        "choices": set(range(4_100_000)),
+        "text": "x" * 300_000_000,
+        "data": bytearray(300_000_000),
+        "texts": ["x" * 1000] * 300_000,
+    }
+
+    def give(name: str) -> Any:
+        return large[name]
+
+    async def give_soon(name: str) -> Any:
+        return large[name]
+
+    async with Runtime({"give": give, "give_soon": give_soon}, limits=PATIENT) as rt:
+        for name in large:
+            for code in (f"x = give({name!r})", f"x = await give_soon({name!r})"):
+                error = (await rt.execute(code)).error
+                assert "ask for fewer at a time" in str(error), f"{code}: {error}"
+
+
 async def test_an_endless_iterator_ends_by_its_items_and_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guest_functions, "ITEMS", 1000)
     taken: list[int] = []
@@ -196,3 +221,115 @@ async def _serves(calls: Worker) -> bool:
         return await calls.run(lambda: True)
     except CallLimit:
         return False
+
+
+# The event loop belongs to all sessions. What one callback on it takes is measured in processor time of its thread:
+# on a busy machine the clock on the wall says little.
+
+
+class Box:
+    """Gives, takes and hands on much."""
+
+    def rows(self, count: int) -> list[Any]:
+        return [{"number": i, "name": "x", "share": 0.5} for i in range(count)]
+
+    async def rows_soon(self, rows: list[Any]) -> list[Any]:
+        return rows
+
+    async def take(self, rows: Any) -> int:
+        return len(rows)
+
+    async def call(self, function: Any, *args: Any) -> int:
+        return len(await function.call_async(*args))
+
+    def boxes(self, count: int) -> list[Box]:
+        return [Box() for _ in range(count)]
+
+    def fail(self, size: int) -> None:
+        error = ValueError("x" * size)
+        error.args = (*error.args, ["x" * 1000] * 1000)
+        setattr(error, "rows", [["x" * 1000] * 1000] * 1000)  # noqa: B010  an attribute that its class does not know
+        raise error
+
+    def endless(self) -> Iterator[Any]:
+        return iter([["x" * 1000] * 100] * 100_000)
+
+
+class LoopMeter:
+    """The longest callback of the event loop."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.longest = (0.0, "")
+        run: Callable[[asyncio.Handle], None] = getattr(asyncio.Handle, "_run")  # noqa: B009  no public name
+        here = threading.get_ident()
+
+        def measured(handle: asyncio.Handle) -> None:
+            began = time.thread_time()
+            run(handle)
+            if threading.get_ident() == here:
+                self.longest = max(self.longest, (time.thread_time() - began, repr(handle)[:200]))
+
+        patch.setattr(asyncio.Handle, "_run", measured)
+
+    async def of(self, rt: Runtime, code: str, other: Runtime) -> tuple[float, str]:
+        """While a cell runs, and another session answers."""
+        self.longest = (0.0, "")
+        cell = asyncio.ensure_future(rt.execute(code))
+        while not cell.done():
+            assert (await other.execute("1 + 1")).unwrap() == 2
+            await asyncio.wait({cell}, timeout=0.1)
+        await cell
+        return self.longest
+
+
+HELD_S = 0.1  # more than the loop is held by a cell that does nothing
+ATTACKS = {
+    "a large result of the loop": "rows = await box.rows_soon([{'a': i, 'b': 'x', 'c': 0.5} for i in range(40_000)])",
+}
+MORE = {
+    "a large result": "rows = box.rows(80_000)",
+    "a large answer of a callback": "await box.call(lambda: [[i] for i in range(150_000)])",
+    "many objects let go": "some = box.boxes(40_000); del some; box.rows(1)",
+    "a large argument": "await box.take([[i, 'name'] for i in range(300_000)])",
+    "a large dict": "await box.take({str(i): i for i in range(300_000)})",
+    "a long text": "await box.take('x' * 100_000_000)",
+    "a large argument of a callback": "await box.call(lambda rows: rows, [[i] for i in range(200_000)])",
+    "a large value": "[{'a': [i]} for i in range(100_000)]",
+    "many calls": "for i in range(5000): box.rows(1)",
+    "many calls at once": "import asyncio\nfor _ in range(9): await asyncio.gather(*map(box.take, [[]] * 990))",
+    "many functions lent": "for _ in range(2000): await box.take([lambda: 1] * 3)",
+    "a long print": "print('x' * 7_000_000)",
+    "many prints": "for i in range(200_000): print(i)",
+    "deep data": "x = [1]\nfor _ in range(190): x = [x]\nfor _ in range(100): await box.take([x] * 100)",
+    "a long exception": "box.fail(50_000_000)",
+    "an exception of its own": "raise ValueError('x' * 60_000_000)",
+    "a long cell": "x = [\n" + "1,\n" * 300_000 + "]",
+    "a long iterator": "rows = [row for row, _ in zip(box.endless(), range(1000))]",
+    "help": "help(box)",
+}
+
+
+async def test_a_large_result_does_not_hold_the_loop_of_another_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _held_by(ATTACKS, True, tmp_path, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("journaled", [False, True])
+async def test_nothing_that_a_cell_does_holds_the_loop_of_another_session(
+    journaled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _held_by(ATTACKS | MORE, journaled, tmp_path, monkeypatch)
+
+
+async def _held_by(attacks: dict[str, str], journaled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    meter = LoopMeter(monkeypatch)
+    limits = Limits(wall_s=120, cpu_s=60, memory_mb=1000, host_calls=20_000)
+    store = tmp_path / "s.db" if journaled else None
+    async with Runtime({}, limits=PATIENT) as other, Runtime({"box": Box()}, limits=limits, store=store) as rt:
+        await meter.of(rt, "1 + 1", other)
+        quiet_s, _ = await meter.of(rt, "1 + 1", other)
+        for name, code in attacks.items():
+            held_s, callback = await meter.of(rt, code, other)
+            assert held_s < quiet_s + HELD_S, f"{name}: {held_s:.3f} s in {callback}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import itertools
 import re
 import textwrap
@@ -14,6 +15,7 @@ from cellwright.errors import CodeError, GuestError
 from cellwright.sandboxes import GuestValue, Outcome
 from cellwright.scope import parse, shown
 from cellwright.short_texts import LongTexts, guest_error, named_error, with_notes
+from cellwright_guest.packer import is_bulky
 
 NOTHING = "It ran, and there is no output and no value. If the task is done, call done(value)."
 COMMENTS = "There is nothing to run in that cell but comments. Write the next statement, or call done(value)."
@@ -108,6 +110,13 @@ def _part(text: str, name: str, room: int) -> str:
 def _value(value: object) -> str:
     """A value that stayed in the guest has its text from there; others are written up to a bound."""
     return value.text if isinstance(value, GuestValue) else shown(value)
+
+
+async def observed(code: str, outcome: Outcome, outputs: CellOutputs, *, ended: bool = False) -> Observation:
+    """What `observe` gives. A large value is written in a thread: the loop belongs to other sessions too."""
+    if is_bulky(outcome.value):
+        return await asyncio.to_thread(observe, code, outcome, outputs, ended=ended)
+    return observe(code, outcome, outputs, ended=ended)
 
 
 def observe(code: str, outcome: Outcome, outputs: CellOutputs, *, ended: bool = False) -> Observation:

@@ -14,7 +14,7 @@ from cellwright.agent.context_window import ContextWindow
 from cellwright.agent.direct_cell import FUNCTION, Run, result_texts
 from cellwright.agent.finish import Finish, Finished
 from cellwright.agent.inbox import SessionInbox
-from cellwright.agent.observation import CellOutputs, observe
+from cellwright.agent.observation import CellOutputs, observed
 from cellwright.agent.result import Trace
 from cellwright.agent.turn_record import UnfinishedTurn
 from cellwright.errors import BudgetSpent, CodeError, Diverged, TurnCancelled, TurnWaiting, Waiting
@@ -132,7 +132,7 @@ class SessionCells:
     async def _text(self, code: str, outcome: Outcome) -> str:
         if FUNCTION in code and outcome.error is None:
             return self._outputs.keep(outcome.cell, "\n".join(result_texts(outcome)))
-        return observe(code, await self._with_calls(outcome), self._outputs).text
+        return (await observed(code, await self._with_calls(outcome), self._outputs)).text
 
 
 def _listed(names: list[str]) -> str:

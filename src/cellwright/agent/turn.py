@@ -12,7 +12,7 @@ from typing import Any
 from cellwright.agent.direct_cell import Run
 from cellwright.agent.finish import Finish
 from cellwright.agent.inbox import SessionInbox
-from cellwright.agent.observation import CellOutputs, Observation, failed, observe, side_by_side
+from cellwright.agent.observation import CellOutputs, Observation, failed, observed, side_by_side
 from cellwright.agent.plan import TurnPlan
 from cellwright.agent.repeated_failures import Advice, RepeatedFailures
 from cellwright.agent.requester import Requester
@@ -133,7 +133,8 @@ class Turn:
         self._last = outcome
         if self._finish.ended:
             outcome = replace(outcome, error=None)  # `done` leaves the cell by an exception
-        seen = self._failures.same_cell(step.code, observe(step.code, outcome, self._outputs, ended=self._finish.ended))
+        seen = await observed(step.code, outcome, self._outputs, ended=self._finish.ended)
+        seen = self._failures.same_cell(step.code, seen)
         text = "\n".join([seen.text] + [f"Mended: {change}."] * bool(change) + [ONLY_FIRST] * bool(step.left_out))
         self._trace.tell(CellFinished(cell=outcome.cell, ok=seen.ok, observation=text, duration_s=outcome.duration_s))
         return replace(seen, text=text, call=step.call)

@@ -17,6 +17,9 @@ from typing import Any
 from cellwright.errors import Fenced, JournalFailed, UsageError
 from cellwright.journal.heartbeat import HEART, abandon_session, claimed, release_session
 from cellwright.store import Change, Claim, PromptStore, Store, fenced, off_loop, threads_of, unstopped
+from cellwright_guest.wire import Packed, is_large, type_of
+
+AT_ONCE = 256  # changes that are written on the loop
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,7 +134,7 @@ class JournalWriter:
 
     def _is_prompt(self, soon: list[Change], changes: tuple[Change, ...]) -> bool:
         """Write without waiting. False where that cannot be."""
-        if self._try is None:
+        if self._try is None or len(soon) > AT_ONCE or any(map(_is_large, soon)) or any(map(_is_large, changes)):
             return False
         try:
             written = self._try(self.claim, *soon, *changes)
@@ -202,6 +205,12 @@ class JournalWriter:
 
     def _lost(self) -> None:
         self.fail(fenced(self.claim))
+
+
+def _is_large(change: Change) -> bool:
+    """Whether making a row's text takes so long that the loop would stand still."""
+    parts: tuple[Any, ...] = (getattr(change, "arguments", None), getattr(change, "value", None))
+    return any(type_of(part) is Packed and is_large(part) for part in parts)
 
 
 def _settle(write: QueuedWrite, error: BaseException | None) -> None:

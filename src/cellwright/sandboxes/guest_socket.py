@@ -14,13 +14,15 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from cellwright_guest.framing import FrameReader, frame, parse
-from cellwright_guest.wire import Bounds, WireError
+from cellwright_guest.framing import FrameReader, frame, large_frame, parse
+from cellwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
 
-LARGE = 1 << 18
+LARGE, LARGE_BLOBS = 1 << 18, 1 << 22
+_NO_BLOBS: list[Any] = []
 PIECE = 1 << 16  # of output, read at once
 BATCH = 64  # messages handed on before the loop serves others
 UNREAD = 256 << 20
+LATER = 1 << 20  # what a frame counts that is not encoded yet
 OVERHEAD = 256  # what a waiting buffer takes beside its bytes
 SPREAD = 24  # bytes of memory for a byte of a tree, where it is all small containers
 
@@ -47,6 +49,8 @@ class GuestSocket:
         self._reader = FrameReader(bounds)
         self._out: deque[memoryview] = deque()
         self._unread = 0
+        self._later: deque[tuple[list[Any], list[Any]]] = deque()
+        self._encoding: asyncio.Task[None] | None = None
         self._ended = False
         self._parsing: asyncio.Task[None] | None = None
         self._loop.add_reader(self._fd, self._readable)
@@ -57,7 +61,27 @@ class GuestSocket:
             return
         if self._unread > UNREAD:
             return self._end(f"protocol: it left {self._unread >> 20} MB of answers unread")
-        buffers = frame(message, blobs)
+        if self._encoding is None and not _takes_long(message):
+            return self._put(frame(message, blobs))
+        self._later.append((message, blobs))
+        self._unread += LATER
+        if self._encoding is None:
+            self._encoding = self._loop.create_task(self._encode())
+
+    async def _encode(self) -> None:
+        """Encode large frames in a thread, and what came after them in its order."""
+        while self._later and not self._ended:
+            message, blobs = self._later.popleft()
+            self._unread -= LATER
+            try:
+                self._put(await asyncio.to_thread(large_frame, message, blobs))
+            except (MemoryError, RuntimeError, TypeError, ValueError) as error:
+                self._end(f"the host could not encode an answer ({type(error).__name__})")
+        self._encoding = None
+
+    def _put(self, buffers: list[Any]) -> None:
+        if self._ended:
+            return
         if not self._out and len(buffers) == 1:
             try:
                 sent = self._conn.send(buffers[0])
@@ -104,7 +128,7 @@ class GuestSocket:
         try:
             raw = self._reader.feed(piece)
             for i, (header, blobs) in enumerate(raw):
-                if i == BATCH or len(header) > LARGE:
+                if i == BATCH or _is_large(header, blobs):
                     self._pause(raw[i:])
                     return
                 self._on_message(*parse(header, blobs, self._bounds), SPREAD * len(header) + len(blobs))
@@ -125,7 +149,7 @@ class GuestSocket:
     async def _hand_on(self, raw: list[Any]) -> None:
         try:
             for i, (header, blobs) in enumerate(raw):
-                if len(header) > LARGE:
+                if _is_large(header, blobs):
                     message = await asyncio.to_thread(parse, header, blobs, self._bounds)
                 else:
                     if i % BATCH == 0:
@@ -152,7 +176,20 @@ class GuestSocket:
         self._loop.remove_reader(self._fd)
         self._loop.remove_writer(self._fd)
         self._out.clear()
+        self._later.clear()
         self._conn.close()
+
+
+def _takes_long(message: list[Any]) -> bool:
+    for part in message:
+        kind = type_of(part)
+        if (kind is list or kind is dict) and part and is_large(Packed(part, _NO_BLOBS)):
+            return True
+    return False
+
+
+def _is_large(header: bytes, blobs: Any) -> bool:
+    return len(header) > LARGE or len(blobs) > LARGE_BLOBS
 
 
 class GuestOutput:

@@ -41,6 +41,7 @@ NAME = 1000  # characters of the longest name that a guest asks for
 LINES = 1 << 31
 _KINDS_OF_A_CALL = (int, int, str, int, str, list)
 DROPS = 100_000  # as many as it can hold
+DROPS_AT_ONCE = 2000  # before the loop serves others
 TEXT = 60_000
 EXIT_S = 10.0
 
@@ -290,12 +291,22 @@ class ProcessInterpreter:
             raise WireError("a message of no known kind")
         if len(drops) > DROPS:
             raise WireError("more drops than there can be objects")
-        for drop in drops:
+        for drop in drops[:DROPS_AT_ONCE]:
             match drop:
                 case [int(handle), int(count)] if count > 0:
                     self._host.drop(handle, count)
                 case _:
                     raise WireError("an invalid drop message")
+        if len(drops) > DROPS_AT_ONCE:
+            self._loop.call_soon(self._drop_more, drops[DROPS_AT_ONCE:])
+
+    def _drop_more(self, drops: list[Any]) -> None:
+        if not self.alive:
+            return  # another guest may have these numbers
+        try:
+            self._drop(drops)
+        except WireError as error:
+            self.kill(ProtocolError(f"the guest broke the protocol ({error}). {exit_errors.GONE}"))
 
     def _printed(self, text: str) -> None:
         cell = self._calls.cell

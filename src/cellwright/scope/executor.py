@@ -27,7 +27,7 @@ from cellwright.scope.sqlite_guard import GUARDED, guarded
 from cellwright.scope.values import Values, on_loop
 from cellwright.scope.verbs import Verbs, explain
 from cellwright.scope.worker import Worker
-from cellwright_guest.packer import simple
+from cellwright_guest.packer import is_bulky, simple
 from cellwright_guest.unpacker import simple_arguments
 from cellwright_guest.wire import NOTHING, Packed, WireError, is_large, type_of
 
@@ -108,7 +108,7 @@ class CallExecutor:
             result = await self._run(method, call, given)
             if simple(result):
                 return Answer(value=Packed(result, []))
-            return self._values.answer(result, self._path(call), bool(call.path))
+            return await self._packed_beside(result, call, None)
         version = self._rules.version  # read before the rules: another thread may declare meanwhile
         function, facts = self._function(call)
         self._require_yes(call, facts.ask)
@@ -283,10 +283,16 @@ class CallExecutor:
             except (Exception, SystemExit) as error:  # the outer edge of `ScopeHost`, on the worker's side
                 return self._values.failed(error)
 
-        return answer() if thread == "loop" else await self._worker.run(answer)
+        return await self._packed_beside(work(), call, take) if thread == "loop" else await self._worker.run(answer)
 
     async def _awaited(self, call: Call, start: Callable[[], Awaitable[Any]], take: Take | None) -> Answer:
-        return self._packed(await start(), call, take)
+        return await self._packed_beside(await start(), call, take)
+
+    async def _packed_beside(self, value: Any, call: Call, take: Take | None) -> Answer:
+        """The answer of a call that ran on the loop, packed on the worker if it is large."""
+        if take is None and not simple(value) and is_bulky(value):
+            return await self._worker.run(lambda: self._packed(value, call, take))
+        return self._packed(value, call, take)
 
     def _packed(self, value: Any, call: Call, take: Take | None) -> Answer:
         if take is None:

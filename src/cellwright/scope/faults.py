@@ -17,6 +17,7 @@ from cellwright.scope.parcels import Parcel
 from cellwright.scope.presets import refusal
 from cellwright.scope.rules import Place
 from cellwright.short_texts import whole_words
+from cellwright_guest.packer import is_bulky
 from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import WireError, type_of
 
@@ -61,7 +62,7 @@ def _attributes(error: BaseException) -> dict[str, Any]:
     for name, value in getattr(error, "__dict__", {}).items():
         if name.startswith("_") or is_secret_name(name) or refusal(type(error), name):
             continue
-        if _is_plain(value):
+        if not is_bulky(value) and _is_plain(value):
             plain[name] = _cleaned(value, is_secret_setting if _SETTINGS.search(name) else is_secret_name)
     return plain
 

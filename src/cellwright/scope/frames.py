@@ -13,7 +13,7 @@ from typing import Any
 
 from cellwright.errors import CannotCross
 from cellwright_guest import frames as same
-from cellwright_guest.packer import Packer
+from cellwright_guest.packer import Packer, TooLarge
 from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import WireError, type_of
 
@@ -32,10 +32,20 @@ def pack(value: Any, packer: Packer, guest_has: frozenset[str]) -> Any:
     top = kind.__module__.partition(".")[0]
     if top not in _NEEDS or kind.__name__ not in _TYPES or not _NEEDS[top] <= guest_has:
         return None
+    packer.require_room(_bytes_of(value))
     try:
         return same.pack(value, packer)
+    except TooLarge:
+        raise
     except Exception:  # pyarrow raises errors of its own for a column that Arrow has no type for: it goes by handle
         return None
+
+
+def _bytes_of(value: Any) -> int:
+    """About what its columns take, without the texts that they refer to."""
+    if hasattr(value, "nbytes"):
+        return int(value.nbytes)
+    return int(value.estimated_size() if hasattr(value, "estimated_size") else value.memory_usage().sum())
 
 
 def build(body: Any, unpacker: Unpacker, guest_has: frozenset[str]) -> Any:

@@ -14,7 +14,8 @@ from cellwright.errors import CallLimit, GuestGone, UsageError
 from cellwright.scope.served_call import CURRENT
 from cellwright.scope.worker import Worker
 from cellwright_guest import hints
-from cellwright_guest.wire import Packed, WireError, size_of
+from cellwright_guest.packer import is_bulky
+from cellwright_guest.wire import Packed, WireError, is_large, size_of
 
 LIVE = 10_000
 ITEMS = 1_000_000  # that one iterator gives, and bytes of them: host code may keep them all
@@ -75,12 +76,16 @@ class Lender:
         return self.settle(answer)
 
     async def call_async(self, number: int, args: Any, kwargs: Any, seen: Seen | None = None) -> Any:
-        answer = await asyncio.wrap_future(self.invoke(number, args, kwargs))
+        if is_bulky((args, kwargs)):
+            invoked = await self._worker.run(lambda: self.invoke(number, args, kwargs))
+        else:
+            invoked = self.invoke(number, args, kwargs)
+        answer = await asyncio.wrap_future(invoked)
         if seen is not None:
             seen(answer.value)
         if self.revive is not None:
             await asyncio.wrap_future(self.revive(answer.value))
-        return self.settle(answer)
+        return await self._worker.run(lambda: self.settle(answer)) if is_large(answer.value) else self.settle(answer)
 
     def settle(self, answer: Answer) -> Any:
         try:

@@ -10,7 +10,7 @@ from cellwright.scope.api_records import RECORDS, find_record
 from cellwright.scope.rules import Place
 from cellwright.scope.signatures import find_in_module
 from cellwright_guest.packer import Other, Packer
-from cellwright_guest.wire import type_of
+from cellwright_guest.wire import NODES, Bounds, type_of
 
 _NOWHERE: dict[int, Place] = {}
 
@@ -26,7 +26,7 @@ class Parcel(Packer):
     __slots__ = ("keeps", "kept", "made", "path", "places")
 
     def __init__(self, other: Callable[[Any, Parcel], Any], path: str, keeps: bool = False) -> None:
-        super().__init__(cast(Other, other))
+        super().__init__(cast(Other, other), nodes=NODES, room=Bounds().blob_bytes)
         self.path = path
         self.keeps = keeps
         self.made: list[Made] = []

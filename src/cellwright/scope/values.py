@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cellwright.doors import Answer, Made
-from cellwright.errors import CannotCross, NotPublic
+from cellwright.errors import CallLimit, CannotCross, NotPublic
 from cellwright.scope import faults, frames, lost_objects
 from cellwright.scope.classes import ATOMS, Classes, KnownClass, field_names, is_by_value, kind_of
 from cellwright.scope.construction import from_fields
@@ -27,9 +27,9 @@ from cellwright.scope.presets import NEVER
 from cellwright.scope.rules import Place
 from cellwright.scope.signatures import doc, packed_signature
 from cellwright_guest import hints, json_records
-from cellwright_guest.packer import simple
+from cellwright_guest.packer import TooLarge, simple
 from cellwright_guest.unpacker import Other, Unpacker
-from cellwright_guest.wire import Bounds, Packed, WireError, type_of
+from cellwright_guest.wire import NODES, Bounds, Packed, WireError, type_of
 
 PATH_PARTS = 6
 _PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)
@@ -110,6 +110,9 @@ class Values:
             return parcel.packed(value)
         except RecursionError:
             raise CannotCross("the value is nested too deeply to cross") from None
+        except TooLarge:
+            most = f"{NODES} values or {Bounds().blob_bytes >> 20} MB"
+            raise CallLimit(f"the value is too large to cross: more than {most}; ask for fewer at a time") from None
 
     def is_copied(self, value: Any) -> bool:
         """Whether an object that is no plain data still crosses by value: a frame, a number of numpy."""
@@ -165,6 +168,7 @@ class Values:
             parts: Any = json_records.parts(value)
         else:
             parts = value if how == "namedtuple" else [getattr(value, n) for n in field_names(place.kind)]
+        packer.count(len(parts))
         return {"o": [*reference, [packer.pack(part) for part in parts]]}
 
     def _enum(self, value: enum.Enum, packer: Parcel) -> Any:
