@@ -10,10 +10,11 @@ from cellwright.redaction import clean, is_secret_name, is_secret_setting, witho
 SECRET = """
 api_key apikey APIKey X-Api-Key apiToken api_keys access_key access_keys AWS_SECRET_ACCESS_KEY aws_access_key_id
 stripe_key openai_key OPENAI_API_KEY signing_key encryption_key ssh_key private_key private_key_pem privatekey secretkey
-AccountKey password passwd db_password dbPassword dbpassword DB_PASSWORD password1 new_password password_confirmation
+password passwd db_password dbPassword dbpassword DB_PASSWORD password1 new_password password_confirmation
 password_hash pwd passphrase smtp_pass user_pw secret secrets jwt_secret client_secret clientSecret client_secret_value
 SecretString webhook_secret token access_token accessToken accesstoken refresh_token refresh_tokens id_token csrf_token
-bot_token session_token github_pat jwt bearer_token auth basic_auth auth_header authorization Proxy-Authorization cookie
+bot_token session_token github_pat
+personal_pat jwt bearer_token auth basic_auth auth_header authorization Proxy-Authorization cookie
 cookies Set-Cookie credential credentials database_url DATABASE_URL redis_url mongodb_uri SQLALCHEMY_DATABASE_URI dsn
 sentry_dsn connection_string conn_str recovery_codes
 """
@@ -21,7 +22,8 @@ NOT_SECRET = """
 key keys primary_key foreign_key sort_key public_key partition_key cache_key issue_key project_key object_key s3_key
 idempotency_key api_key_name key_id keyword keyboard monkey hotkey token_count token_type token_url tokens max_tokens
 maxTokens prompt_tokens tokens_used next_token NextToken page_token nextPageToken next_page_token continuation_token
-pagetoken sync_token eos_token tokenizer author authors authority authorized_by authenticated oauth requires_auth
+pagetoken sync_token eos_token end_token word_token current_token input_token cancellation_token file_pat account_key
+app_key tokenizer author authors authority authorized_by authenticated oauth requires_auth
 authorization_url secretary secret_name secret_id is_secret has_password uses_token password_changed_at passport
 boarding_pass compass passed cookie_policy session session_id signature url base_url database connection connection_info
 client_id path description error_code zip_code
@@ -99,6 +101,17 @@ def test_what_only_looks_like_a_key_stays(text: str) -> None:
         ("password=None, token=True", "password=None, token=True"),
         ("the token expired; max_tokens=500000", "the token expired; max_tokens=500000"),
         ("wrong token abc123def", "wrong token ***"),
+        ("AccountKey=abc;EndpointSuffix=x", "AccountKey=***;EndpointSuffix=x"),
+        (
+            "Command '['mysql', '--password', 'abc', '-u', 'ann:abc']'",
+            "Command '['mysql', '--password', '***', '-u', 'ann:***']'",
+        ),
+        ("mysql --password abc --host db", "mysql --password *** --host db"),
+        ("curl -u ann:abc https://h", "curl -u ann:*** https://h"),
+        (
+            "https://a1b2c3d4e5f6g7@github.com/x.git ssh://git@github.com",
+            "https://***@github.com/x.git ssh://git@github.com",
+        ),
         ("cannot open /etc/app/db.conf", "cannot open .../db.conf"),
         ("cannot open '/opt/app/keys/db.conf'", "cannot open '.../db.conf'"),
         ("GET https://h/opt/etc/x", "GET https://h/opt/etc/x"),
@@ -110,7 +123,7 @@ def test_a_text_about_host_objects_is_cleaned(text: str, cleaned: str) -> None:
 
 
 async def test_the_time_to_clean_a_text_grows_with_its_length_only() -> None:
-    words = (
+    words = [
         "eyJaaaaaaaaa-",
         "eyJ",
         "sk-",
@@ -121,10 +134,10 @@ async def test_the_time_to_clean_a_text_grows_with_its_length_only() -> None:
         "token=(",
         "token='\\",
         "api ",
-    )
-    for word in (
-        *words,
+    ]
+    words += [
         "://a:",
+        "://a1",
         "token: ",
         "token",
         "('token', ",
@@ -132,7 +145,8 @@ async def test_the_time_to_clean_a_text_grows_with_its_length_only() -> None:
         "password=",
         "Cookie: a",
         "/etc/",
-        '\\"token',
         "key-",
-    ):
+        "-u a:",
+    ]
+    for word in [*words, "--password ", " -a", '\\"token']:
         await check_linear(clean, word)

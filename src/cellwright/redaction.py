@@ -40,7 +40,7 @@ _ENDS = frozenset(
     "plaintext raw repeat str string text value".split()
 )
 _KEYS = frozenset(  # what a key is for, or of whom, where it is a secret; `sort_key` and `issue_key` are not
-    "access account activation admin aes api app application auth bot cipher consumer cookie decryption deploy "
+    "access activation admin aes api auth bot cipher consumer cookie decryption deploy "
     "encryption fernet gpg hmac instrumentation integration jwt licence license master pgp private root rsa sas secret "
     "service session shared signing ssh subscription webhook "
     "algolia amplitude anthropic auth0 aws azure bitbucket braintree claude cloudflare cohere datadog deepseek "
@@ -50,8 +50,9 @@ _KEYS = frozenset(  # what a key is for, or of whom, where it is a secret; `sort
     "serper shopify slack square stripe supabase tavily telegram together twilio vercel weaviate zendesk".split()
 )
 _NO_SECRET_TOKENS = frozenset(  # paging, idempotency, and language models
-    "bos change cls continuation continue cursor eos first idempotency last mask max min next nextpage page pad "
-    "pagination per prev previous resume sep special start stop sync unk".split()
+    "bos cancel cancellation change cls continuation continue current cursor end eos first idempotency input last mask "
+    "max min next nextpage output page pad pagination per prev previous resume sep special start stop sync unk "
+    "word".split()
 )
 _SECRET_TOKENS = frozenset("access api auth bearer csrf device id oauth refresh secret session".split())  # `…_tokens`
 _LOGINS = frozenset(
@@ -110,7 +111,7 @@ def _ends_secret(before: str, last: str) -> bool:
         case "pass" | "pw":
             return before in _LOGINS
         case "pat":
-            return bool(before)
+            return before in _KEYS or before in ("ado", "devops", "gh", "personal", "user")
         case "code" | "codes":
             return before in ("backup", "recovery")
         case _:
@@ -140,6 +141,7 @@ _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----(?:[^-]|-(?!----))*+(?:-----END [^-]{1,60}-----)?"
 )
 _LOGIN = re.compile(r"(?<=://)[^/\s@:'\"]*:[^/\s'\"]*@")
+_USER = re.compile(r"(?<=://)[^/\s@:'\"]{12,}@")  # a token may stand in the place of the user
 
 
 def without_keys(text: str) -> str:
@@ -148,7 +150,10 @@ def without_keys(text: str) -> str:
         text = _FORMATS.sub(_masked_format, text)
     if "PRIVATE KEY" in text:
         text = _PEM.sub(MASK, text)
-    return _LOGIN.sub(f"{MASK}@", text) if "://" in text else text
+    if "://" not in text:
+        return text
+    text = _LOGIN.sub(f"{MASK}@", text)
+    return _USER.sub(lambda user: f"{MASK}@" if _is_random(user[0]) else user[0], text)
 
 
 def _masked_format(found: re.Match[str]) -> str:
@@ -165,6 +170,8 @@ _NAMED = re.compile(r"(?<![\w.-])([\w.-]++)(\\*[\"']?\s{0,4}[:=]\s{0,4}|[\"'],\s
 _SPOKEN = re.compile(
     r"(?i)\b(bearer|basic|token|api[ _-]?key|password|passphrase|secret)(\s{1,4}['\"]?)([^\s'\",;]{6,})"
 )
+_OPTION = re.compile(r"(?<![\w-])(--?[A-Za-z][\w-]*)( ['\"]?)([^\s'\"-][^\s'\"]*)")  # --password …
+_USER_OPTION = re.compile(r"(?<![\w-])((?:-u|--user)['\"]?,?[ =]['\"]?[^\s:'\",]{1,64}:)[^\s'\"]+")  # -u ann:…
 _OPENED = re.compile(r"[bru]{0,2}(\\*)([\"'])", re.IGNORECASE)
 _QUOTED = {'"': re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL), "'": re.compile(r"(?:[^'\\]|\\.)*+", re.DOTALL)}
 _BARE = re.compile(r"(?:(?i:bearer|basic|token|digest|negotiate)\s{1,4})?[^\s'\",;&()\[\]{}<>]+")
@@ -188,7 +195,11 @@ def clean(text: str) -> str:
 
 def redacted(text: str) -> str:
     """The text without credentials, by format and by name. For files and lines of others, whose paths are wanted."""
-    return _without_named(without_keys(text))
+    text = _without_named(without_keys(text))
+    if " -" not in text and "'-" not in text:
+        return text
+    text = _OPTION.sub(lambda one: f"{one[1]}{one[2]}{MASK}" if is_secret_name(one[1]) else one[0], text)
+    return _USER_OPTION.sub(rf"\1{MASK}", text)
 
 
 def without_addresses(text: str) -> str:
@@ -216,8 +227,10 @@ def _without_named(text: str) -> str:
 
 def _is_named(before: str, name: str, mark: str) -> bool:
     """Whether what follows a name and a mark is a secret's value. `before`: some characters before the name."""
-    if "," in mark and not before.endswith(("('", '("', "(b'", '(b"')):
-        return False  # `('token', '…')` is a pair, ['token', 'name'] is a list of names
+    if "," in mark and not (name.startswith("--") or before.endswith(("('", '("', "(b'", '(b"'))):
+        return False  # `('token', '…')` is a pair, ['--token', '…'] a command, ['token', 'name'] a list of names
+    if name == "AccountKey":  # of Azure
+        return True
     if is_secret_name(name):
         return True
     if mark == "=" and before.endswith(("?", "&")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import subprocess
 import types
 from dataclasses import asdict, dataclass
 from textwrap import dedent
@@ -57,12 +58,34 @@ class Mailer:
         return limit
 
 
+@dataclass
+class Settings:
+    password: str = KEY
+    size: int = 3
+
+    def grow(self) -> None:
+        self.size += 1
+
+
+class Word(pydantic.BaseModel):
+    token: str
+    logprob: float
+
+
+class Answer(pydantic.BaseModel):
+    words: list[Word]
+
+    def first(self) -> str:
+        return self.words[0].token
+
+
 TARGETS: dict[str, Any] = {
     "partial": functools.partial(send, api_key=KEY, conn=KEY),
     "partial_of_partial": functools.partial(functools.partial(send, conn=KEY), n=4),
     "object": Mailer(),
     "bound_method": Mailer().send,
     "class": Mailer,
+    "dataclass": Settings,
 }
 
 
@@ -76,6 +99,8 @@ async def test_no_signature_help_or_repr_tells_a_given_key(name: str) -> None:
 async def test_harmless_defaults_are_still_told_and_a_partial_still_works() -> None:
     code = "import inspect\nstr(inspect.signature(mailer.fits)), target('x')"
     told, sent = await value(code, mailer=Mailer(), target=TARGETS["partial"])
+    answer = Answer(words=[Word(token="it", logprob=0.5)])
+    assert await value("answer.model_dump(), answer.words[0].token", answer=answer) == (answer.model_dump(), "it")
     assert told == "(limit: int = 5, sort_key: str = 'name') -> int"
     assert sent == f"x {len(KEY)} {len(KEY)} 3"
 
@@ -121,12 +146,20 @@ told
 
 
 class Failing:
+    def run(self) -> None:
+        command = ["mysql", "--password", KEY, "-u", f"ann:{KEY}", "--host", "db"]
+        error = RuntimeError(str(subprocess.CalledProcessError(1, command)))
+        error.cmd = command  # type: ignore[attr-defined]
+        raise error
+
     def call(self) -> None:
         raise Refusal
 
 
 async def test_no_error_tells_a_key_a_header_or_a_host_path() -> None:
-    first, second = await outcomes(CAUGHT, "o.call()", o=Failing())
+    command, first, second = await outcomes(CAUGHT.replace("call", "run"), CAUGHT, "o.call()", o=Failing())
+    assert KEY not in repr(command)
+    assert "--host" in str(command.value)
     assert KEY not in repr((first, second, str(second.error)))
     assert FORMAT not in repr((first, second, str(second.error)))
     attributes = first.value[3]
@@ -177,6 +210,23 @@ class Parent(pydantic.BaseModel):
     models: list[Model] | None = None
 
 
+class Extra(pydantic.BaseModel):
+    model_config = {"extra": "allow"}
+    user: str
+
+    def greeting(self) -> str:
+        return f"hello {self.user}"
+
+
+class Computed(pydantic.BaseModel):
+    user: str
+
+    @pydantic.computed_field
+    @property
+    def token(self) -> str:
+        return KEY
+
+
 class Plain:
     def __init__(self) -> None:
         self.user = "ada"
@@ -194,6 +244,8 @@ RECORDS = {
     "named tuple": Row("ada", KEY),
     "model": Model(user="ada", database_url=KEY),
     "nested": Parent(user="ada", models=[Model(user="ada", database_url=KEY)]),
+    "extra": Extra.model_validate({"user": "ada", "api_key": KEY}),
+    "computed": Computed(user="ada"),
     "plain": Plain(),
     "namespace": types.SimpleNamespace(user="ada", apiToken=KEY),
 }

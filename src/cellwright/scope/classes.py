@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from cellwright.doors import Made
 from cellwright.errors import StaleHandle
-from cellwright.redaction import is_secret_name
+from cellwright.scope.hidden_fields import secret_names
 from cellwright.scope.members import is_async, members, operators
 from cellwright.scope.parcels import Parcel, find_type, type_key
 from cellwright.scope.rules import Place, Rules
@@ -285,7 +285,7 @@ def kind_of(thing: Any) -> Kind:
 def _methods(cls: Any, inherited: tuple[str, ...]) -> bool:
     """Whether a data class has public behaviour of its own, or fields that presets hide."""
     names = set(cls._fields) if hasattr(cls, "_fields") else set(field_names(cls))
-    if any(is_secret_name(name) or name.startswith("_") for name in names):
+    if secret_names(tuple(names)) or any(name.startswith("_") for name in names):
         return True
     skipped = names | set(inherited) | _validators(cls)
     for base in cls.__mro__:

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from cellwright.errors import CodeError
-from cellwright.redaction import MASK, clean, is_secret_name, is_secret_setting
+from cellwright.redaction import MASK, clean, is_secret_name, is_secret_setting, masked
 from cellwright.scope.classes import Classes, is_builtin
 from cellwright.scope.parcels import Parcel
 from cellwright.scope.presets import refusal
@@ -86,6 +86,8 @@ def _cleaned(value: Any, secret: Callable[[str], bool]) -> Any:
         return {k: _cleaned(v, secret) for k, v in value.items() if type(k) in _DATA and not secret(_name(k))}
     if kind in _PAIRS and len(value) == 2 and type(value[0]) in (str, bytes) and secret(_name(value[0])):
         return kind((value[0], MASK))
+    if kind in _PAIRS and all(type(v) is str for v in value) and any(v.startswith("-") for v in value):
+        value = masked(value)  # a command
     return kind(_cleaned(v, secret) for v in value) if kind in _COLLECTIONS else value
 
 

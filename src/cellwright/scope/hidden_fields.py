@@ -37,7 +37,19 @@ _LIBRARIES = ("builtins", "collections", "pydantic", "typing")  # whose operator
 
 def is_hidden(kind: type, name: str, data: bool) -> bool:
     """Whether a member carries a credential, or tells a field that does. `data`: it is an attribute, not a method."""
-    return (data and is_secret_name(name)) or name in telling_members(kind)
+    if data and is_secret_name(name):
+        return not _is_word(name, record_fields(kind))
+    return name in telling_members(kind)
+
+
+def _is_word(name: str, names: tuple[str, ...]) -> bool:
+    """Whether a field `token` is a word of a language model: beside its probability."""
+    return name == "token" and "logprob" in names
+
+
+def secret_names(names: tuple[str, ...]) -> list[str]:
+    """Those of a record's fields that carry a credential."""
+    return [name for name in names if is_secret_name(name) and not _is_word(name, names)]
 
 
 def telling_members(kind: type) -> frozenset[str]:
@@ -96,7 +108,7 @@ def _has_secret(kind: type, seen: set[int]) -> bool:
     if not names or id(kind) in seen:
         return False
     seen.add(id(kind))
-    if any(map(is_secret_name, names)):
+    if secret_names(names) or any(map(is_secret_name, _computed(kind))):
         return True
     return any(_has_secret(part, seen) for part in _classes(_hints(kind, names)))
 
@@ -113,6 +125,27 @@ def record_fields(kind: Any) -> tuple[str, ...]:
     if hasattr(kind, "__pydantic_validator__") and type_of(getattr(kind, "model_fields", None)) is dict:
         return tuple(kind.model_fields)
     return ()
+
+
+def _computed(kind: Any) -> tuple[str, ...]:
+    """The computed fields of a model."""
+    found: Any = getattr(kind, "model_computed_fields", None) if hasattr(kind, "__pydantic_validator__") else None
+    return tuple(found) if type_of(found) is dict else ()
+
+
+def extra_of(value: Any) -> dict[str, Any]:
+    """The fields of a model that its class does not know."""
+    found: Any = None
+    if hasattr(type_of(value), "__pydantic_validator__"):
+        found = getattr(value, "__pydantic_extra__", None)
+    return found if type_of(found) is dict else {}
+
+
+def tells_extra(value: Any, name: str) -> bool:
+    """Whether a member or an operator of a model tells a secret among the fields that its class does not know."""
+    kind = type_of(value)
+    reads = reading_operators if name.startswith("__") else reading_members
+    return name in reads(kind) and any(map(is_secret_name, extra_of(value)))
 
 
 def _hints(kind: Any, names: tuple[str, ...]) -> list[Any]:
@@ -142,7 +175,7 @@ def _classes(hints: Iterable[Any]) -> list[type]:
 def text_of(value: Any, text: str, visible: Callable[[str], bool] | None = None) -> str:
     """What an object says of itself, without the values of its hidden attributes. `visible` decides which are not."""
     kind = type_of(value)
-    held = held_by(value)
+    held = held_by(value) | extra_of(value)
     slots: dict[str, Any] = {name: getattr(value, name, None) for name in record_fields(kind) if name not in held}
     for name, part in (held | slots).items():
         if type_of(part).__module__ not in _PLAIN or (visible(name) if visible else not is_secret_name(name)):
@@ -156,4 +189,5 @@ def text_of(value: Any, text: str, visible: Callable[[str], bool] | None = None)
 
 def has_own_text(kind: type) -> bool:
     """Whether `str` of an object is data that its class makes, and not a text about it."""
-    return kind.__str__ is not object.__str__ and not has_secret_field(kind)
+    library = str(getattr(kind.__str__, "__module__", "")).partition(".")[0] == "pydantic"
+    return kind.__str__ is not object.__str__ and not library and not has_secret_field(kind)

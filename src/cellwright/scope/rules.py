@@ -163,7 +163,7 @@ class Rules:
         lifted = False
         credential = is_hidden(place.kind, name, data) and NAMESPACE not in place.kind.__dict__
         if credential:
-            why = "it is hidden, because it can carry credentials or run code on the host"
+            why = f"it is hidden, because it can carry credentials; {place.grant(name)} grants it"
         elif name in reading_members(place.kind) and self.hides_field(place):
             why = "it tells a field that is hidden in this scope"
         read_only = asks_writes = False

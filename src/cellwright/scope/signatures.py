@@ -256,5 +256,8 @@ def doc(value: Any, limit: int = DOC_LIMIT) -> str:
     raw = getattr(value, "__doc__", None)
     if not isinstance(raw, str):
         return ""
+    if isinstance(value, type) and raw.startswith(f"{value.__name__}(") and hasattr(value, "__dataclass_fields__"):
+        known = signature_of(value)  # the text that `dataclass` writes has every default
+        raw = value.__name__ + (known.text().removesuffix(" -> None") if known else "")
     text = without_keys(inspect.cleandoc(raw))
     return text if len(text) <= limit else text[:limit].rsplit("\n", 1)[0] + "\n…"

@@ -11,7 +11,7 @@ from cellwright.errors import NotPublic, WrongArguments
 from cellwright.redaction import clean, is_secret_name, without_addresses
 from cellwright.scope import operand_limits
 from cellwright.scope.handles import HeldObject
-from cellwright.scope.hidden_fields import has_own_text, text_of
+from cellwright.scope.hidden_fields import has_own_text, tells_extra, text_of
 from cellwright.scope.members import FUNCTIONS, MACHINERY, members, operators
 from cellwright.scope.operations import facts_of
 from cellwright.scope.presets import module_refusal, refusal, refuses_operator
@@ -166,7 +166,7 @@ class Verbs:
     def require_operator(self, held: HeldObject, name: str) -> None:
         """`NotPublic` for an operator that binding the object does not grant."""
         refused = refuses_operator(type_of(held.value), name) or self._rules.tells_field(held.place, name)
-        if refused and not self._rules.lifts(held.place, name):
+        if (refused or tells_extra(held.value, name)) and not self._rules.lifts(held.place, name):
             grant = f"binding it does not grant this operator; {held.place.grant(name)} grants it"
             raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here: {grant}")
 
@@ -196,6 +196,9 @@ class Verbs:
             raise NotPublic(f"{type(held.value).__name__!r} object has no attribute {name!r} here")
         if self._is_data(held, name):
             self._rules.require(held.place, name, data=True)
+        if tells_extra(held.value, name) and not self._rules.lifts(held.place, name):
+            why = f"it tells a field that can carry credentials; {held.place.grant(name)} grants it"
+            raise NotPublic(f"{type(held.value).__name__!r} object has no attribute {name!r} here: {why}")
         return getattr(held.value, name)
 
 
