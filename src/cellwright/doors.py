@@ -67,6 +67,7 @@ class CallContent:
     objects  those in the arguments, by their numbers; "" where its name says all. Guest functions are below zero
     wholes   longer texts of some of these, by the same numbers; 0 is the target
     digest   of all of the content; "" where there is none to compare
+    tags     these objects and functions, as they are packed
     refused  why nobody can be asked: the call is not to be made
     """
 
@@ -74,6 +75,7 @@ class CallContent:
     objects: Mapping[int, str] = field(default_factory=dict[int, str])
     wholes: Mapping[int, str] = field(default_factory=dict[int, str])
     digest: str = ""
+    tags: tuple[tuple[str, Any], ...] = ()
     refused: Exception | None = None
 
 

@@ -282,6 +282,52 @@ async def test_the_last_row_of_a_frame_cannot_be_changed_unseen(tmp_path: Path) 
     assert paid == [1_000_000]
 
 
+FRAMES: dict[str, Callable[[Any], Any]] = {
+    "pandas": lambda pandas: pandas.Series([1, 2, 3], name="n"),
+    "polars": lambda polars: polars.DataFrame({"n": [1, 2, 3], "to": ["a", "b", "c"]}),
+    "pyarrow": lambda pyarrow: pyarrow.table({"n": [1, 2, 3], "to": ["a", "b", "c"]}),
+    "numpy": lambda numpy: numpy.array([[1, 2], [3, 4], [5, 6]]),
+}
+
+
+@pytest.mark.parametrize("library", FRAMES)
+async def test_frames_of_every_library_are_shown(library: str) -> None:
+    frame = FRAMES[library](pytest.importorskip(library))
+    person = Person()
+
+    @operation(reads=True)
+    def batch() -> Any:
+        return frame
+
+    (await run("shop.pay(batch())", {"shop": Shop(), "batch": batch}, person.approve)).unwrap()
+    assert f"<{type(frame).__name__}#" in person.calls[0]
+    assert " of 3 rows" in person.calls[0]
+    assert ", all: " in person.calls[0]
+
+
+async def test_arguments_as_long_as_can_be_do_not_hide_the_object() -> None:
+    class Box(Parcel):
+        @operation(ask=True, shown=vars)
+        def send(self, text: str) -> None: ...
+
+    @operation(reads=True)
+    def find() -> Box:
+        return Box("eve")
+
+    person = Person()
+    (await run("find().send('x' * 50_000)", {"find": find}, person.approve)).unwrap()
+    assert person.asked[0].arguments.startswith(" on Box#2: {'to': 'eve'}: ('xxx")
+
+
+async def test_objects_too_large_for_the_event_loop_are_refused_there_and_shown_elsewhere() -> None:
+    shop, person = Shop(), Person()
+    shop.order.lines = [f"line {n}" for n in range(20_000)]
+    outcome = await run("await shop.pay_later(shop.find(7))", {"shop": shop}, person.approve)
+    assert "who cannot be shown objects of so many characters" in str(outcome.error)
+    (await run("shop.pay(shop.find(7))", {"shop": shop}, person.approve)).unwrap()
+    assert (len(person.asked), len(shop.paid)) == (1, 1)
+
+
 # another process
 
 

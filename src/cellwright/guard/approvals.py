@@ -24,6 +24,7 @@ from cellwright.short_texts import printable
 from cellwright.store import Decision, Question, off_loop
 from cellwright_guest.wire import is_large
 
+SHORT = 500  # characters of arguments
 TIMES = 3  # that a person is asked about one call whose content changes meanwhile
 MOST_KEPT = 4_000_000  # characters of a question that are kept, where fewer can be shown
 _VERBS = ("call", "new", "op")
@@ -92,7 +93,10 @@ class Approved(Wrapper):
             longest = MOST_KEPT if whole else LONGEST
             given = arguments_text(call.arguments, name, longest, functions=function, whole=whole)
             owner = call.about.title.rpartition(".")[0] if call.name else call.about.title
-            return f"{given} on {owner}: {printable(target)}" if target else given
+            if not target:
+                return given
+            on = f" on {owner}: {printable(target)}"
+            return f"{given}{on}" if len(given) < SHORT else f"{on}: {given}"  # long arguments do not push it away
 
         if call.arguments.blobs or is_large(call.arguments):  # a frame among them may import its library
             return await asyncio.to_thread(text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ KEPT = 1_000_000  # characters of it that are kept
 ON_LOOP = 100_000  # characters of it where the call runs on the event loop, which other sessions wait for
 TARGET = 0  # the number that stands for the object of the call
 
-Tags = list[tuple[str, Any]]
+Tags = Sequence[tuple[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,6 +40,7 @@ class ObjectContent:
     text: str
     digest: str
     whole: str = ""
+    length: int = 0  # of all that was compared
 
 
 class CallContents:
@@ -89,7 +90,7 @@ class CallContents:
         """The last look before the effect, on its thread. `ContentChanged` where a person was shown something else."""
         if call.content is None or not call.content.digest:
             return
-        if self.of(call, self.tags(call)).digest != call.content.digest:
+        if self.of(call, call.content.tags).digest != call.content.digest:
             raise ContentChanged(f"{self._abouts.of(call).title} has other content than a person was shown")
 
     def _of(self, call: Call, operation: Operation, tags: Tags) -> CallContent:
@@ -104,7 +105,7 @@ class CallContents:
                 wholes[number] = content.whole
         target = texts.pop(TARGET, "")
         compared = digest.hexdigest() if target or texts else ""
-        return CallContent(target=target, objects=texts, wholes=wholes, digest=compared)
+        return CallContent(target=target, objects=texts, wholes=wholes, digest=compared, tags=tuple(tags))
 
     def _contents(self, call: Call, operation: Operation, tags: Tags, most: int) -> Iterator[tuple[int, ObjectContent]]:
         held = None if call.target < 0 else self._values.handles.get(call.target)
@@ -116,7 +117,9 @@ class CallContents:
             number, value = self._given(tag, body)
             if number not in seen:
                 seen.add(number)
-                yield number, self._content(value, operation, most)
+                content = self._content(value, operation, most)
+                most = max(most - content.length, 1)  # all objects of a call together
+                yield number, content
 
     def _given(self, tag: str, body: Any) -> tuple[int, Any]:
         if tag == "h":
@@ -182,14 +185,13 @@ def _written(value: Any, writer: Callable[[bool], ContentWriter]) -> ObjectConte
             texts.append(part)
         length += len(part)
         if length > short.most:
-            raise NoContent(f"an object of more than {short.most:,} characters")
+            raise NoContent("objects of so many characters")
     text = whole = "".join(texts)
     if short.abridged:
         whole = _bounded(writer(True).parts(value))
     left = f"… [{length - SHORT:,} characters more]" if length > SHORT else ""
-    return ObjectContent(
-        text=text[:SHORT] + left, digest=digest.hexdigest(), whole=whole if left or short.abridged else ""
-    )
+    whole = whole if left or short.abridged else ""
+    return ObjectContent(text=text[:SHORT] + left, digest=digest.hexdigest(), whole=whole, length=length + short.cells)
 
 
 def _bounded(parts: Iterator[str]) -> str:

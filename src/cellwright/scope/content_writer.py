@@ -31,6 +31,7 @@ from cellwright_guest.wire import type_of
 
 MOST = 20_000_000  # characters of one object's content
 HEAD = 5  # rows of a frame, where not all are wanted
+WHOLE = 500_000  # cells of a frame, where all are
 _ATOMS = frozenset(ATOMS)
 _SHARED: tuple[type[Any], ...] = (str, bytes, int, float, complex)
 _TIMES: tuple[type[Any], ...] = (dt.datetime, dt.date, dt.time, dt.timedelta)
@@ -82,6 +83,7 @@ class ContentWriter(ValueWriter):
         self._lenient = lenient
         self._called = called
         self.abridged = False  # whether rows of a frame were left out
+        self.cells = 0  # of frames
 
     def parts(self, value: Any) -> Iterator[str]:
         """Written by Python where all is plain: that takes a tenth of the time."""
@@ -217,11 +219,12 @@ class ContentWriter(ValueWriter):
 
     def _frame(self, value: Any, kind: Any) -> Iterator[str]:
         rows = len(value) if getattr(value, "shape", None) != () else 1
-        if math.prod(getattr(value, "shape", ())) > self.most:
-            raise NoContent(f"a {kind.__name__} of more than {self.most:,} cells")
+        self.cells += (cells := math.prod(getattr(value, "shape", ())))
+        if cells > self.most:
+            raise NoContent(f"a {kind.__name__} of {cells:,} cells")
         size = f"{rows:,} rows" if len(getattr(value, "shape", ())) < 2 else f"{rows:,} rows of {value.shape[1]:,}"
         yield f"{kind.__module__.partition('.')[0]}.{kind.__name__} of {size}, sha256 {self._frame_digest(value)}"
-        shown = rows if self._whole else HEAD
+        shown = min(rows, WHOLE * rows // max(cells, 1)) if self._whole else HEAD
         self.abridged = self.abridged or shown < rows
         columns, listed = _rows(value, kind, shown)
         yield f", {'all' if shown >= rows else f'the first {shown} and not the other {rows - shown:,}'}: "
@@ -271,7 +274,7 @@ def given_frame_text(body: Any, unpacker: Unpacker, *, whole: bool) -> str:
         frame = frames.build(body, unpacker, _ALL_LIBRARIES)
     except CannotCross:
         return ""  # the call will say so
-    return "".join(ContentWriter(whole=whole, lenient=True).parts(frame))
+    return "".join(ContentWriter(whole=whole, lenient=True, most=frames.CELLS).parts(frame))
 
 
 def _rows(value: Any, kind: type, most: int) -> tuple[list[Any], list[Any]]:
