@@ -378,6 +378,14 @@ async def test_more_than_four_million_values_do_not_cross_at_once() -> None:
         assert (await rt.execute("x")).unwrap() == 1
 
 
+async def test_a_method_of_a_host_object_makes_what_it_is_asked_for() -> None:
+    class Maker:
+        def repeat(self, text: str, times: int) -> int:
+            return len(text * times)
+
+    assert await value("maker.repeat('x', 10_000_000)", maker=Maker()) == 10_000_000
+
+
 async def test_an_operator_of_a_host_object_takes_no_operands_of_any_size() -> None:
     numbers = deque([1, 2])
     for code in ("numbers * 3_000_000", "third ** 200_000"):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import logging
 import resource
 import threading
 import time
+from array import array
 from collections import UserString, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from fractions import Fraction
@@ -16,7 +19,7 @@ import numpy as np
 import pytest
 from tests.cells import PATIENCE_S, PATIENT, eventually
 
-from cellwright import Limits, Runtime, operation
+from cellwright import Limits, Runtime, Scope, operation
 from cellwright.errors import CallLimit, TimeLimit
 from cellwright.scope import guest_functions, worker
 from cellwright.scope.worker import Worker
@@ -52,6 +55,10 @@ def objects() -> dict[str, Any]:
         "starred": UserString("%*d"),
         "digits": UserString("9" * 100_000),
         "column": np.ones((50_000, 1), dtype="i1"),
+        "codes": array("d", [1.0, 2.0]),
+        "objects": np.array([3], dtype=object),
+        "words": np.array(["ab"], dtype=object),
+        "table": np.ones((1, 1000)),
         "row": np.ones((1, 50_000), dtype="i1"),
     }
 
@@ -66,6 +73,11 @@ def memory() -> Iterator[None]:
 
 
 OPERATORS = [
+    "codes * 500_000_000",
+    "objects ** 100_000_000",
+    "(objects ** 20_000) ** 3000",
+    "words * 1_000_000_000",
+    "table[[0] * 150_000]",
     "rows * 250_000_000",
     "250_000_000 * rows",
     "queue * 250_000_000",
@@ -99,6 +111,41 @@ OPERATORS = [
     "x, y = fresh([1]), fresh([1])\nfor _ in range(60): x, y = fresh([x, x]), fresh([y, y])\nx == y",
     "x, y = fresh([1]), fresh([1])\nfor _ in range(60): x, y = fresh([x, x]), fresh([y, y])\nx in fresh([y])",
 ]
+
+
+METHODS = [
+    "for _ in range(40): rows.extend(rows)",
+    "for _ in range(40): queue.extend(queue)",
+    "for _ in range(40): codes.extend(codes)",
+    "text.ljust(1_000_000_000)",
+    "text.zfill(1_000_000_000)",
+    "text.replace('', 'x' * 1_000_000)",
+    "template.format(1)",
+    "file.seek(2_000_000_000)",
+    "file.truncate(2_000_000_000)",
+    "log.warning('%990000000d', 1)",
+    "log.warning('%*d', 990000000, 1)",
+]
+
+
+@pytest.mark.usefixtures("memory")
+async def test_a_method_of_the_standard_library_makes_no_more_than_an_operator() -> None:
+    scope = Scope(
+        {
+            **objects(),
+            "file": io.BytesIO(),
+            "log": logging.getLogger("cellwright.test"),
+            "template": UserString("{:1000000000}"),
+        }
+    )
+    for name in ("file", "log", "text", "template", "rows", "queue", "codes"):
+        scope.declare(f"{name}.*", hide=False)
+    async with Runtime(scope, limits=PATIENT) as rt:
+        for code in METHODS:
+            error = (await rt.execute(code)).error
+            assert getattr(error, "type", "") == "CallLimit", f"{code}: {error}"
+        (await rt.execute("rows.append(1); rows.extend([2]); str(text.ljust(20)); text.replace('a', 'b')")).unwrap()
+        (await rt.execute("file.write(b'x'); file.seek(0); log.debug('%5d', 1); queue.rotate(1)")).unwrap()
 
 
 @pytest.mark.usefixtures("memory")

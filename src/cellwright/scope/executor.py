@@ -21,6 +21,7 @@ from cellwright.scope.construction import build_new
 from cellwright.scope.handles import HeldObject
 from cellwright.scope.library_calls import CallRule, build_rule, call_rule, refused_argument, wrong_argument
 from cellwright.scope.members import gives_coroutine, members
+from cellwright.scope.method_limits import check_method
 from cellwright.scope.operations import facts_of
 from cellwright.scope.rules import Place, Rules
 from cellwright.scope.sqlite_guard import GUARDED, guarded
@@ -193,6 +194,7 @@ class CallExecutor:
 
     def _run(self, function: Any, call: Call, given: Given) -> Any:
         args, kwargs = given
+        check_method(function, args, kwargs)
         rule = call_rule(function)
         if rule is not None:
             self._check_arguments(rule, function, call, given)

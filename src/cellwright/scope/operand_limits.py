@@ -10,6 +10,7 @@ from __future__ import annotations
 import decimal
 import numbers
 import re
+from array import array
 from collections import UserDict, UserList, UserString, deque
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,7 @@ LENGTH = NODES  # items of a result, and parts that an operator walks: as many a
 BITS = 1 << 17  # of a number: dividing takes the square of its length
 MODULAR = 1 << 37  # bits of the exponent, times the square of those of the modulus
 WIDTH = 100_000  # of a padded text, or digits
+HEAD = 1000  # rows of a frame that are looked at
 SPEC = 10_000  # characters of a format
 DIGITS = 4300  # of a text that becomes a number
 
@@ -29,7 +31,7 @@ _NUMBERS = re.compile(r"\d{5,}")
 _TEXTS = (str, bytes, bytearray, UserString)
 _PLAIN: tuple[type[Any], ...] = (list, tuple, dict, set, frozenset, deque)
 _CONTAINERS: tuple[type[Any], ...] = (*_PLAIN, UserList, UserDict)
-_SIZED = (*_TEXTS, *_CONTAINERS)
+_SIZED = (*_TEXTS, *_CONTAINERS, array)
 _ARRAYS = frozenset(("numpy", "pandas", "polars", "scipy", "torch", "xarray"))
 _DICT: Any = dict
 _SIDES: tuple[Callable[[Any], Any], ...] = (_DICT.keys, _DICT.values)
@@ -40,7 +42,7 @@ def _is(value: Any, kinds: Any) -> bool:
     return isinstance(value, kinds)  # without a type guard: the checker would make unknown items of an `Any`
 
 
-def _refuse(what: str, most: str) -> CallLimit:
+def refuse(what: str, most: str) -> CallLimit:
     return CallLimit(f"{what} is refused: {most}; do it on a copy in the cell, or call a method of the object")
 
 
@@ -65,6 +67,8 @@ def _bits(value: Any) -> int:
         return int(value.numerator).bit_length() + int(value.denominator).bit_length()
     if _is(value, decimal.Decimal):
         return 4 * len(value.as_tuple().digits) + (abs(value.adjusted()) if value.is_finite() else 0)
+    if _shape(value) is not None:
+        return max(map(_bits, _objects(value)), default=64)
     own: Any = getattr(value, "__dict__", None)
     parts = own.values() if type_of(own) is dict else ()
     return max((part.bit_length() for part in parts if type_of(part) is int), default=64)
@@ -76,6 +80,16 @@ def _shape(value: Any) -> tuple[int, ...] | None:
         return None
     shape: Any = getattr(value, "shape", None)
     return shape if _is(shape, tuple) and all(type_of(n) is int for n in shape) else None
+
+
+def _objects(value: Any) -> list[Any]:
+    """Elements of an array or a frame that are objects of Python, which its operators run one by one: the first."""
+    if type_of(value).__module__.partition(".")[0] not in ("numpy", "pandas"):
+        return []
+    head: Any = value.head(HEAD) if hasattr(value, "head") else value
+    flat: Any = head.to_numpy() if hasattr(head, "to_numpy") else head
+    dtype: Any = getattr(flat, "dtype", None)
+    return list(flat.ravel()[:SPEC]) if getattr(dtype, "kind", "") in ("O", "T") else []
 
 
 def _product(shape: tuple[int, ...]) -> int:
@@ -122,9 +136,9 @@ def _walk(value: Any, args: tuple[Any, ...]) -> None:
         try:
             total = _parts(operand, {}) if _is(operand, _CONTAINERS) else 0
         except RecursionError:
-            raise _refuse("an operator on such values", "they are nested too deeply") from None
+            raise refuse("an operator on such values", "they are nested too deeply") from None
         if total > LENGTH:
-            raise _refuse("an operator on so many values", f"it would go through more than {LENGTH} of them")
+            raise refuse("an operator on so many values", f"it would go through more than {LENGTH} of them")
 
 
 def _compared(value: Any, args: tuple[Any, ...]) -> None:
@@ -135,7 +149,7 @@ def _compared(value: Any, args: tuple[Any, ...]) -> None:
 def _arithmetic(value: Any, args: tuple[Any, ...], what: str) -> None:
     for operand in (value, *args):
         if _bits(operand) > BITS:
-            raise _refuse(f"{what} of such a number", f"a number has at most {BITS} bits in an operator of the host")
+            raise refuse(f"{what} of such a number", f"a number has at most {BITS} bits in an operator of the host")
     _arrays(value, args, what)
 
 
@@ -152,7 +166,7 @@ def _arrays(value: Any, args: tuple[Any, ...], what: str) -> None:
         made = max(made, _product(tuple(shape[0] for shape in shapes)))
         made = made if indices[0] is not indices[1] else 0
     if made > max(LENGTH, *map(_product, shapes)):
-        raise _refuse(f"{what} of such arrays", f"its result would have {made} elements")
+        raise refuse(f"{what} of such arrays", f"its result would have {made} elements")
 
 
 def _matmul(value: Any, args: tuple[Any, ...]) -> None:
@@ -160,13 +174,13 @@ def _matmul(value: Any, args: tuple[Any, ...]) -> None:
     if len(shapes) == 2 and shapes[0] and shapes[1]:
         rows, columns = _product(shapes[0][:-1]), _product(shapes[1]) // max(shapes[1][-2:][0], 1)
         if rows * columns > max(LENGTH, *map(_product, shapes)):
-            raise _refuse("@ of such arrays", f"its result would have {rows * columns} elements")
+            raise refuse("@ of such arrays", f"its result would have {rows * columns} elements")
 
 
 def _joined(value: Any, args: tuple[Any, ...]) -> None:
     """`+` of sequences, `|` of dicts and sets."""
     if sum(len(operand) for operand in (value, *args) if _is(operand, _SIZED)) > LENGTH:
-        raise _refuse("joining so many values", f"the result would have more than {LENGTH} items")
+        raise refuse("joining so many values", f"the result would have more than {LENGTH} items")
     _arithmetic(value, args, "such an operator")
 
 
@@ -175,11 +189,27 @@ def _mul(value: Any, args: tuple[Any, ...]) -> None:
         if _is(sequence, _SIZED) and times and _is(times[0], int):
             made = len(sequence) * times[0]
             if made > LENGTH:
-                raise _refuse("* of a sequence", f"the result would have more than {LENGTH} items")
+                raise refuse("* of a sequence", f"the result would have more than {LENGTH} items")
             return
     _arithmetic(value, args, "*")
+    for array_of, times in ((value, args[:1]), *((arg, (value,)) for arg in args)):
+        if times and _is(times[0], int) and (shape := _shape(array_of)) is not None:
+            longest = max((len(text) for text in _objects(array_of) if _is(text, _SIZED)), default=0)
+            if longest * times[0] * _product(shape) > LENGTH:
+                raise refuse("* of such texts", f"the result would have more than {LENGTH} characters")
     if sum(map(_bits, (value, *args))) > 2 * BITS:
-        raise _refuse("* of such numbers", f"a number has at most {BITS} bits in an operator of the host")
+        raise refuse("* of such numbers", f"a number has at most {BITS} bits in an operator of the host")
+
+
+def _item(value: Any, args: tuple[Any, ...]) -> None:
+    """`array[[0, 0, 0, …]]` is as long as the list, and each item of it may be a row."""
+    shape = _shape(getattr(value, "obj", value))  # of `.iloc` and `.loc`
+    for index in args if shape else ():
+        parts: Any = index if _is(index, tuple) else (index,)
+        picked = _product(tuple(len(part) for part in parts if _is(part, list) or _shape(part)))
+        rows = max(shape[0], 1) if shape else 1
+        if picked * (_product(shape or ()) // rows) > max(LENGTH, _product(shape or ())):
+            raise refuse("[] with so many places", f"the result would have more than {LENGTH} elements")
 
 
 def _pow(value: Any, args: tuple[Any, ...]) -> None:
@@ -187,11 +217,12 @@ def _pow(value: Any, args: tuple[Any, ...]) -> None:
     exponent, *modulus = args or (0,)
     if modulus and _is(modulus[0], int):
         if _bits(exponent) * _bits(modulus[0]) ** 2 > MODULAR:
-            raise _refuse("pow() with such a modulus", "the numbers are too long together")
+            raise refuse("pow() with such a modulus", "the numbers are too long together")
         return
-    exact = _is(exponent, numbers.Rational) and _shape(value) is None and type_of(value) not in (float, complex)
+    of_objects = _shape(value) is None or bool(_objects(value))
+    exact = _is(exponent, numbers.Rational) and of_objects and type_of(value) not in (float, complex)
     if exact and _bits(value) * abs(int(exponent)) > BITS:
-        raise _refuse("** with such an exponent", f"the result would have more than {BITS} bits")
+        raise refuse("** with such an exponent", f"the result would have more than {BITS} bits")
 
 
 def _rpow(value: Any, args: tuple[Any, ...]) -> None:
@@ -202,7 +233,7 @@ def _rpow(value: Any, args: tuple[Any, ...]) -> None:
 def _lshift(value: Any, args: tuple[Any, ...]) -> None:
     _arithmetic(value, args, "<<")
     if any(_is(places, int) and places > BITS for places in args):
-        raise _refuse("<< by so many places", f"the result would have more than {BITS} bits")
+        raise refuse("<< by so many places", f"the result would have more than {BITS} bits")
 
 
 def _rlshift(value: Any, args: tuple[Any, ...]) -> None:
@@ -218,7 +249,7 @@ def _mod(value: Any, args: tuple[Any, ...]) -> None:
             for operand in (value, *args):
                 given = operand if _is(operand, tuple) else (operand,)
                 if any(_is(width, int) and abs(width) > WIDTH for width in given) and b"*" in _raw(text):
-                    raise _refuse("% with such a width", f"a width is at most {WIDTH}")
+                    raise refuse("% with such a width", f"a width is at most {WIDTH}")
     _arithmetic(value, args, "%")
 
 
@@ -228,16 +259,16 @@ def _raw(text: Any) -> bytes:
 
 def _template(text: Any) -> None:
     if len(text) > LENGTH:
-        raise _refuse("% of such a text", f"it has more than {LENGTH} characters")
+        raise refuse("% of such a text", f"it has more than {LENGTH} characters")
     shown = text if _is(text, str) else str(text) if _is(text, UserString) else text.decode("latin-1")
     if any(int(digits[:20]) > WIDTH for digits in _NUMBERS.findall(shown)):
-        raise _refuse("a format with such a width", f"a width or precision is at most {WIDTH}")
+        raise refuse("a format with such a width", f"a width or precision is at most {WIDTH}")
 
 
 def _format(value: Any, args: tuple[Any, ...]) -> None:
     for spec in args:
         if len(str(spec)) > SPEC:
-            raise _refuse("such a format", f"it has more than {SPEC} characters")
+            raise refuse("such a format", f"it has more than {SPEC} characters")
         _template(str(spec))
     _shown(value, args)
 
@@ -246,18 +277,18 @@ def _shown(value: Any, args: tuple[Any, ...]) -> None:
     """Digits of a long number are made in the square of their number."""
     _walk(value, ())
     if _bits(value) > BITS:
-        raise _refuse("the text of such a number", f"a number has at most {BITS} bits in an operator of the host")
+        raise refuse("the text of such a number", f"a number has at most {BITS} bits in an operator of the host")
 
 
 def _round(value: Any, args: tuple[Any, ...]) -> None:
     _arithmetic(value, (), "round()")
     if any(_is(digits, int) and abs(digits) > SPEC for digits in args):
-        raise _refuse("round() to so many digits", f"it rounds to at most {SPEC}")
+        raise refuse("round() to so many digits", f"it rounds to at most {SPEC}")
 
 
 def _number(value: Any, args: tuple[Any, ...]) -> None:
     if _is(value, _TEXTS) and len(value) > DIGITS:
-        raise _refuse("such a text as a number", f"it has more than {DIGITS} digits")
+        raise refuse("such a text as a number", f"it has more than {DIGITS} digits")
     _arithmetic(value, args, "such a conversion")
 
 
@@ -276,6 +307,7 @@ _CHECKS: dict[str, Callable[[Any, tuple[Any, ...]], None]] = {
     **{f"__{name}__": _compared for name in "eq ne lt le gt ge".split()},
     **{f"__{name}__": _shown for name in ("repr", "str")},
     **{f"__{name}__": _number for name in "int float complex index trunc floor ceil abs neg pos invert".split()},
+    "__getitem__": _item,
     "__format__": _format,
     "__round__": _round,
 }
