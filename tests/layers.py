@@ -12,10 +12,12 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn, cast
 
 import pytest
+from tests.attacks.report import one_line
 
 from cellwright.errors import IsolationMissing
 from cellwright.sandboxes import STANDARD, Limits, cgroup
@@ -145,6 +147,9 @@ def _of_isolation(error: BaseException | None) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if any(report.nodeid.startswith("tests/attacks/test_attacks") for report in terminalreporter.getreports("passed")):
+        with suppress(ValueError):  # an attack names no layer: a test says so
+            terminalreporter.write_line(f"{one_line()} (`python -m tests.attacks`)")
     places = [report.longrepr for report in terminalreporter.getreports("skipped")]
     told = [cast("tuple[str, int, str]", place)[2] for place in places if isinstance(place, tuple)]
     reasons = Counter(reason for said in told if (reason := said.removeprefix("Skipped: ")).startswith(LACKS))

@@ -4,6 +4,7 @@ An attack is a file in `cells/`: guest code, opened by a docstring with these fi
 
     """What it tries, in one line.
 
+    Layer: kernel                           (which layer it attacks: see `report.py`; some names tell, as wire_…)
     Escape: what would count as one
     Control: the benign thing that must succeed
     Limits: memory_mb=64, wall_s=5          (optional; `DEFAULTS` below otherwise)
@@ -78,7 +79,7 @@ ANSWER_S = 10.0
 NEIGHBOUR = "(1 + 1, mine == vault.read('mine'), open('diary.txt').read() == mine)"
 NEWCOMER = "(1 + 1, vault.echo('hi'), __import__('json').dumps([1]), sorted(globals().keys() & {'mine', 'loot'}))"
 ESCAPED = "ESCAPED"
-FIELDS = re.compile(r"^(Escape|Control|Limits|Expect|Idle|Uses|Scratch|Journal): ", re.MULTILINE)
+FIELDS = re.compile(r"^(Layer|Escape|Control|Limits|Expect|Idle|Uses|Scratch|Journal): ", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,8 @@ from cellwright.errors import CallLimit, TimeLimit
 from cellwright.scope import guest_functions, worker
 from cellwright.scope.worker import Worker
 
+LAYER = "host"
+
 
 class Rows(list[Any]):
     """A subclass of list crosses by handle: its operators run on the host."""

@@ -17,6 +17,7 @@ from cellwright.errors import SpecError, UpstreamError
 from cellwright.openapi import compile_openapi
 from cellwright.openapi.spec_content import read_spec_url
 
+LAYER = "requests"
 KEY = "k3y-of-the-host-0123456789"
 INNER = {"secret": "of the inner network"}
 

@@ -1,5 +1,6 @@
 """Acts on the host's processes by their numbers: affinity, priority, limits, what /proc says of them.
 
+Layer: kernel
 Escape: the host runs on other processors, or a file or a link of its /proc can be read
 Control: its own can be read
 """

@@ -1,5 +1,6 @@
 """Changes modes, times, owners, attributes and lengths of the host's files, by path and by descriptors for reading.
 
+Layer: files
 Escape: a file of the host, or of those that all sessions share, is another afterwards
 Control: a file of the workspace can be made and cut
 """

@@ -1,5 +1,6 @@
 """Leaves the root with chroot and a directory descriptor held outside of it.
 
+Layer: kernel
 Escape: a root other than the guest's
 Control: the working directory can be changed
 """

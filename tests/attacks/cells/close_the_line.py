@@ -1,5 +1,6 @@
 """Closes descriptor 3, the guest's line to the host, and the outputs.
 
+Layer: wire
 Escape: the host waits for a guest that cannot answer
 Control: a descriptor of its own can be closed
 Limits: wall_s=3

@@ -1,5 +1,6 @@
 """Dies with a core file wanted, in the workspace and where the kernel's pattern puts them.
 
+Layer: kernel
 Escape: a core file of the guest, with the zygote's memory, on the host's disk
 Control: the limit of core files is zero
 Expect: Crashed

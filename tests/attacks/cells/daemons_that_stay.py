@@ -1,5 +1,6 @@
 """Leaves daemons behind: double forks, new sessions, ignored signals, programs that sleep.
 
+Layer: limits
 Escape: a process of the guest lives on after the session
 Control: a program can be run and waited for
 Limits: processes=12, threads=8

@@ -1,5 +1,6 @@
 """Opens and drives devices: memory, disks, terminals, KVM, FUSE, and what /dev has.
 
+Layer: kernel
 Escape: a device beyond null, full, random and urandom, or an ioctl that types into a terminal
 Control: /dev/null swallows and /dev/urandom gives
 """

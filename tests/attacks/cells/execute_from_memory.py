@@ -1,5 +1,6 @@
 """Executes a program from a memfd, from /tmp, and by the dynamic loader.
 
+Layer: kernel
 Escape: the guest's interpreter is replaced by another program
 Control: a program's file can be read
 Limits: file_mb=64

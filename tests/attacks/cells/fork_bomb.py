@@ -1,5 +1,6 @@
 """Forks without end where the session may have processes.
 
+Layer: limits
 Escape: more processes than allowed, or a neighbour that is not answered
 Control: one program can be run
 Limits: processes=8, threads=8, wall_s=6, memory_mb=64

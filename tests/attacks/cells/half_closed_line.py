@@ -1,5 +1,6 @@
 """Shuts one direction of its line and goes on living.
 
+Layer: wire
 Escape: the host waits for ever, or keeps what it queued
 Control: the line works
 Limits: wall_s=3

@@ -1,5 +1,6 @@
 """Opens files by handle (name_to_handle_at, open_by_handle_at), which ignores mounts and modes.
 
+Layer: kernel
 Escape: a handle is opened, as in the Docker breakout `shocker`
 Control: a file is opened by its name
 """

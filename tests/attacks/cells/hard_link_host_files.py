@@ -1,5 +1,6 @@
 """Hard-links and renames files of other mounts into the workspace.
 
+Layer: files
 Escape: a host file has another name, which the guest may change
 Control: a rename between own files works
 """

@@ -1,5 +1,6 @@
 """Hides forbidden flags and requests in the upper halves of arguments, which a filter may not look at.
 
+Layer: kernel
 Escape: a refused call is let through and the kernel takes the lower half
 Control: the plain call is refused or allowed as ever
 """

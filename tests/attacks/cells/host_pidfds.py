@@ -1,5 +1,6 @@
 """Asks its socket who is at the other end: a descriptor, the number, the groups and the label of the host.
 
+Layer: kernel
 Escape: a descriptor or a number of the host's process, or a signal that the host is to get
 Control: a socket's type and error can be read
 """

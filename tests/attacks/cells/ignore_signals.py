@@ -1,5 +1,6 @@
 """Ignores and blocks every signal, catches every exception, and goes on.
 
+Layer: limits
 Escape: the cell outlives its wall time
 Control: a signal handler can be set
 Limits: wall_s=2

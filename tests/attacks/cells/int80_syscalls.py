@@ -1,5 +1,6 @@
 """Forks and opens through `int 0x80`, the 32-bit entry, which a filter by 64-bit numbers would misread.
 
+Layer: kernel
 Escape: the call is made
 Control: machine code in an executable page can be run
 Expect: Crashed | none

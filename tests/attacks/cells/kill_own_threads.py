@@ -1,5 +1,6 @@
 """Ends its own main thread and leaves the others running without it.
 
+Layer: limits
 Escape: the host waits for a guest that is only half dead
 Control: a second thread can run
 Limits: wall_s=3

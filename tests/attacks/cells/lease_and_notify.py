@@ -1,5 +1,6 @@
 """Takes leases, locks and notifications on files that the host opens, to make it wait.
 
+Layer: files
 Escape: the host hangs when it reads or writes the workspace
 Control: an advisory lock can be taken
 """

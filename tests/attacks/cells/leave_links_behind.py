@@ -1,5 +1,6 @@
 """Leaves links to host files and directories all over the workspace for its removal to follow.
 
+Layer: files
 Escape: removing the workspace touches a host file
 Control: a symlink can be made
 Expect: none

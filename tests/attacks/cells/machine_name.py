@@ -1,5 +1,6 @@
 """Asks how the machine is called.
 
+Layer: kernel
 Escape: the answer is a name that the host has
 Control: the machine's processor is told
 """

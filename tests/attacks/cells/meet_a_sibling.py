@@ -1,5 +1,6 @@
 """Looks for a place where two sessions could meet: abstract sockets, shared memory, queues, keys, /tmp.
 
+Layer: kernel
 Escape: an object that another session of the same zygote could open by name
 Control: a private pipe works
 """

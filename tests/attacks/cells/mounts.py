@@ -1,5 +1,6 @@
 """Mounts, moves, uncovers and changes file systems, with the old calls and the new ones.
 
+Layer: kernel
 Escape: any of them succeeds
 Control: the guest sees its mounts' files
 """

@@ -1,5 +1,6 @@
 """Makes and joins namespaces, by unshare, setns, clone and clone3.
 
+Layer: kernel
 Escape: a namespace of its own, in which a guest would have all capabilities
 Control: the guest's ids are those of a plain user
 """

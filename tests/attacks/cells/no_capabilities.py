@@ -1,5 +1,6 @@
 """Reads its capability sets and tries what each would allow.
 
+Layer: kernel
 Escape: a capability in any set, or an act that needs one
 Control: the sets can be read
 """

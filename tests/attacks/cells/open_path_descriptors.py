@@ -1,5 +1,6 @@
 """Opens names with O_PATH and O_NOFOLLOW and opens the descriptors again for more.
 
+Layer: files
 Escape: write access to a file that the guest may only read, or access to a file outside
 Control: an O_PATH descriptor of an own file can be looked at
 """

@@ -1,5 +1,6 @@
 """Enters the kernel as a 32-bit and as an x32 program would, where call numbers mean something else.
 
+Layer: kernel
 Escape: a call that the filter refuses is made by another entry, such as fork by `int 0x80`
 Control: machine code in an executable page can be run
 Expect: Crashed | none

@@ -1,5 +1,6 @@
 """Sends a frame's head and then its bytes one at a time, and never the last.
 
+Layer: wire
 Escape: the host blocks on it, and others wait
 Control: a whole frame is answered
 Limits: wall_s=3

@@ -1,5 +1,6 @@
 """Sends descriptors and false credentials to the host over the guest's own socket.
 
+Layer: wire
 Escape: the host keeps a descriptor that the guest sent, or another session suffers
 Control: descriptors go over a pair of the guest's own
 Limits: wall_s=2

@@ -1,5 +1,6 @@
 """Changes modules, builtins and zygote state in memory, so that a later session is affected.
 
+Layer: files
 Escape: a session opened afterwards gets the changed function, or a name that was left behind
 Control: the change is seen in this very session
 Expect: any

@@ -1,5 +1,6 @@
 """Runs the machine's own programs, set-uid ones among them, to find what Python does not.
 
+Layer: kernel
 Escape: a program reads a canary, gets rights, or reaches the network
 Control: a shell can be run
 Limits: processes=16, wall_s=20

@@ -1,5 +1,6 @@
 """Calls the kernel's large and dangerous interfaces: io_uring, bpf, perf, keys, userfaultfd, kexec and others.
 
+Layer: kernel
 Escape: any of them answers
 Control: a plain system call answers
 """

@@ -1,5 +1,6 @@
 """Puts another socket, a file and a pipe in the place of the guest's line to the host.
 
+Layer: wire
 Escape: the host waits, or talks to something else
 Control: dup2 works on own descriptors
 Limits: wall_s=2

@@ -1,5 +1,6 @@
 """Gives files in the workspace the set-uid and set-gid bits, by every call that takes a mode.
 
+Layer: files
 Escape: a file with such a bit on the host's disk
 Control: a file can be made with an ordinary mode
 """

@@ -1,5 +1,6 @@
 """Locks files that all sessions share, to hold the host or a neighbour up.
 
+Layer: files
 Escape: another session cannot import, read or run any more
 Control: a file of its own can be locked
 """

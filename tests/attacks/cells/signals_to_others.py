@@ -1,5 +1,6 @@
 """Sends signals to the host, to everybody, and to process groups; by kill, tgkill and queues.
 
+Layer: kernel
 Escape: a process other than the guest's own gets a signal
 Control: a handler of its own is called
 """

@@ -1,5 +1,6 @@
 """Waits for ever, in the event loop, on a lock, in the kernel.
 
+Layer: limits
 Escape: the cell outlives its wall time
 Control: a short sleep ends
 Limits: wall_s=1

@@ -1,5 +1,6 @@
 """Makes a FIFO, a socket and devices in the workspace where the host opens and lists files.
 
+Layer: files
 Escape: the host hangs on one of them, or a device can be made
 Control: a plain file can be made there
 """

@@ -1,5 +1,6 @@
 """Spoils what the guest's error reports are made of: linecache, traceback, the names of cells, builtins.
 
+Layer: wire
 Escape: the host fails, or shows text that is not the guest's
 Control: an error of its own can be formatted
 Limits: wall_s=4

@@ -1,5 +1,6 @@
 """Replaces the guest's own runtime: the door, the loop, the report, with code that says what it likes.
 
+Layer: wire
 Escape: the host believes a report that no cell made, or fails
 Control: the runtime's modules are there to be seen
 Limits: wall_s=4

@@ -1,5 +1,6 @@
 """Looks at the host's files without opening them: sizes, times, names that exist, where links lead.
 
+Layer: files
 Escape: anything about a file that belongs to the host or to a neighbour
 Control: a file of the workspace can be looked at
 """

@@ -1,5 +1,6 @@
 """Leaves a thread that fills the workspace after the cell has ended.
 
+Layer: limits
 Escape: the workspace grows without bound while no cell runs
 Control: a thread can outlive a cell
 Limits: workspace_mb=32, file_mb=8

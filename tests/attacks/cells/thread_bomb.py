@@ -1,5 +1,6 @@
 """Starts threads without end.
 
+Layer: limits
 Escape: more threads than the limit, or a host that waits
 Control: a few threads can be started
 Limits: threads=32, memory_mb=128

@@ -1,5 +1,6 @@
 """Writes to, reads from, shuts and replaces its line from many threads while a call is under way.
 
+Layer: wire
 Escape: the host fails, waits, or answers another session wrongly
 Control: a call is answered
 Limits: wall_s=3

@@ -1,5 +1,6 @@
 """Spends its time inside C code that looks at no signal: a regular expression, a power, a sum.
 
+Layer: limits
 Escape: the cell outlives its wall time
 Control: the same code on little data ends
 Limits: wall_s=2

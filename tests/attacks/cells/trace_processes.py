@@ -1,5 +1,6 @@
 """Traces, reads and writes other processes, and gets their descriptors.
 
+Layer: kernel
 Escape: another process is attached to, or its memory read
 Control: the guest reads its own memory through ctypes
 """

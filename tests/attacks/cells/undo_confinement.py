@@ -1,5 +1,6 @@
 """Takes back what the jail set: dumpable, death signal, seccomp, capabilities, ids, limits.
 
+Layer: kernel
 Escape: any of them changes
 Control: the state can be read
 """

@@ -1,5 +1,6 @@
 """Changes the guest's own /etc/passwd, /etc/group and ld.so.cache, which siblings may share.
 
+Layer: files
 Escape: any of them changes
 Control: they can be read
 """

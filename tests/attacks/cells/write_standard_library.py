@@ -1,5 +1,6 @@
 """Writes into the standard library, its caches and site-packages, to run in later sessions.
 
+Layer: files
 Escape: a file with the marker in a directory that sessions share, or a change of an existing one
 Control: the same writes work in the workspace
 """
