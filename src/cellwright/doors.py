@@ -157,6 +157,7 @@ class ObjectOrigin:
     alone: bool  # the answer held no other host object
     touched: bool  # something was called on the object since that may have changed it
     kept: Packed | None = None  # of that call's answer
+    imported: bool = False  # only a file that was imported tells of that call
 
 
 class GuestDoor(Protocol):
@@ -181,10 +182,16 @@ class GuestDoor(Protocol):
 
 
 class Lineage(Protocol):
-    """What the journal knows of host objects that are gone."""
+    """What the journal knows of host objects that are gone.
+
+    `imported` says whether an import alone tells of an object or a class. `refusal` is why an object must not be
+    brought back, "" where it may be: for an imported one, a person is asked.
+    """
 
     def known(self) -> Sequence[Made]: ...
     def origin(self, handle: int) -> ObjectOrigin | None: ...
+    def imported(self, number: int) -> bool: ...
+    async def refusal(self, made: Made, origin: ObjectOrigin) -> str: ...
 
 
 class Host(Protocol):

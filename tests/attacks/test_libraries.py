@@ -27,6 +27,8 @@ from sqlalchemy.pool import StaticPool
 
 from cellwright import Runtime, Scope
 
+LAYER = "binding"
+
 
 def _module(name: str) -> Any:
     return import_module(name)

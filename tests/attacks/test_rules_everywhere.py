@@ -19,6 +19,8 @@ from cellwright.guard import decide, open_questions
 from cellwright.scope import Undoing
 from cellwright.testing import ScriptedModel, code
 
+LAYER = "approval"
+
 pytestmark = pytest.mark.usefixtures("warm")
 
 sent: list[Any] = []

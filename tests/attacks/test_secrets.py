@@ -22,6 +22,8 @@ from cellwright.sessions import Sessions
 from cellwright.store import MemoryStore
 from cellwright.testing import code
 
+LAYER = "secrets"
+
 KEY = "canary-value-without-a-format"
 FORMAT = "sk-proj-0123456789abcdef"
 EVERYTHING = """

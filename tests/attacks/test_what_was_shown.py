@@ -18,6 +18,8 @@ from cellwright.events import ApprovalWanted
 from cellwright.guard import full_arguments
 from cellwright.testing import ScriptedModel, code
 
+LAYER = "approval"
+
 pytestmark = pytest.mark.usefixtures("warm")
 
 

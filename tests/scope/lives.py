@@ -82,6 +82,12 @@ class Past:
     def known(self) -> Sequence[Made]:
         return [*self._began, *(made for row in self._rows for made in row.answer.made)]
 
+    def imported(self, number: int) -> bool:
+        return False
+
+    async def refusal(self, made: Made, origin: ObjectOrigin) -> str:
+        return ""
+
     def origin(self, handle: int) -> ObjectOrigin | None:
         for at, row in enumerate(self._rows):
             if any(made.number == handle for made in row.answer.made):

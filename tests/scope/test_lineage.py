@@ -308,6 +308,12 @@ class _Known:
     def origin(self, handle: int) -> ObjectOrigin | None:
         return None
 
+    def imported(self, number: int) -> bool:
+        return False
+
+    async def refusal(self, made: Made, origin: ObjectOrigin) -> str:
+        return ""
+
 
 async def test_a_name_that_is_no_longer_bound_says_so() -> None:
     first = Life({"shop": Shop(), "deal": Deal("d"), "deals": [Deal("a"), Deal("b")]})

@@ -7,7 +7,7 @@ import io
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ async def test_a_session_imports_elsewhere_and_replays_and_goes_on(here: str, tm
     async with runtime(store, "s1", resume=True) as rt:
         assert await value(rt, "import os\n(x, len(open('d/l').read()), 'y' in globals())") == ([1, 2, 2], 4000, False)
     assert [e.change for e in store.entries("s1", upto=len(there.entries("s1")))] == [
-        e.change for e in there.entries("s1")
+        replace(e.change, imported=True) if isinstance(e.change, Row) else e.change for e in there.entries("s1")
     ]
 
 
@@ -341,4 +341,4 @@ def test_a_request_of_a_stranger_with_tools_that_are_none_is_told() -> None:
 def test_facts_that_an_export_has_are_all_but_what_is_of_one_machine() -> None:
     """A new fact is to be thought about: is it to leave this machine?"""
     exported = "id created seed pins names made parent parent_cell parent_entry agent"
-    assert {one.name for one in fields(Facts)} == {*exported.split(), "child_of"}
+    assert {one.name for one in fields(Facts)} == {*exported.split(), "child_of", "imported"}

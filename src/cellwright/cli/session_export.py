@@ -98,13 +98,19 @@ def import_(
         except OSError as error:
             raise ended(PLATFORM, f"cannot read {file}: {error.strerror or error}") from None
     if as_json:
-        print(json_text({"session": imported.session, "sessions": imported.sessions, "entries": imported.entries}))
+        claims = {"undoable": imported.undoable, "revivable": imported.revivable, "granted": imported.granted}
+        told = {"session": imported.session, "sessions": imported.sessions, "entries": imported.entries}
+        print(json_text(told | claims))
         return
     print(imported.session)
     others = [new for new in imported.sessions.values() if new != imported.session]
     forked = f", and what it was forked from: {', '.join(others)}" if others else ""
     entries = counted(imported.entries, "entry").replace("entrys", "entries")
     say(f"imported {imported.session}: {entries}, {counted(imported.blobs, 'blob')}{forked}")
+    if imported.undoable or imported.revivable or imported.granted:
+        calls, objects = counted(imported.undoable, "call"), counted(imported.revivable, "answer")
+        say(f"by its own word {calls} to undo and {objects} with objects to bring back: each needs a person's yes here")
+        say(f"{counted(imported.granted, 'decision')} in it that said yes: good for nothing here")
 
 
 def _import(file: str, id: str | None, store: str) -> ImportedSession:

@@ -19,6 +19,7 @@ from cellwright.events import ApprovalWanted, Event
 from cellwright.guard.approver import Approvals, Approve, decision_by
 from cellwright.guard.arguments_text import arguments_text
 from cellwright.journal import WITHDRAWN, is_late, is_open
+from cellwright.sandboxes import waiting
 from cellwright.store import Decision, Question, Store, off_loop, open_store
 
 LOOK_S = 0.25
@@ -116,6 +117,13 @@ class ApprovalDesk:
         if wait:
             await asyncio.gather(*map(self.decided, still))
         return [] if wait else still
+
+    async def consent(self, wanted: ApprovalWanted) -> Decision | None:
+        """See `cellwright.journal.Asker`."""
+        if self._approve is None:
+            return None
+        with waiting(wanted):
+            return await decision_by(self._approve, wanted)
 
     async def _asked(self, question: Question, tell: Callable[[Event], None] | None) -> Question | None:
         wanted = wanted_of(question)

@@ -20,6 +20,7 @@ from cellwright.journal.blocks import ENDED, VERBS
 from cellwright.journal.call_rows import call_of
 from cellwright.journal.call_text import call_line, value_text
 from cellwright.journal.history import NAMES
+from cellwright.journal.lineage import ImportConsent
 from cellwright.journal.writer import JournalWriter
 from cellwright.short_texts import cut, named_error, one_line, printable
 from cellwright.store import Row, Status, off_loop
@@ -127,12 +128,13 @@ def is_effect(verb: str, name: str, operation: Operation) -> bool:
 class Undoer:
     """Undoes what a session did. One at a time: who uses `plan` and `carry_out` holds `alone`."""
 
-    def __init__(self, session: str, writer: JournalWriter, host: Host) -> None:
+    def __init__(self, session: str, writer: JournalWriter, host: Host, consent: ImportConsent) -> None:
         self.alone = asyncio.Lock()
         self._session = session
         self._writer = writer
         self._host = host
         self._undo = host if isinstance(host, Undo) else None
+        self._consent = consent
 
     async def read(self, first_cell: int) -> Sequence[Row]:
         """The session's own rows, as they are now; not those of the sessions that it was forked from."""
@@ -144,7 +146,10 @@ class Undoer:
         marks = {(row.cell, row.path.removeprefix(PREFIX)): row for row in rows if row.door == "undo"}
         found: list[tuple[tuple[int, float, int], Effect]] = []
         for at, row in enumerate(rows):
-            effect = Effect(row=row, mark=marks.get((row.cell, row.path)))
+            mark = marks.get((row.cell, row.path))
+            if mark is not None and mark.imported and not row.imported:  # of a call that was made here: it is forged
+                mark = None
+            effect = Effect(row=row, mark=mark)
             over = effect.mark is not None and effect.mark.status in ("done", "cancelled")
             if row.door == "host" and not over and wanted(row) and self._happened(effect):
                 found.append(((row.cell, float("inf") if row.delivered is None else row.delivered, at), effect))
@@ -160,13 +165,26 @@ class Undoer:
     async def plan(self, effects: Iterable[Effect]) -> UndoPlan:
         todo: list[Effect] = []
         left: list[NotUndone] = []
+        effects = list(effects)
+        imported = [effect for effect in effects if effect.row.imported and self._may_be_undone(effect)]
+        refused = await self._refused(imported) if imported else ""
         for effect in effects:
-            why = await self._in_the_way(effect)
+            why = (refused if effect in imported else "") or await self._in_the_way(effect)
             if why:
                 left.append(NotUndone(effect=effect, why=why))
             else:
                 todo.append(effect)
         return UndoPlan(todo=tuple(todo), left=tuple(left))
+
+    def _may_be_undone(self, effect: Effect) -> bool:
+        row = effect.row
+        operation = self._host.about(row.verb, row.target, row.name).operation
+        return self._undo is not None and operation.undo is not None and not _in_doubt(effect)
+
+    async def _refused(self, imported: Sequence[Effect]) -> str:
+        """Why these are not undone, which only an import says were done. A person is asked for all of them at once."""
+        lines = [f"{effect} -> {value_text(effect.row.value) or None}" for effect in imported]
+        return await self._consent.refusal("undo of imported calls", "\n".join(lines), imported[0].row.cell)
 
     async def _in_the_way(self, effect: Effect) -> str:
         call = call_of(effect.row)

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from cellwright.doors import Made, ObjectOrigin
+from cellwright.doors import Made
 from cellwright.errors import JournalFailed, UsageError
-from cellwright.journal.call_rows import call_of
 from cellwright.journal.checkpoint_start import CheckpointStart
 from cellwright.store import CellRow, Checkpoint, DoorName, EntryChange, Facts, Note, Row, StoreReader, TurnRow
 from cellwright_guest.wire import Packed, type_of
@@ -294,7 +293,7 @@ class History:
         before = self.start is not None and self.start.forgotten
         return before or any(c.number < number for c in self._outside)
 
-    # lineage: see `cellwright.doors.Lineage`
+    # for `JournalLineage`
 
     def known(self) -> Sequence[Made]:
         before = self.first.made if self.start is None else self.start.made
@@ -306,32 +305,8 @@ class History:
         first = {made.number for made in self.first.made} if self.start is None else self.start.began
         return frozenset(first) | {m.number for r in self._rows.values() if _is_names(r) for m in r.made}
 
-    def origin(self, handle: int) -> ObjectOrigin | None:
-        if handle in self.beginnings:
-            return None
-        for row in self._ever:
-            if any(m.number == handle for m in row.made):
-                return ObjectOrigin(
-                    call=call_of(row),
-                    title=row.title,
-                    alone=sum(m.number > 0 for m in row.made) == 1,
-                    touched=self._touched(handle),
-                    kept=row.kept,
-                )
-        return None
-
-    def _touched(self, handle: int) -> bool:
-        """Whether something that may change it was called on the object, or on what was read from it."""
-        family = {handle}
-        for row in self._ever:
-            if row.target in family:
-                if not row.reads and row.status != "asked":  # what only waits for a yes has changed nothing
-                    return True
-                family |= {m.number for m in row.made if m.number > 0}
-        return False
-
     @cached_property
-    def _ever(self) -> Sequence[Row]:
+    def ever(self) -> Sequence[Row]:
         """All rows; those before the start are read when they are asked for, the others are as they were."""
         before = [] if self.start is None else [r for r in self.since(None).rows if r.cell < self._begins]
         return [*before, *self._rows.values()]

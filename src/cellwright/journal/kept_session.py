@@ -46,6 +46,7 @@ class KeptSession:
         guard: Guard | None = None,
     ) -> None:
         self.session = session
+        session.asker = asker
         self.restored: Restored | None = None
         self._host = host
         self._sandbox = sandbox

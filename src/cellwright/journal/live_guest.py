@@ -20,6 +20,7 @@ from cellwright.journal.checkpoint_start import CheckpointStart
 from cellwright.journal.divergence import Divergence, divergence_of, printed_otherwise
 from cellwright.journal.effects import Undoer
 from cellwright.journal.history import History
+from cellwright.journal.lineage import ImportConsent, JournalLineage
 from cellwright.journal.outcomes import cell_in_memory, outcome_in
 from cellwright.journal.pause import PauseWatch
 from cellwright.journal.questions import CallQuestions
@@ -98,7 +99,8 @@ def guest_doors(
         strict={cell.number: frozenset(cell.pending) for cell in cells if cell.status != "running"},
     )
     pause = PauseWatch(replay)
-    undoer = Undoer(session.id, session.writer, inner)
+    consent = ImportConsent(session)
+    undoer = Undoer(session.id, session.writer, inner, consent)
     reversible = Reversible(Recorded(inner, replay), replay, blocks, undoer, snapshots)
     guarded: Host = reversible
     if guard is not None:
@@ -108,7 +110,7 @@ def guest_doors(
     def begin(beginning: Beginning) -> Beginning:
         return session.begin_first(beginning) if history is None else session.begin_again(beginning, history)
 
-    outer = Replayed(guarded, replay, begin, history)
+    outer = Replayed(guarded, replay, begin, None if history is None else JournalLineage(history, consent))
     return GuestDoors(host=outer, replay=replay, pause=pause, reversible=reversible)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from cellwright.doors import Call
 from cellwright.errors import Fenced, JournalFailed, NoQuestion, UsageError
-from cellwright.events import Event
+from cellwright.events import ApprovalWanted, Event
 from cellwright.journal.call_rows import key_of, started
 from cellwright.journal.effects import PREFIX
 from cellwright.journal.replay import Replay
@@ -28,13 +28,15 @@ class Asker(Protocol):
     """Who can ask a person without a guest.
 
     `asked` asks about these questions and gives those that are open still; with `wait`, none is: it waits until
-    each is decided or too late. `decided` waits for one question, and asks nobody.
+    each is decided or too late. `decided` waits for one question, and asks nobody. `consent` asks about what is no
+    call of a guest, now or never: None where there is nobody.
     """
 
     async def asked(
         self, questions: Sequence[Question], tell: Callable[[Event], None] | None, *, wait: bool
     ) -> Sequence[Question]: ...
     async def decided(self, question: Question) -> Question: ...
+    async def consent(self, wanted: ApprovalWanted) -> Decision | None: ...
 
 
 class CallQuestions:

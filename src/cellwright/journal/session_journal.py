@@ -18,6 +18,7 @@ from cellwright.journal.checkpoints import SessionCheckpoints
 from cellwright.journal.heartbeat import claim_session
 from cellwright.journal.history import NAMES, History, checked_entry, names_of
 from cellwright.journal.outcomes import packed_value, told_error
+from cellwright.journal.questions import Asker
 from cellwright.journal.replay import GuestClock, Replay
 from cellwright.journal.writer import JournalWriter
 from cellwright.sandboxes import Outcome
@@ -65,6 +66,7 @@ class SessionJournal:
         self.id = check_id(session)
         self.checkpoints = SessionCheckpoints(store, session, pins, key)
         self.writer = JournalWriter(store)
+        self.asker: Asker | None = None  # who is asked about what an import says
         self.clock = GuestClock()
         self.last = 0  # the number of the last cell
         self.changed: tuple[str, ...] = ()  # what the session was recorded with and does not find here

@@ -54,12 +54,19 @@ class KnownClass:
         self.hints: dict[str, Any] | None = None  # the types of its fields, when they are first checked
 
 
+class ImportedClass(StaleHandle):
+    """A class that only an import says the guest was sent: nothing is built of it."""
+
+
 class Classes:
     """The table of one session. `known` are the classes that an earlier process described to its guest."""
 
-    def __init__(self, rules: Rules, known: Iterable[Made] = ()) -> None:
+    def __init__(
+        self, rules: Rules, known: Iterable[Made] = (), imported: Callable[[int], bool] = lambda number: False
+    ) -> None:
         self._rules = rules
         self.hides_field = rules.hides_field
+        self._imported = imported
         self._lock = threading.RLock()
         self._by_key: dict[Any, KnownClass] = {}
         self._by_number: dict[int, KnownClass] = {}
@@ -125,6 +132,8 @@ class Classes:
         cls = find_type(named)
         if cls is None or kind not in (kind_of(cls), "handle"):
             return None
+        if (cls, "named") not in self._by_key and self._imported(made.number):
+            raise ImportedClass(f"the class {cls.__name__} came with an import; first have the host send one of it")
         with self._lock:
             known = self.enter(cls, Place(made.path, cls), by_handle=kind == "handle")
             known.announced = True

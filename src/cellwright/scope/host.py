@@ -17,7 +17,7 @@ from cellwright.errors import ContentChanged, Denied, GuestError, HandleLost, No
 from cellwright.scope import faults
 from cellwright.scope.abouts import Abouts
 from cellwright.scope.call_contents import CallContents
-from cellwright.scope.classes import Classes, KnownClass
+from cellwright.scope.classes import Classes, ImportedClass, KnownClass
 from cellwright.scope.content_writer import NoContent
 from cellwright.scope.executor import CallExecutor, arguments
 from cellwright.scope.guest_functions import Lender
@@ -56,12 +56,13 @@ class ScopeHost:
         self._worker = Worker("cellwright-host-calls")
         self._numbers = itertools.count(1)
         self._make_current = self._current  # bound once, not at each call
-        self._begin((), 1)
+        self._begin(None, (), 1)
 
-    def _begin(self, known: Sequence[Made], first: int) -> None:
+    def _begin(self, lineage: Lineage | None, known: Sequence[Made], first: int) -> None:
         self._lender = Lender(self._worker)
         self._handles = Handles(first=first)
-        self._classes = Classes(self._scope.rules, known)
+        rules, more = self._scope.rules, () if lineage is None else (lineage.imported,)
+        self._classes = Classes(rules, known, *more)
         self._values = Values(self._handles, self._classes, self._lender, self._bounds, self._scope.place_of)
         self._abouts = Abouts(self._scope.rules, self._handles, self._classes, lambda n: self._revivals.made(n))
         self._contents = CallContents(self._scope, self._values, self._abouts)
@@ -79,7 +80,7 @@ class ScopeHost:
         self._revivals.stop()
         known = () if lineage is None else lineage.known()
         first = max((made.number for made in known), default=0) + 1
-        self._begin(known, 1 if lineage is None else max(first, self._handles.next))
+        self._begin(lineage, known, 1 if lineage is None else max(first, self._handles.next))
         self._lender.guest = guest
         self._values.libraries = libraries
         for cls, path, bound in self._scope.entries():
@@ -131,7 +132,10 @@ class ScopeHost:
         self._worker.close()
 
     def value(self, packed: Packed) -> object:
-        return self._revivals.value(packed) if self._revivals else self._values.unpack(packed)
+        try:
+            return self._revivals.value(packed) if self._revivals else self._values.unpack(packed)
+        except ImportedClass as error:
+            return LostObject(handle=0, told=str(error))
 
     def drop(self, handle: int, count: int) -> None:
         self._handles.drop(handle, count)

@@ -118,6 +118,8 @@ class Revivals:
             origin = await asyncio.to_thread(self._origin, made.number)  # it may have to be read from a journal
             if origin is None:
                 raise self._not_bound(made)
+            if self.lineage is not None and (why := await self.lineage.refusal(made, origin)):
+                raise handle_lost(made, origin, why)
             value = await self._rebuilt(made, origin, (*chain, made.number))
         self._handles.restore(made.number, value, Place(made.path, type_of(value)))
         self._lost.pop(made.number, None)

@@ -41,7 +41,8 @@ MOST_NUMBER = 1 << 53
 MOST_TIME = 253402300800  # seconds: the year 10000, which no clock of a guest can tell
 COUNTS = frozenset(("number", "cell", "before", "after", "delivered", "asked"))
 TIMES = frozenset(("at", "duration_s"))
-SECRET = frozenset(("opened", "child_of"))  # how somebody opened it; who spawned it is not in the file
+# how somebody opened it; who spawned it, which is not in the file; and that it came from another file
+SECRET = frozenset(("opened", "child_of", "imported"))
 
 Aside = Callable[[bytes], None] | None  # gets bytes that a line names by their digest; None: all stand in the line
 Fetch = Callable[[str], bytes]

@@ -7,6 +7,7 @@ rows. Its code runs in the sandbox, as any code.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -15,7 +16,7 @@ from typing import Any, BinaryIO
 from cellwright.errors import JournalFailed, NoSession, UsageError
 from cellwright.journal import Trees, check_id, trees_of
 from cellwright.sessions.export_lines import FORMAT, Damaged, bytes_in, checked_digest, entry_in, facts_in
-from cellwright.store import IMPORTED, CellRow, Claim, EntryChange, Facts, Store, TurnRow, this_process
+from cellwright.store import IMPORTED, CellRow, Claim, EntryChange, Facts, Note, Row, Store, TurnRow, this_process
 
 MOST_LINE = 256 << 20  # bytes
 MOST_BLOB = 4 << 30
@@ -26,12 +27,19 @@ ID = 64
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImportedSession:
-    """What was imported. `session` is the exported one; `sessions` are the new ids of all, by the ids in the file."""
+    """What was imported. `session` is the exported one; `sessions` are the new ids of all, by the ids in the file.
+
+    What its rows claim, and the host acts on only after a person's yes: calls that an undo might undo, answers whose
+    objects might be brought back, and decisions that said yes, which grant nothing here.
+    """
 
     session: str
     sessions: dict[str, str]
     entries: int
     blobs: int
+    undoable: int = 0
+    revivable: int = 0
+    granted: int = 0
 
 
 @dataclass(kw_only=True, slots=True)
@@ -43,6 +51,7 @@ class _FileContents:
     blobs: set[str] = field(default_factory=set[str])
     dropped: set[str] = field(default_factory=set[str])  # contents of files that are no longer kept anywhere
     under_way: str = ""  # the digest of a blob that the next line goes on with
+    claims: Counter[str] = field(default_factory=Counter[str])  # fields of `ImportedSession`
 
 
 def import_(store: Store, file: BinaryIO, id: str | None = None) -> ImportedSession:
@@ -59,7 +68,7 @@ def import_(store: Store, file: BinaryIO, id: str | None = None) -> ImportedSess
         raise UsageError(f"nothing was imported: {error}") from None
     last = contents.sessions[-1].id
     return ImportedSession(
-        session=names[last], sessions=names, entries=sum(contents.entries), blobs=len(contents.blobs)
+        session=names[last], sessions=names, entries=sum(contents.entries), blobs=len(contents.blobs), **contents.claims
     )
 
 
@@ -151,10 +160,22 @@ def _check(contents: _FileContents, digests: _Digests, line: dict[str, Any], *, 
     if not contents.sessions or number != contents.entries[-1] + 1 or number > MOST_ENTRIES:
         raise Damaged("entries are numbered 1, 2, 3 … in their session")
     contents.entries[-1] = number
+    contents.claims.update(_claims(change))
     if isinstance(change, CellRow):
         for tree in (change.tree, change.tree_after):
             if tree not in ("", "empty") and tree not in contents.blobs:
                 raise Damaged("the files of a cell are not in the file before it")
+
+
+def _claims(change: EntryChange) -> Iterator[str]:
+    """What an entry says that would have the host do something. An entry that is told again counts again."""
+    if isinstance(change, Row) and change.door == "host" and change.status == "done":
+        if not change.reads:
+            yield "undoable"
+        if any(made.number > 0 for made in change.made):
+            yield "revivable"
+    if isinstance(change, Note) and change.kind == "decided" and ": yes" in change.text:
+        yield "granted"
 
 
 def _check_session(contents: _FileContents, facts: Facts) -> None:
@@ -213,7 +234,7 @@ def _write(store: Store, file: BinaryIO, names: dict[str, str], contents: _FileC
             if importing is not None:
                 importing.finish()
             facts = facts_in(line, store.blob)
-            facts = replace(facts, id=names[facts.id], parent=names.get(facts.parent, ""))
+            facts = replace(facts, id=names[facts.id], parent=names.get(facts.parent, ""), imported=True)
             importing = _SessionImport(store, store.create(facts, this_process()), contents)
             made.append(facts.id)
         elif importing is not None:
@@ -240,7 +261,7 @@ class _SessionImport:
             change = entry_in(line, self._store.blob)[1]
             if isinstance(change, TurnRow) and change.status in ("running", "waiting"):
                 change = replace(change, opened=IMPORTED)
-            self._changes.append(change)
+            self._changes.append(replace(change, imported=True) if isinstance(change, Row) else change)
             return
         if "dropped" in line:
             return

@@ -279,11 +279,11 @@ def _large_codec(put: Put, get: Get) -> tuple[Put, Get]:
 
 FACTS = Codec(
     Facts,
-    "created seed pins names made parent parent_cell parent_entry child_of agent",
+    "created seed pins names made parent parent_cell parent_entry child_of agent imported",
     keys="id",
     large="made",
     by_name=True,
-    optional="parent_entry child_of agent",
+    optional="parent_entry child_of agent imported",
     packing=AT_ONCE,
 )
 CELLS = Codec(
@@ -314,7 +314,7 @@ _ARGUMENTS = ROW.index("arguments")
 LONG_BODY = 2 << 10  # characters: in memory, a tree takes several times its text
 _ROW_TYPES = (str, str, str, str, int, str, str, int, bool)  # of the fields before `arguments`
 _DOORS, _STATUSES = frozenset(get_args(DoorName)), frozenset(get_args(Status))
-_fill_row = filler(Row, ("cell", "path", *ROW))
+_fill_row = filler(Row, ("cell", "path", *ROW, "imported"))
 _put_made, _get_made = _value_codec(get_type_hints(Row)["made"], STORED)
 
 
@@ -336,16 +336,18 @@ def _row_values(row: Row, arguments: Any, value: Any, kept: Any) -> list[Any]:
     """The fields `ROW`. Written out: to look them up by name takes longer than to write the row's text."""
     made = row.made and _put_made(row.made, None)
     # fmt: off
-    return [
+    values = [
         row.status, row.door, row.title, row.verb, row.target, row.name, row.key, row.line, row.reads,
         arguments, value, row.delivered, row.at, row.after, row.back, made, kept,
     ]
     # fmt: on
+    return [*values, True] if row.imported else values
 
 
 def row_of(cell: int, path: str, body: Body, fetch: Fetch, again: Callable[[], Body] | None = None) -> Row:
     """The row that `row_body` was given. Where `again` reads its body, a long one is not held in memory."""
     values: list[Any] = json.loads(body)
+    imported = len(values) == len(ROW) + 1 and values.pop() is True  # a last field that only such rows have
     status, door, *_, arguments, value, delivered, at, after, back, made, kept = values
     if tuple(map(type, values[:_ARGUMENTS])) != _ROW_TYPES or type(values) is not list or type(path) is not str:
         raise ValueError("a row of another shape")
@@ -374,7 +376,9 @@ def row_of(cell: int, path: str, body: Body, fetch: Fetch, again: Callable[[], B
             arguments = BodyPacked.of(
                 partial(load, "arguments"), is_short=is_short, mark=digest_of(text.encode("ascii"))
             )
-    return _fill_row((cell, path, *values[:_ARGUMENTS], arguments, value, delivered, at, after, back, made, kept))
+    return _fill_row(
+        (cell, path, *values[:_ARGUMENTS], arguments, value, delivered, at, after, back, made, kept, imported)
+    )
 
 
 def _field(cell: int, path: str, again: Callable[[], Body], fetch: Fetch, name: str) -> Packed:

@@ -47,6 +47,7 @@ class Row:
     back: tuple[tuple[int, int], ...] = ()
     made: tuple[Made, ...] = ()
     kept: Packed | None = None  # the data of an object that can be rebuilt from it
+    imported: bool = False  # it came in a file, and nobody here made that call
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -153,6 +154,7 @@ class Facts:
     parent_entry   where it is not 0, the last entry of the parent that the fork knows
     child_of       the session whose code spawned the agent of this one
     agent          the name of the agent that it is for; "" where there is none
+    imported       it came in a file, with its first rows; they say so each
     """
 
     id: str
@@ -166,6 +168,7 @@ class Facts:
     parent_entry: int = 0
     child_of: str = ""
     agent: str = ""
+    imported: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -70,11 +70,13 @@ def rows_come_back(journal: Store) -> None:
         written += [
             row(n, "arguments", arguments=value, status="asked", reads=True, line=3, verb="call"),
             row(n, "value", value=value, status="done", delivered=0, at=1.25, door="guest", after=f"{n}/plain"),
-            row(n, "kept", kept=value, status="failed", back=((1, 2), (3, 4)), made=made, door="undo"),
+            row(n, "kept", kept=value, status="failed", back=((1, 2), (3, 4)), made=made, door="undo", imported=True),
             row(
                 n, f"all {LONE}", arguments=value, value=value, kept=value, title=LONE, name=LONE, key=LONE, after=LONE
             ),
-            row(n, "huge", target=-(2**70), delivered=2**70, line=2**63, door="model", status="cancelled"),
+            row(
+                n, "huge", target=-(2**70), delivered=2**70, line=2**63, door="model", status="cancelled", imported=True
+            ),
         ]
     id = (claim := journal.create(facts())).session
     for each in written[::2]:
