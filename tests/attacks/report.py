@@ -48,7 +48,7 @@ def cell_files() -> list[Path]:
     return sorted((HERE / "cells").glob("*.py"))
 
 
-def test_files() -> list[Path]:
+def files_of_tests() -> list[Path]:
     return sorted(path for path in HERE.glob("test_*.py") if path.name not in OF_THE_HARNESS)
 
 
@@ -72,7 +72,7 @@ def counts() -> Counter[str]:
     found: Counter[str] = Counter()
     for path in cell_files():
         found[layer_of(path)] += 1
-    for path in test_files():
+    for path in files_of_tests():
         found[layer_of(path)] += len(
             re.findall(r"^(?:async )?def test_", path.read_text(encoding="utf-8"), re.MULTILINE)
         )

@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.attacks.report import LAYERS, cell_files, counts, layer_of, test_files
+from tests.attacks.report import LAYERS, cell_files, counts, files_of_tests, layer_of
 
 HERE = Path(__file__).parent
 
 
 def test_every_attack_names_its_layer() -> None:
     wrong: list[str] = []
-    for path in (*cell_files(), *test_files()):
+    for path in (*cell_files(), *files_of_tests()):
         try:
             layer_of(path)
         except ValueError as error:
