@@ -101,6 +101,7 @@ def test_what_only_looks_like_a_key_stays(text: str) -> None:
         ("password=None, token=True", "password=None, token=True"),
         ("the token expired; max_tokens=500000", "the token expired; max_tokens=500000"),
         ("wrong token abc123def", "wrong token ***"),
+        ('scope.declare("api.token", hide=False) grants it', 'scope.declare("api.token", hide=False) grants it'),
         ("AccountKey=abc;EndpointSuffix=x", "AccountKey=***;EndpointSuffix=x"),
         (
             "Command '['mysql', '--password', 'abc', '-u', 'ann:abc']'",

@@ -216,6 +216,8 @@ def _without_named(text: str) -> str:
         before = text[max(found.start() - 8, 0) : found.start()]
         if found.start() < done or not _is_named(before, found[1], found[2]):
             continue
+        if "," in found[2] and not _OPENED.match(text, at):  # `declare("api.token", hide=False)`
+            continue
         begin, end = _value(text, at, ":" != found[2].strip())
         if begin == at and end > at and found[1].lower().endswith("cookie"):
             end = max(end, at + len((_COOKIES.match(text, at) or [""])[0]))  # `Cookie: a=1; b=2`
