@@ -18,6 +18,7 @@ _delete: Any = vars(models)["CASCADE"]
 
 class Author(models.Model):
     name: Any = models.CharField(max_length=40)
+    password: Any = models.CharField(max_length=40, default="hush")
     books: Any
 
     class Meta:

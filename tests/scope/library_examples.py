@@ -28,6 +28,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "host": ("os", "zipfile", "tarfile"),
     "httpx": ("httpx", "httpx2"),
     "io": ("io", "tempfile"),
+    "standard": ("queue", "configparser", "xml.etree.ElementTree", "http.client", "urllib.parse"),
     "pydantic": ("pydantic", "pydantic.networks", "pydantic.root_model", "pydantic.types", "pydantic.type_adapter"),
     "psycopg": ("psycopg",),
     "asyncio": ("asyncio", "asyncio.subprocess"),

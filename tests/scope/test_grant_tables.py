@@ -107,7 +107,7 @@ def test_each_row_names_members_that_exist(name: str) -> None:
         unknown += [] if kinds else [f"{pattern} (no such class)"]
         unknown += [
             f"{pattern}: {one} is no member"
-            for one in sorted((row.callbacks | row.by_name) - row.members.keys() - row.operators)
+            for one in sorted((row.callbacks | row.by_name | row.lookups) - row.members.keys() - row.operators)
         ]
     for module, row in table(name).modules.items():
         unknown += [f"{module}.{one}" for one in row.members if not hasattr(sys.modules.get(module), one)]

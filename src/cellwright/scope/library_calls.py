@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import urlsplit
 
+from cellwright.redaction import is_secret_name
 from cellwright.scope.grant_tables import GrantRow, GrantTable, library, listed, table_of
 from cellwright.scope.guest_functions import GuestFunction, GuestIterator
 from cellwright.scope.members import FUNCTIONS
@@ -25,6 +26,10 @@ _LISTS: tuple[type[Any], ...] = (list, tuple, set, frozenset)
 _ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))
 _HOST_FUNCTIONS = (*FUNCTIONS, partial)
 _LENT = (GuestFunction, GuestIterator)
+_HEADERS = frozenset(
+    "host connection content-length transfer-encoding te trailer upgrade keep-alive proxy-connection "
+    "proxy-authorization authorization cookie".split()
+)
 # no scheme and no host, however it is read: libraries differ about what is no clean URL
 _RELATIVE = re.compile(r"(?![/\\]{2})[^\x00-\x20:/?#\\]*(?:[/?#][^\x00-\x1f]*)?")
 
@@ -39,6 +44,7 @@ class CallRule:
     library: str
     refused: bool = False
     origin: str = ""
+    lookups: bool = False
 
 
 def call_rule(function: Any) -> CallRule | None:
@@ -80,6 +86,7 @@ def _rule(row: GrantRow, name: str) -> CallRule:
         listed(row.by_name, name) is not None,
         row.library,
         origin=row.origin,
+        lookups=listed(row.lookups, name) is not None,
     )
 
 
@@ -107,6 +114,14 @@ def wrong_argument(rule: CallRule, function: Any, args: tuple[Any, ...], kwargs:
         refused = next((name for name in _parameters(rule.parameters, function, args, kwargs)), None)
         if refused is not None:
             return f"binding it does not grant its parameter {refused!r}"
+    if rule.parameters is not None and "headers" in rule.parameters:
+        header = _connection_header(_given(function, args, kwargs).get("headers"))
+        if header:
+            return f"binding it does not grant the header {header!r}"
+    if rule.lookups:
+        secret = _secret_field(function, args, kwargs)
+        if secret:
+            return f"binding it does not grant the field {secret!r}, which can carry credentials"
     if rule.origin and _leaves(function, rule.origin, args, kwargs):
         return "it has a base URL, and binding it does not grant requests to another origin"
     if not rule.callbacks:
@@ -141,14 +156,47 @@ def _parameters(
         yield f"number {len(args)}"
 
 
+def _given(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments by the names of their parameters."""
+    known = signature(function)
+    return dict(zip(known.parameters if known is not None else (), args, strict=False)) | kwargs
+
+
+def _connection_header(headers: Any) -> str:
+    """A header among those given that belongs to the connection or carries the client's own credentials."""
+    pairs: Any = headers.keys() if hasattr(type_of(headers), "keys") else [pair[:1] for pair in headers or ()]
+    for name in pairs:
+        name = name[0] if type_of(name) in (list, tuple) and name else name
+        text = (name.decode("latin-1") if type_of(name) is bytes else str(name)).strip().lower()
+        if text in _HEADERS:
+            return text
+    return ""
+
+
+def _secret_field(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """A field that carries a credential among those that the arguments name; without any, among all of the model."""
+    names = [*kwargs, *(part for part in _strings((*args, *kwargs.values())))]
+    if not names and getattr(function, "__name__", "") in ("values", "values_list"):
+        model = getattr(getattr(function, "__self__", None), "model", None)
+        names = [field.name for field in getattr(getattr(model, "_meta", None), "concrete_fields", ())]
+    return next((name for name in names if any(map(is_secret_name, name.lstrip("-").split("__")))), "")
+
+
+def _strings(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        if type_of(value) is str:
+            yield value
+        elif issubclass(type_of(value), _LISTS):
+            yield from _strings(value)
+
+
 def _leaves(function: Any, origin: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a parameter `url` is neither relative nor below the address that the object's attribute `origin` has."""
     base = str(getattr(function.__self__, origin, "") or "")
-    known = signature(function)
-    if not base or known is None or "url" not in known.parameters:
+    given = _given(function, args, kwargs)
+    if not base or "url" not in given:
         return False
-    url = kwargs.get("url", dict(zip(known.parameters, args, strict=False)).get("url", ""))
-    text, parts = str(url), urlsplit(base)
+    text, parts = str(given["url"]), urlsplit(base)
     same = f"{parts.scheme}://{parts.netloc}"
     if text.startswith(same) and text[len(same) : len(same) + 1] in ("", "/", "?", "#"):
         return False

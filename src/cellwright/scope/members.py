@@ -122,7 +122,7 @@ def module_members(module: types.ModuleType) -> dict[str, Any]:
     listed: Any = getattr(module, "__all__", None)
     name_of = module.__name__
     shown: dict[str, Any] = {}
-    for name, value in vars(module).items():
+    for name, value in list(vars(module).items()):  # looking at a lazy member may load others
         if name.startswith("_") or isinstance(value, types.ModuleType):
             continue
         if listed is not None:
