@@ -39,7 +39,7 @@ def _module(name: str) -> Any:
 
 # modules whose types are known in part only
 boto3, nx, np, pd, pl, pa = map(_module, ("boto3", "networkx", "numpy", "pandas", "polars", "pyarrow"))
-REFUSED = r"ERROR .*(does not grant|which is hidden|no attribute|hidden, because|read-only|cannot be set|unsupported operand)"
+REFUSED = r"ERROR .*(does not grant|which is hidden|no attribute|hidden, because|read-only|be set|unsupported)"
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +89,10 @@ async def test_arrays_write_no_files(tmp_path: Path) -> None:
     target = tmp_path / "stolen"
     await check(
         {"grid": grid, "np": np},
-        works={"grid.tolist()": "[0.0, 1.0, 2.0, 3.0]", "float(grid.sum()), len(grid)": "(6.0, 4)"},
+        works={
+            "grid.tolist()": "[0.0, 1.0, 2.0, 3.0]",
+            "float(grid.sum()), float(np.mean(grid))": "(6.0, 1.5)",
+        },
         refused=[
             f"grid.tofile({str(target)!r})",
             f"grid.dump({str(target)!r})",
@@ -120,6 +123,7 @@ async def test_frames_write_no_files_and_import_no_modules(tmp_path: Path) -> No
             "df[['a']].to_csv(index=False)": r"'a\n1\n2\n3\n'",
             "df.apply(lambda row: row['a'] * 2, axis=1).tolist()": "[2, 4, 6]",
             "df.t.str.upper().tolist()": "['X', 'Y', 'X']",
+            "[row.a for row in df.itertuples()]": "[1, 2, 3]",
         },
         refused=[
             f"df.to_csv({target!r})",

@@ -46,7 +46,7 @@ def _numpy() -> Iterator[Any]:
     np: Any = import_module("numpy")
 
     yield from (np.arange(6).reshape(2, 3), np.array(["2020"], dtype="M8[D]"), np.float64(1), np.random.default_rng(1))
-    yield np.ma.masked_array([1, 2], mask=[0, 1])
+    yield from (np.ma.masked_array([1, 2], mask=[0, 1]), np.mean)
 
 
 def _pandas() -> Iterator[Any]:
@@ -57,6 +57,7 @@ def _pandas() -> Iterator[Any]:
     yield from (frame, frame["a"], frame["t"], frame.groupby("t"), frame.groupby("t")["a"], frame[["a"]].rolling(2))
     yield from (frame["a"].ewm(1), frame["a"].expanding(), pd.Series(days), pd.Series(["a"], dtype="category"), days)
     yield from (pd.Series(range(3), index=days).resample("D"), pd.MultiIndex.from_tuples([(1, 2)]), days[0], pd.NaT)
+    yield next(frame.itertuples())
     yield from (days.to_period(), days - days, days[0] - days[1], days[0].to_period("D"), pd.Interval(0, 1), pd.NA)
 
 
