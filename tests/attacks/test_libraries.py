@@ -311,11 +311,12 @@ async def test_a_cloud_client_moves_no_host_files_and_gives_no_keys(tmp_path: Pa
     bucket = session.resource("s3", endpoint_url="http://127.0.0.1:9").Bucket("b")
     target = str(tmp_path / "stolen")
     await check(
-        {"s3": client, "bucket": bucket, "session": session},
+        {"s3": client, "bucket": bucket, "session": session, "Key": _module("boto3.dynamodb.conditions").Key},
         works={
             "s3.can_paginate('list_objects_v2')": "True",
             "bucket.name": "'b'",
             "session.region_name": "'eu-west-1'",
+            "both = Key('a').eq('b') & Key('c').gt(1)\ntype(both).__name__": "'And'",
         },
         refused=[
             "s3.upload_file('/etc/passwd', 'b', 'k')",

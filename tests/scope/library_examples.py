@@ -19,7 +19,13 @@ _OPENAI = (
 MODULES: dict[str, tuple[str, ...]] = {
     "numpy": ("numpy", "numpy.ma"),
     "pandas": ("pandas", "pandas.api.typing"),
-    "botocore": ("boto3", "botocore.response", "botocore.eventstream", "boto3.dynamodb.table"),
+    "botocore": (
+        "boto3",
+        "botocore.response",
+        "botocore.eventstream",
+        "boto3.dynamodb.table",
+        "boto3.dynamodb.conditions",
+    ),
     "sqlalchemy": ("sqlalchemy", "sqlalchemy.orm"),
     "openai": ("openai", "openai.lib.streaming.chat", "openai.lib.streaming.responses")
     + tuple(f"openai.resources.{name}" for name in _OPENAI),

@@ -206,9 +206,9 @@ def hides_by_name(kind: type, name: str) -> bool:
 
     pandas aggregates the columns of a frame by the methods of `Series`, and looks in numpy for what these lack.
     """
-    packages = {library(base.__module__) for base in kind.__mro__} - {"builtins"}
-    beside = (value for package in packages if package in sys.modules for value in vars(sys.modules[package]).values())
-    for cls in (kind, *(value for value in beside if isinstance(value, type) and _by_name(value))):
+    if not _by_name(kind):
+        return hasattr(kind, name) and bool(refusal(kind, name))
+    for cls in (kind, *_beside(kind)):
         row = row_of(cls, name) if hasattr(cls, name) else None
         if row is not None and (refusal(cls, name) or row.members.get(name) is not None):
             return True
@@ -216,9 +216,20 @@ def hides_by_name(kind: type, name: str) -> bool:
     return numpy is not None and hasattr(numpy, name) and not hasattr(kind, name) and bool(module_refusal(numpy, name))
 
 
+@weak_cache
 def _by_name(kind: type) -> bool:
     governed = _governed(kind)
     return governed is not None and any(row.by_name for row in governed.rows.values())
+
+
+@weak_cache
+def _beside(kind: type) -> tuple[type, ...]:
+    """The other classes of the library that have by-name methods."""
+    packages = {library(base.__module__) for base in kind.__mro__} - {"builtins"}
+    loaded = [vars(sys.modules[package]) for package in packages if package in sys.modules]
+    return tuple(
+        v for names in loaded for v in list(names.values()) if isinstance(v, type) and v is not kind and _by_name(v)
+    )
 
 
 _OLD = "it is hidden, because it can carry credentials or run code on the host"
