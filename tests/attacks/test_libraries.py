@@ -505,6 +505,33 @@ async def test_a_queue_a_configuration_and_a_path_lead_nowhere_else(tmp_path: Pa
     assert os.listdir(tmp_path) == ["one"]
 
 
+async def test_errors_of_libraries_keep_their_data_and_nothing_else() -> None:
+    error = _module("botocore.exceptions").ClientError
+
+    class Desk:
+        def fetch(self) -> None:
+            raise error({"Error": {"Code": "NoSuchKey"}}, "GetObject")
+
+        def run(self) -> None:
+            raise subprocess.CalledProcessError(3, ["make"], stderr=b"no rule")
+
+        def ask(self) -> None:
+            request = httpx.Request("GET", "https://api.test", headers={"authorization": "Bearer sk-1"})
+            raise httpx.HTTPStatusError("no", request=request, response=httpx.Response(500, request=request))
+
+    caught = "try:\n    desk.{}()\nexcept Exception as e:\n    error = e\n{}"
+    await check(
+        {"desk": Desk()},
+        works={
+            caught.format(
+                "fetch", "error.response['Error']['Code'], error.operation_name"
+            ): "('NoSuchKey', 'GetObject')",
+            caught.format("run", "error.returncode, error.stderr, '3' in str(error)"): "(3, b'no rule', True)",
+        },
+        refused=[caught.format("ask", "error.request"), caught.format("ask", "error.response")],
+    )
+
+
 async def test_modules_that_lead_to_the_host_show_nothing() -> None:
     import builtins
     import ctypes

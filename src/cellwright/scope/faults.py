@@ -14,7 +14,6 @@ from cellwright.errors import CodeError
 from cellwright.redaction import MASK, clean, is_secret_name, is_secret_setting, masked
 from cellwright.scope.classes import Classes, is_builtin
 from cellwright.scope.parcels import Parcel
-from cellwright.scope.presets import refusal
 from cellwright.scope.rules import Place
 from cellwright.short_texts import whole_words
 from cellwright_guest.packer import is_bulky
@@ -60,7 +59,7 @@ def _text(error: BaseException) -> str:
 def _attributes(error: BaseException) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     for name, value in getattr(error, "__dict__", {}).items():
-        if name.startswith("_") or is_secret_name(name) or refusal(type(error), name):
+        if name.startswith("_") or is_secret_name(name):
             continue
         if not is_bulky(value) and _is_plain(value):
             plain[name] = _cleaned(value, is_secret_setting if _SETTINGS.search(name) else is_secret_name)
