@@ -426,3 +426,12 @@ async def test_a_child_cannot_make_a_name_of_an_object_that_a_call_led_to() -> N
     async with asyncio.timeout(2 * PATIENCE_S):
         await agent.run("the parent")
     assert "total=30," in person.calls[0]
+
+
+async def test_the_answer_of_another_agent_is_no_name_of_the_developers() -> None:
+    person = Person()
+    scope = Scope({"shop": Shop()}).extended({"given": Shop()}, own=False, given=True)
+    assert (await run("given.order.cancel(), shop.order.cancel()", scope, person.approve)).ok
+    assert all("total=30," in call for call in person.calls)
+    scope = Scope().extended({"given": Parcel("eve")}, own=False, given=True)
+    assert "cannot be shown a Parcel" in str((await run("given.post()", scope, person.approve)).error)

@@ -273,7 +273,7 @@ async def _done(
 
 
 def _with(agent: Agent, names: Mapping[str, Any]) -> Agent:
-    return agent.with_scope(agent.scope.extended(names, own=False)) if names else agent
+    return agent.with_scope(agent.scope.extended(names, own=False, given=True)) if names else agent
 
 
 def _named(work: Work[Any, Any]) -> str:

@@ -110,8 +110,7 @@ class CallContents:
     def _contents(self, call: Call, operation: Operation, tags: Tags, most: int) -> Iterator[tuple[int, ObjectContent]]:
         held = None if call.target < 0 else self._values.handles.get(call.target)
         if held is not None and not self._is_titled(held):
-            path = self._path_of(held.value)
-            yield TARGET, _named(path) if path else self._content(held.value, operation, most, called=not call.name)
+            yield TARGET, self._content(held.value, operation, most, called=not call.name)
         seen: set[int] = set()
         for tag, body in tags:
             number, value = self._given(tag, body)
@@ -139,7 +138,8 @@ class CallContents:
         try:
             return _written(value, lambda whole: ContentWriter(nested, whole=whole, called=called, most=most))
         except NoContent:
-            path = "" if issubclass(type_of(value), FUNCTION_TYPES) else self._path_of(value)
+            is_given = not called and issubclass(type_of(value), FUNCTION_TYPES)
+            path = "" if is_given else self._path_of(value)
             if not path:
                 raise
             return _named(path)
@@ -163,6 +163,8 @@ class CallContents:
         try:
             found = self._scope.root(first)
         except KeyError:
+            return False
+        if not self._scope.bound_as(found):
             return False
         for name in names:
             owner, found = found, inspect.getattr_static(found, name, None)

@@ -13,6 +13,7 @@ from cellwright.scope.classes import kind_of, type_hints
 from cellwright.scope.members import FUNCTIONS, members
 from cellwright.scope.placement import HANDED, ObjectHolder, places_in
 from cellwright.scope.rules import Place, Rules
+from cellwright.scope.served_call import CURRENT
 from cellwright.scope.surfaces import root_of, surface_of
 from cellwright.scope.value_text import shown
 from cellwright_guest import hints, packer
@@ -29,6 +30,7 @@ class Binding:
     path: str  # its place: its name, or in a child's scope the path that it has in the parent's
     own: bool = False  # belongs to this session alone: not handed on to a child
     built_only: bool = False  # a class that guest code may build, and not use by itself
+    given: bool = False  # a guest chose the value: its name tells a person nothing
 
 
 class Scope:
@@ -77,11 +79,13 @@ class Scope:
         if hide is not None or only is not None or read_only or facts:
             self.rules.add(f"{what.__name__}.*", hide=hide, only=only, read_only=read_only, **facts)
 
-    def extended(self, names: Mapping[str, Any], *, own: bool = True) -> Scope:
+    def extended(self, names: Mapping[str, Any], *, own: bool = True, given: bool = False) -> Scope:
         """This scope, under the same rules, with further names. A name that it has already is a `UsageError`.
 
-        Values that are the session's `own` are not handed on: a child's session has its own.
+        Values that are the session's `own` are not handed on: a child's session has its own. Values that are `given`
+        come from a guest, as all do that are bound while its call is served.
         """
+        given = given or (not own and CURRENT.get() is not None)
         scope = Scope()
         scope.rules, scope._names, scope._declared = self.rules, dict(self._names), self._declared
         scope._above, scope._kept = self._above, self._kept
@@ -89,6 +93,8 @@ class Scope:
             if name in scope._names:
                 raise UsageError(f"{name!r} is in this scope already; choose another name")
             scope.bind(name, value, own=own)
+            if given:
+                scope._names[name] = dataclasses.replace(scope._names[name], given=True)
         return scope
 
     def names(self) -> Iterator[tuple[str, Any]]:
@@ -107,7 +113,7 @@ class Scope:
         """The name under which the developer bound an object; "" for none. Names in a child's scope are a guest's."""
         if self._above is not None:
             return self._above[0].bound_as(value)
-        return next((name for name, bound in self._names.items() if bound.value is value), "")
+        return next((name for name, bound in self._names.items() if bound.value is value and not bound.given), "")
 
     def root(self, name: str) -> Any:
         """The value at the beginning of a path: a child's scope may not bind it. KeyError if there is none."""
