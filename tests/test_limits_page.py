@@ -409,6 +409,31 @@ async def test_a_model_in_the_guest_has_fields_and_dumps_and_no_validators() -> 
     assert await value(code, get=lambda: Model(age=3)) == ("not a number", False, True)
 
 
+async def test_a_rule_about_what_nothing_describes_holds_by_path() -> None:
+    class Book:
+        def wipe(self) -> str:
+            return "wiped"
+
+    class Crm:
+        def __init__(self) -> None:
+            self._book = Book()
+
+        @property
+        def contacts(self) -> Any:
+            return self._book
+
+        def first(self) -> Any:
+            return [self._book]
+
+    scope = Scope({"crm": Crm()})
+    scope.declare("crm.contacts.wipe", hide=True)
+    with pytest.warns(UserWarning, match="holds only where code goes by this path"):
+        async with Runtime(scope, limits=PATIENT) as rt:
+            assert (await rt.execute("crm.first()[0].wipe()")).value == "wiped"
+    async with Runtime(scope, limits=PATIENT) as rt:
+        assert not (await rt.execute("crm.contacts.wipe()")).ok
+
+
 async def test_a_preset_hides_names_and_not_what_other_methods_reach(tmp_path: Path) -> None:
     class Report:
         """Writes a frame wherever it is told to."""

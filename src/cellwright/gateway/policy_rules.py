@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from cellwright.catalog import Catalog
 from cellwright.gateway.policy import Action, GatewayPolicy, PolicyRule, PolicySubject, is_destructive
@@ -93,6 +93,10 @@ def _declare_plain(
 
     scope.rules.add("*", read_only=True, when=writes("deny"))
     scope.rules.add("*", read_only="ask", when=writes("ask"))
+    for rule in policy.rules:
+        if rule.action != "allow" and rule.pattern != "*":  # said of these paths, so it holds for their objects
+            read_only: bool | Literal["ask"] = True if rule.action == "deny" else "ask"
+            scope.rules.add(rule.pattern, read_only=read_only, when=writes(rule.action))
     returned = _returned(policy, scope)
     of_classes = {title.rpartition(".")[2] for title, action in returned.items() if action != "allow"}
     written = [rule for rule in policy.rules if rule.kind is None and rule.action != "allow"]

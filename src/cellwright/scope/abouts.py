@@ -16,6 +16,7 @@ from typing import Any
 
 from cellwright.doors import UNKNOWN, About, Call, Made, Operation
 from cellwright.scope.classes import Classes, KnownClass
+from cellwright.scope.function_rules import NOWHERE, FunctionRules
 from cellwright.scope.handles import Handles, HeldObject
 from cellwright.scope.lost_objects import named
 from cellwright.scope.members import FUNCTIONS, OPERATORS, gives_coroutine, members
@@ -47,6 +48,7 @@ class Abouts:
         self._classes = classes
         self._lost = lost
         self._asks = AskRules(rules, handles)
+        self._functions = FunctionRules(rules, handles)
 
     def about(self, verb: str, target: int, name: str) -> About:
         """Never raises. An operation of which nothing is known counts as one that writes."""
@@ -63,7 +65,12 @@ class Abouts:
             made = self._lost(target)
             owner = f"#{target}" if made is None else named(made)
             return About(title=f"{owner}.{_shown(name)}"[:TITLE], operation=_by_nature(call))
-        about = self._of_class(entry, call) if isinstance(entry, KnownClass) else self._of_object(entry, call)
+        if isinstance(entry, KnownClass):
+            about = self._of_class(entry, call)
+        else:
+            if entry.placed_at != version:  # the rules may speak of other paths now
+                entry.place, entry.placed_at = self._rules.placed(entry.place, entry.value), version
+            about = self._of_object(entry, call)
         if call.verb in VERBS and _is_bounded(entry, call.name):
             entry.abouts[key] = (version, about)
         return about
@@ -177,7 +184,12 @@ class Abouts:
         """The facts of a function or a class itself: a member of the object, or the scope, that its path names."""
         owner, _, name = place.path.rpartition(".")
         above = Place(owner, place.kind)
-        return self._asks.itself(above, name, self._rules.facts(above, name, said), function)
+        known = self._asks.itself(above, name, self._rules.facts(above, name, said), function)
+        verdict = self._functions.verdict(function)
+        if not verdict.visible or (verdict.read_only and not known.reads):
+            return replace(known, ask=False)
+        asks = verdict.facts.get("ask", False) or (verdict.asks_writes and not known.reads)
+        return replace(known, ask=True) if asks else known
 
 
 def _is_called(value: Any) -> bool:
@@ -267,6 +279,7 @@ class AskRules:
     def __init__(self, rules: Rules, handles: Handles) -> None:
         self._rules = rules
         self._handles = handles
+        self._functions = FunctionRules(rules, handles)
 
     def called(self, place: Place, name: str, known: Operation, function: Any) -> Operation:
         """The facts of a call of the member `name`, which is `function`."""
@@ -291,7 +304,9 @@ class AskRules:
         if found is None:
             return known
         place, name = found
-        asks = self.is_declared(place, name) or (not known.reads and self._rules.verdict(place, name).asks_writes)
+        verdict = self._functions.verdict(function)
+        asks = self.is_declared(place, name) or verdict.facts.get("ask", False)
+        asks = asks or (not known.reads and (verdict.asks_writes or self._rules.verdict(place, name).asks_writes))
         return replace(known, ask=True) if asks else known
 
     def home(self, function: Any) -> tuple[Place, str] | None:
@@ -301,7 +316,8 @@ class AskRules:
         if type_of(function) not in _BOUND:
             return None
         held = self._handles.known(function.__self__)
-        place = held.place if held is not None else Place("?", type_of(function.__self__))
+        owner = function.__self__
+        place = held.place if held is not None else self._rules.placed(Place(NOWHERE, type_of(owner)), owner)
         return place, getattr(function, "__name__", "")  # of a function of Python's own kinds
 
     def refuses(self, held: HeldObject, known: Operation) -> bool:

@@ -65,15 +65,18 @@ def _stores(code: types.CodeType) -> list[tuple[str, str]]:
     return stores
 
 
-def held_by(instance: Any) -> dict[str, Any]:
-    """The public attributes that an object has of its own."""
+def own_dict(instance: Any) -> dict[Any, Any]:
+    """The dictionary of an instance; an empty one if it has none."""
     try:
         own: Any = object.__getattribute__(instance, "__dict__")  # no code of the object runs
     except (AttributeError, TypeError):
         return {}
-    if type_of(own) is not dict:
-        return {}
-    pairs: list[tuple[Any, Any]] = list(own.items())
+    return own if type_of(own) is dict else {}
+
+
+def held_by(instance: Any) -> dict[str, Any]:
+    """The public attributes that an object has of its own."""
+    pairs: list[tuple[Any, Any]] = list(own_dict(instance).items())
     return {n: v for n, v in pairs if isinstance(n, str) and n.isidentifier() and not n.startswith("_")}
 
 

@@ -94,7 +94,7 @@ class ClassReader:
         self._cls = cls
         self._named = named
         self._path = path
-        self._place = Place(path, cls)
+        self._place = module.rules.placed(Place(path, cls), None)
         self._hidden = frozenset(module.hidden(cls, path))
         shadowed = module.shadowed | {*members(cls), *assigned(cls)}
         self._where = Where(path=path, names=names_of(cls), shadowed=shadowed)

@@ -64,7 +64,7 @@ class Classes:
     def __init__(
         self, rules: Rules, known: Iterable[Made] = (), imported: Callable[[int], bool] = lambda number: False
     ) -> None:
-        self._rules = rules
+        self.rules = rules
         self.hides_field = rules.hides_field
         self._imported = imported
         self._lock = threading.RLock()
@@ -153,11 +153,11 @@ class Classes:
     def _hidden(self, cls: type, place: Place) -> tuple[str, ...]:
         shown = members(cls).items()
         hidden = tuple(name for name, m in shown if not self._visible(place, name, m.kind == "property"))
-        granted = self._rules.operators(place)
+        granted = self.rules.operators(place)
         return hidden if len(granted) == len(operators(cls)) else (*hidden, *set(operators(cls)).difference(granted))
 
     def _visible(self, place: Place, name: str, data: bool) -> bool:
-        return self._rules.verdict(place, name, data=data).visible
+        return self.rules.verdict(place, name, data=data).visible
 
     def _about(self, known: KnownClass, parcel: Parcel) -> dict[str, Any]:
         cls = known.value
@@ -219,7 +219,7 @@ class Classes:
         properties: list[Any] = []
         place = known.place
         if not isinstance(known.value, type):  # a module: its functions, each with its own signature
-            properties = [[name, ""] for name in self._rules.of_module(place, known.value)]
+            properties = [[name, ""] for name in self.rules.of_module(place, known.value)]
             return {"methods": [], "properties": properties, "operators": []}
         for name, member in members(known.value).items():
             if not self._visible(place, name, member.kind == "property"):
@@ -230,7 +230,7 @@ class Classes:
             flags = ("a" if member.is_async else "") + ("c" if member.kind in ("class", "static") else "")
             signature = packed_signature(member.value, bound=member.kind != "static")
             methods.append([name, flags, signature, doc(member.value, 200)])
-        special = list(self._rules.operators(place))
+        special = list(self.rules.operators(place))
         if "__call__" in special and is_async(known.value.__call__):
             special[special.index("__call__")] = "async __call__"
         return {"methods": methods, "properties": properties, "operators": special}

@@ -18,6 +18,7 @@ from cellwright.scope.abouts import Abouts
 from cellwright.scope.call_contents import CallContents
 from cellwright.scope.classes import KnownClass
 from cellwright.scope.construction import build_new
+from cellwright.scope.function_rules import FunctionRules
 from cellwright.scope.handles import HeldObject
 from cellwright.scope.library_calls import CallRule, build_rule, call_rule, refused_argument, wrong_argument
 from cellwright.scope.members import gives_coroutine, members
@@ -53,6 +54,7 @@ class CallExecutor:
         self._verbs = Verbs(rules)
         self._abouts = abouts
         self._contents = contents
+        self._functions = FunctionRules(rules, values.handles)
 
     async def answer(self, call: Call, take: Take | None = None) -> Answer:
         if call.verb != "call":  # a call is checked when its function is found
@@ -173,6 +175,8 @@ class CallExecutor:
         if not call.name and not facts.reads and self._rules.verdict(place, name).read_only:
             why = "this scope is read-only and does not know that it only reads"
             raise NotPublic(f"{held.shown} is refused: {why}")
+        if not (call.name and _is_plain_method(held, call.name)) or self._functions.is_elsewhere(function):
+            self._functions.require(function, facts)
         return function, facts
 
     def _class_attribute(self, known: KnownClass, name: str) -> Any:
@@ -298,7 +302,7 @@ class CallExecutor:
 
     def _packed(self, value: Any, call: Call, take: Take | None) -> Answer:
         if take is None:
-            return self._values.answer(value, self._path(call), bool(call.path))
+            return self._values.answer(value, self._path(call), bool(call.path), self.others(call))
         take(value)
         return Answer(value=NOTHING)
 
@@ -315,6 +319,14 @@ class CallExecutor:
         if self._abouts.of(call).operation.takes_guarded:
             return arguments(self._values.unpack(call.arguments))
         return arguments(self._values.unpack_given(call.arguments, lambda: self._abouts.pattern(call)))
+
+    def others(self, call: Call) -> tuple[str, ...]:
+        """The paths of a call's result from the other paths of its object."""
+        held = self._handles.find(call.target) if call.target > 0 else None
+        if held is None or not held.place.others:
+            return ()
+        inside = f".{call.name}" if call.verb in ("get", "call") and call.name else ""
+        return tuple(path + inside for path in held.place.others)
 
     def _path(self, call: Call) -> str:
         if call.target < 0:

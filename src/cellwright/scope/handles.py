@@ -20,12 +20,25 @@ LIVE = 100_000
 class HeldObject:
     """One host object that the guest may name."""
 
-    __slots__ = ("abouts", "announced", "bound", "handle", "methods", "name", "pinned", "place", "sent", "value")
+    __slots__ = (
+        "abouts",
+        "announced",
+        "bound",
+        "handle",
+        "methods",
+        "name",
+        "pinned",
+        "place",
+        "placed_at",
+        "sent",
+        "value",
+    )
 
     def __init__(self, value: Any, handle: int, place: Place, bound: bool) -> None:
         self.value = value
         self.handle = handle
         self.place = place
+        self.placed_at = -1  # the version of the rules by which the place was last looked up
         self.name = ""  # in the scope
         self.bound = bound  # by name in the scope: never dropped, and a class or module may be used
         self.pinned = False  # another process counted how often it was sent: never dropped

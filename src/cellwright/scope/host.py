@@ -83,6 +83,8 @@ class ScopeHost:
         self._begin(lineage, known, 1 if lineage is None else max(first, self._handles.next))
         self._lender.guest = guest
         self._values.libraries = libraries
+        if self._scope.rules and self._scope.rules.objects is not None:
+            self._scope.rules.objects.warn()
         for cls, path, bound in self._scope.entries():
             self._classes.enter(cls, Place(path, cls), bound=bound, buildable=True)
         if lineage is None:
@@ -105,7 +107,7 @@ class ScopeHost:
         for name, (value, path) in names.items():
             if not self._is_held(value):
                 continue
-            place, kind = Place(path, type_of(value)), type_key(type_of(value))
+            place, kind = self._placed(path, value), type_key(type_of(value))
             there = began.get(path, []) if self._handles.known(value) is None else []
             others = there[:1] if path == name else []  # an object bound to the same name may be of another type now
             for again in itertools.islice((*(made for made in there if made.kind == kind), *others), 1):
@@ -118,6 +120,11 @@ class ScopeHost:
         packed, made = self._values.names(names)
         self._handles.waiting.clear()
         return Beginning(names=packed, made=made)
+
+    def _placed(self, path: str, value: Any) -> Place:
+        known = self._scope.place_of(value)  # in the parent's session, where other paths may have led to it
+        place = Place(path, type_of(value), () if known is None else known.others)
+        return self._scope.rules.placed(place, value)
 
     def _name_of(self, value: Any) -> str:
         return next((name for name, bound in self._scope.names() if bound is value), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Iterator
@@ -30,6 +31,9 @@ FUNCTIONS = (
 # attributes of the interpreter's own machinery, whose names carry no underscore
 MACHINERY = ("gi_", "cr_", "ag_", "tb_", "f_", "co_")
 _MACHINE_TYPES = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+
+_WRAPPED = (staticmethod, classmethod, functools.partialmethod, functools.partial)
+_SHARED = (*FUNCTIONS, *_WRAPPED, property, functools.cached_property)
 
 Kind = Literal["method", "class", "static", "property"]
 
@@ -89,6 +93,34 @@ def _member(name: str, raw: Any, base: ref[type]) -> Member | None:
     if isinstance(raw, FUNCTIONS) or (callable(raw) and wraps):
         return Member(name=name, kind="method", base=base, is_async=is_async(raw))
     return Member(name=name, kind="property", base=base)
+
+
+@weak_cache
+def aliases(kind: type) -> dict[str, tuple[str, ...]]:
+    """The public names of a type that stand for the same function or property as other names, with those."""
+    names: dict[int, dict[str, None]] = {}
+    for base in kind.__mro__[:-1]:
+        for name, raw in vars(base).items():
+            if not name.startswith("_") and isinstance(raw, _SHARED):
+                names.setdefault(id(_shared(raw)), {})[name] = None
+    alike = [tuple(same) for same in names.values() if len(same) > 1]
+    found: dict[str, tuple[str, ...]] = {}
+    for same in alike:
+        for name in same:
+            found[name] = (*found.get(name, ()), *(other for other in same if other != name))
+    return found
+
+
+def names_in(kind: type, function: Any) -> tuple[str, ...]:
+    """The public names under which a type has a function."""
+    raw = ((name, raw) for base in kind.__mro__[:-1] for name, raw in vars(base).items() if not name.startswith("_"))
+    return tuple({name: None for name, there in raw if isinstance(there, _SHARED) and _shared(there) is function})
+
+
+def _shared(raw: Any) -> Any:
+    while isinstance(raw, _WRAPPED):
+        raw = raw.func if isinstance(raw, functools.partialmethod | functools.partial) else _function(raw)
+    return raw
 
 
 def _function(method: Any) -> Any:

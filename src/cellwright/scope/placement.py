@@ -1,7 +1,7 @@
 """The places of live objects that go from one session to another: from an agent's session to its child's, and back.
 
-Rules match the path at which an object was first reached. In another session the object keeps that path, whatever its
-name is there. This module knows places alone; not what is bound, nor how a value crosses.
+Rules match the paths of an object. In another session the object keeps them, whatever its name is there.
+This module knows places alone; not what is bound, nor how a value crosses.
 """
 
 from __future__ import annotations

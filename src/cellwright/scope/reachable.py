@@ -100,7 +100,7 @@ class _Walk:
 
     def _inside(self, value: Any, path: str, stands: str, depth: int) -> Iterator[ReachableFunction]:
         kind = type_of(value)
-        place = Place(stands, value if issubclass(kind, type) else kind)
+        place = self._rules.placed(Place(stands, value if issubclass(kind, type) else kind), value)
         if issubclass(kind, type):
             if kind_of(value) == "handle":
                 yield from self._of_type(value, place, path, depth, of_class=True)

@@ -112,6 +112,7 @@ class Revivals:
             task.exception()  # read here: asyncio would warn if all who waited were cancelled
 
     async def _bring_back(self, made: Made, chain: tuple[int, ...]) -> None:
+        others: tuple[str, ...] = ()
         if made.number in self._still_held:
             value = self._still_held.pop(made.number)
         else:
@@ -121,7 +122,9 @@ class Revivals:
             if self.lineage is not None and (why := await self.lineage.refusal(made, origin)):
                 raise handle_lost(made, origin, why)
             value = await self._rebuilt(made, origin, (*chain, made.number))
-        self._handles.restore(made.number, value, Place(made.path, type_of(value)))
+            others = self._executor.others(origin.call)
+        place = Place(made.path, type_of(value))
+        self._handles.restore(made.number, value, self._scope.rules.placed(place, value, others))
         self._lost.pop(made.number, None)
 
     def _not_bound(self, made: Made) -> Exception:

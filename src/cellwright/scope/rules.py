@@ -9,11 +9,11 @@ import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from cellwright.errors import NotPublic, UsageError
 from cellwright.scope.hidden_fields import is_hidden, reading_members, reading_operators, record_fields
-from cellwright.scope.members import module_members, operators
+from cellwright.scope.members import aliases, module_members, operators
 from cellwright.scope.operations import FACTS, Operation, with_facts
 from cellwright.scope.presets import granted_operators, hides_by_name, module_refusal, refusal
 from cellwright.scope.surfaces import NAMESPACE
@@ -38,6 +38,15 @@ class Rule:
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
     when: Callable[[str], bool] | None = None
 
+    @property
+    def general(self) -> bool:
+        """Whether the pattern names no owner: it says the same at every path."""
+        return self.pattern.startswith("*") and self.pattern.rpartition(".")[0] in ("", "*")
+
+    def names(self, name: str) -> bool:
+        """Whether the rule is about the member `name` in particular."""
+        return self.pattern.rpartition(".")[2] == name or (isinstance(self.hide, frozenset) and name in self.hide)
+
     def covers(self, titles: tuple[str, ...]) -> bool:
         matches = any(fnmatchcase(title, self.pattern) for title in titles)
         return matches and (self.when is None or self.when(titles[0]))
@@ -50,10 +59,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a host object in the scope: the path at which it was first reached, and its type."""
+    """The place of a host object in the scope: the path at which it was first reached, and its type.
+
+    `others` are further paths of the same object at which rules speak of it.
+    """
 
     path: str
     kind: type
+    others: tuple[str, ...] = ()
 
     def titles(self, name: str) -> tuple[str, ...]:
         return (f"{self.path}.{name}" if self.path else name, f"{self.kind.__name__}.{name}")
@@ -76,13 +89,35 @@ class RuleVerdict:
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
+@dataclass(slots=True)
+class _Decision:
+    """What rules say of a member under one title: those that name an owner, or this member; a general one undoes."""
+
+    hidden: bool = False
+    shown: bool = False
+    read_only: bool = False
+    asks_writes: bool = False
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+class StaticPlaces(Protocol):
+    """Where the objects of a scope stand, without running code: an `ObjectRules`."""
+
+    def placed(self, place: Place, value: Any, others: tuple[str, ...] = ()) -> Place: ...
+    def class_paths(self, kind: type) -> tuple[str, ...]: ...
+    def titles(self, function: Any) -> tuple[str, ...]: ...
+    def warn(self) -> None: ...
+    def forget(self) -> None: ...
+
+
 class Rules:
     """All declared rules, in order; a later rule overrides an earlier one."""
 
     def __init__(self) -> None:
         self._version = 0
         self._rules: list[Rule] = []
-        self._verdicts: dict[tuple[str, object, str, bool], RuleVerdict] = {}
+        self.objects: StaticPlaces | None = None  # a scope gives it
+        self._verdicts: dict[tuple[object, ...], RuleVerdict] = {}
         self._watched: list[Callable[[], str]] = []
         self._seen: list[str] = []
 
@@ -104,9 +139,14 @@ class Rules:
         seen = [key() for key in self._watched]
         if seen != self._seen:
             self._seen = seen
-            self._changed()
+            self.changed()
 
-    def _changed(self) -> None:
+    @property
+    def listed(self) -> list[Rule]:
+        return self._rules
+
+    def changed(self) -> None:
+        """Decide everything anew."""
         self._verdicts = {}  # a new dict: a decision that is being made goes into the old one
         self._version += 1
 
@@ -137,11 +177,11 @@ class Rules:
                 when=when,
             )
         )
-        self._changed()
+        self.changed()
 
     def verdict(self, place: Place, name: str, *, data: bool = False) -> RuleVerdict:
         """What guest code may do with the member `name`. `data`: it is an attribute, not a method."""
-        key = (place.path, _mark(place.kind), name, data)
+        key = (place.path, place.others, _mark(place.kind), name, data)
         if self._watched:
             self._look()
         verdicts = self._verdicts
@@ -149,8 +189,70 @@ class Rules:
         if known is None:
             if len(verdicts) > 10_000:  # guest code can make up any number of paths and names
                 verdicts.clear()
-            known = verdicts[key] = self._judge(place, name, data)
+            known = verdicts[key] = self._strictest(self._judge(place, name, data), place, name)
         return known
+
+    def placed(self, place: Place, value: Any, others: tuple[str, ...] = ()) -> Place:
+        """The place with all paths of the object at which rules speak of it; `others` led to it, too."""
+        return place if not self._rules or self.objects is None else self.objects.placed(place, value, others)
+
+    def of_function(
+        self, owner: Place | None, names: tuple[str, ...], elsewhere: tuple[str, ...], *, alias: bool = True
+    ) -> RuleVerdict:
+        """The verdict on a function that is a value: `names` of it in its `owner`, and titles that it has elsewhere.
+
+        `alias`: the titles elsewhere are other names of it.
+        """
+        own = [] if owner is None else [self._decided(owner.titles(name), name) for name in names]
+        if owner is not None:
+            own += [one for name in names for group in self._decisions(owner, name) for one in group]
+        own += [self._decided((title,), title.rpartition(".")[2], alias=alias) for title in elsewhere]
+        return _joined(RuleVerdict(visible=True, read_only=False), (), own)
+
+    def _strictest(self, verdict: RuleVerdict, place: Place, name: str) -> RuleVerdict:
+        """The verdict at the object's path, with what the rules say of it at its other paths, and of its class."""
+        if not self._rules or name.startswith("_"):
+            return verdict
+        same, strict = self._decisions(place, name)
+        if not verdict.visible and self._decided(place.titles(name), name).hidden:
+            return _joined(verdict, (), strict)
+        return _joined(verdict, same, [*same, *strict])
+
+    def _decisions(self, place: Place, name: str, *, only: bool = True) -> tuple[list[_Decision], list[_Decision]]:
+        """What rules say of this member of the same object elsewhere; of the class, its bases, and aliases."""
+        kind = place.kind.__name__
+        same = [self._decided((f"{path}.{name}", f"{kind}.{name}"), name, only=only) for path in place.others]
+        promised = () if self.objects is None else self.objects.class_paths(place.kind)
+        titles = [(f"{path}.{name}", f"{kind}.{name}") for path in promised if path != place.path]
+        titles += [(f"{base.__name__}.{name}", f"{kind}.{name}") for base in place.kind.__mro__[1:-1]]
+        strict = [self._decided(title, name, only=only) for title in titles]
+        others = aliases(place.kind).get(name, ())
+        own = place.titles(name)
+        if others and not any(rule.hide is False and rule.names(name) and rule.covers(own) for rule in self._rules):
+            bases = (base.__name__ for base in place.kind.__mro__[1:-1])
+            for path in (place.path, *place.others, *promised, *bases):
+                strict += [self._decided((f"{path}.{n}", f"{kind}.{n}"), n, alias=True) for n in others]
+        return same, strict
+
+    def _decided(self, titles: tuple[str, ...], name: str, *, alias: bool = False, only: bool = True) -> _Decision:
+        """`alias`: another name of a function; only rules about that very name hold for the function."""
+        made = _Decision()
+        for rule in self._rules:
+            firm = rule.names(name) or not (alias or rule.general)
+            if (alias and not firm) or not rule.covers(titles):
+                continue
+            hides = rule.hide is True or (isinstance(rule.hide, frozenset) and name in rule.hide)
+            if only and not alias and rule.only is not None and name not in rule.only:
+                hides = hides or rule.level_with(titles)
+            if hides or rule.hide is False:
+                made.hidden, made.shown = hides and firm, firm and not hides
+            made.read_only = made.read_only or (firm and rule.read_only is True)
+            made.asks_writes = made.asks_writes or (firm and rule.read_only == "ask")
+            for fact, value in rule.facts.items():
+                made.facts.pop(fact, None)
+                if firm:
+                    made.facts[fact] = value
+        return made
 
     def _judge(self, place: Place, name: str, data: bool) -> RuleVerdict:
         if name.startswith("_"):
@@ -223,7 +325,7 @@ class Rules:
         for rule in self._rules:
             if rule.hide is not None and rule.covers(titles):
                 hidden = (hidden or name in rule.hide) if isinstance(rule.hide, frozenset) else rule.hide
-        return hidden
+        return hidden or any(one.hidden for group in self._decisions(place, name, only=False) for one in group)
 
     def narrows(self, root: str) -> bool:
         """Whether a rule hides or refuses something below this name of the scope, and not below all names."""
@@ -239,6 +341,23 @@ class Rules:
         if not verdict.visible:
             raise NotPublic(f"{place.kind.__name__!r} object has no attribute {name!r} here: {verdict.why}")
         return verdict
+
+
+def _joined(verdict: RuleVerdict, same: Iterable[_Decision], strict: Iterable[_Decision]) -> RuleVerdict:
+    """The verdict, with what is granted to the `same` object elsewhere, and less what `strict` takes away."""
+    facts: dict[str, Any] = {}
+    why, lifted, read_only, asks_writes = verdict.why, verdict.lifted, verdict.read_only, verdict.asks_writes
+    for one in same:
+        facts |= one.facts
+        why, lifted = ("", True) if one.shown else (why, lifted)
+    facts |= verdict.facts
+    for one in strict:
+        why = "it is hidden in this scope" if one.hidden else why
+        read_only, asks_writes = read_only or one.read_only, asks_writes or one.asks_writes
+        facts |= {fact: value for fact, value in (("ask", True), ("reads", False)) if one.facts.get(fact) is value}
+    return RuleVerdict(
+        visible=not why, read_only=read_only, why=why, lifted=lifted, asks_writes=asks_writes, facts=facts
+    )
 
 
 def _names(names: Iterable[str], what: str) -> frozenset[str]:

@@ -11,6 +11,7 @@ from typing import Any, cast
 from cellwright.errors import CannotCross, NotInScope, UsageError, WrongArguments
 from cellwright.scope.classes import kind_of, type_hints
 from cellwright.scope.members import FUNCTIONS, members
+from cellwright.scope.object_rules import ObjectRules
 from cellwright.scope.placement import HANDED, ObjectHolder, places_in
 from cellwright.scope.rules import Place, Rules
 from cellwright.scope.served_call import CURRENT
@@ -44,6 +45,7 @@ class Scope:
 
     def __init__(self, names: Mapping[str, Any] | None = None) -> None:
         self.rules = Rules()
+        self.rules.objects = ObjectRules(self.rules, self.names)
         self._names: dict[str, Binding] = {}
         self._declared: list[type] = []
         self._above: tuple[Scope, ObjectHolder | None] | None = None  # a child's: its parent's, who holds its objects
@@ -61,6 +63,8 @@ class Scope:
         if wrong:
             raise UsageError(wrong)
         self._names[name] = Binding(value=root_of(value), path=name, own=own)
+        if self.rules.objects is not None:
+            self.rules.objects.forget()
 
     def declare(
         self,

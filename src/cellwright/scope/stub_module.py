@@ -225,7 +225,7 @@ class StubModule:
         """The members that this scope does not show, or refuses to call, on objects of the class in that place."""
         if is_standard(cls) and issubclass(cls, PurePath):
             return ()  # paths cross as copies, whatever a held one of a derived class shows
-        place = Place(path, cls)
+        place = self.rules.placed(Place(path, cls), None)
         found: list[str] = []
         for name, member in members(cls).items():
             verdict = self.rules.verdict(place, name, data=member.kind == "property")
@@ -274,7 +274,7 @@ class StubModule:
 
     def _module(self, name: str, module: types.ModuleType) -> Declaration:
         path = self._scope.path(name)
-        place = Place(path, types.ModuleType)
+        place = self.rules.placed(Place(path, types.ModuleType), None)
         shown = {n: v for n, v in self.rules.of_module(place, module).items() if not self._refused(place, n, v)}
         standard = module.__name__.partition(".")[0]
         if is_standard(types.SimpleNamespace(__module__=standard)) and len(shown) == len(module_members(module)):

@@ -18,6 +18,7 @@ from cellwright.errors import CallLimit, CannotCross, NotPublic
 from cellwright.scope import faults, frames, lost_objects
 from cellwright.scope.classes import ATOMS, Classes, KnownClass, field_names, is_by_value, kind_of
 from cellwright.scope.construction import from_fields
+from cellwright.scope.function_rules import FunctionRules
 from cellwright.scope.guest_functions import GuestFunction, GuestIterator, Lender
 from cellwright.scope.handles import Handles
 from cellwright.scope.members import FUNCTIONS, is_async
@@ -49,16 +50,21 @@ class Values:
         self.libraries: frozenset[str] = frozenset()  # of frames, that the guest has too
         self._lender = lender
         self._bounds = bounds
+        self._functions = FunctionRules(classes.rules, handles)
         self._place_of = place_of  # the place of an object in another session
         self.guarded: Callable[[object], str] = lambda number: ""  # what speaks against giving it to host code
 
     # to the guest
 
-    def answer(self, value: Any, path: str, keeps: bool) -> Answer:
-        """`value`, reached by `path`, for the guest. Its `made` is `confirmed` when the answer is sent."""
+    def answer(self, value: Any, path: str, keeps: bool, others: tuple[str, ...] = ()) -> Answer:
+        """`value`, reached by `path`, for the guest. Its `made` is `confirmed` when the answer is sent.
+
+        `others` are the paths of the same access from other paths of its object.
+        """
         if simple(value):
             return Answer(value=Packed(value, []))
         parcel = Parcel(self._pack_other, path, keeps)
+        parcel.others = others
         if type_of(value) is Placed:
             value, parcel.places = value.value, value.places
         packed = self._packed(parcel, value)
@@ -138,7 +144,8 @@ class Values:
         if isinstance(value, _NEVER):
             raise CannotCross(f"a {type(value).__name__} never crosses; bind what you need of it by name")
         place = packer.places.get(id(value)) or self._place_of(value)
-        return self._handle(value, place or Place(step(packer.path, value), type_of(value)), packer)
+        place = place or Place(step(packer.path, value), type_of(value))
+        return self._handle(value, self.classes.rules.placed(place, value, packer.others), packer)
 
     def _by_value(self, value: Any, packer: Parcel) -> Any:
         kind = type_of(value)
@@ -196,6 +203,9 @@ class Values:
             raise CannotCross(str(error)) from None
 
     def _handle(self, value: Any, place: Place, packer: Parcel) -> Any:
+        known = self.handles.known(value)
+        if known is None or not known.bound:  # the call of a bound one is refused
+            self._functions.require(value)
         held = self.handles.hold(value, place)
         if not held.announced:
             packer.made.append(Made(number=held.handle, path=held.place.path, kind=type_key(type_of(value))))
@@ -232,7 +242,9 @@ class Values:
     def unpack_other(self, tag: str, body: Any, unpacker: Unpacker) -> Any:
         match tag:
             case "h":
-                return self.handles.get(body).value
+                value = self.handles.get(body).value
+                self._functions.require_argument(value)
+                return value
             case "c":
                 return self._buildable(body).value
             case "T":

@@ -1,0 +1,73 @@
+"""`FunctionRules`: the rules about a function that is a value: handed out by a call, held in an attribute, passed on.
+
+A function is the same operation under every name: a method of its object, and what stands at other paths of the scope.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+from cellwright.doors import Operation
+from cellwright.errors import NotPublic
+from cellwright.scope.handles import Handles
+from cellwright.scope.members import FUNCTIONS, names_in
+from cellwright.scope.operations import facts_of
+from cellwright.scope.rules import Place, Rules, RuleVerdict
+from cellwright_guest.wire import type_of
+
+NOWHERE = "?"  # the path of an object that no path led to: no name begins so
+_BOUND = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
+_ALLOWED = RuleVerdict(visible=True, read_only=False)
+
+
+class FunctionRules:
+    """For the objects of one session."""
+
+    def __init__(self, rules: Rules, handles: Handles) -> None:
+        self._rules = rules
+        self._handles = handles
+
+    def verdict(self, function: Any) -> RuleVerdict:
+        """What rules say of the function, whatever the path by which code got it."""
+        if not self._rules or not issubclass(type_of(function), (*FUNCTIONS, functools.partial)):
+            return _ALLOWED
+        while issubclass(type_of(function), functools.partial):
+            function = function.func
+        elsewhere = self._elsewhere(function)
+        if type_of(function) in _BOUND and not isinstance(function.__self__, types.ModuleType | None):
+            owner = function.__self__
+            kind = owner if issubclass(type_of(owner), type) else type_of(owner)
+            names = names_in(kind, getattr(function, "__func__", None)) or (function.__name__,)
+            return self._rules.of_function(self._place(owner, kind), names, elsewhere)
+        title = ".".join(str(getattr(function, "__qualname__", "")).split(".")[-2:])
+        is_method = "." in title and "<locals>" not in title  # without its object, which code can give it
+        return self._rules.of_function(None, (), (*elsewhere, title), alias=not is_method)
+
+    def is_elsewhere(self, function: Any) -> bool:
+        """Whether rules name the function by a path that is not a member of its object."""
+        return bool(self._rules) and bool(self._elsewhere(function))
+
+    def require(self, function: Any, facts: Operation | None = None) -> None:
+        """Raise `NotPublic` if the rules hide the function; or, of a call with these `facts`, if it is read-only."""
+        verdict = self.verdict(function)
+        name = getattr(function, "__name__", None) or type_of(function).__name__
+        if not verdict.visible:
+            raise NotPublic(f"the function {name!r} is not there: {verdict.why}, under every name")
+        if facts is not None and verdict.read_only and not facts.reads:
+            raise NotPublic(f"{name} is refused: this scope is read-only and does not know that it only reads")
+
+    def require_argument(self, value: Any) -> None:
+        """Raise `NotPublic` for a function that code may not call: host code that gets it would call it."""
+        if self._rules and issubclass(type_of(value), (*FUNCTIONS, functools.partial)):
+            self.require(value, facts_of(value))
+
+    def _elsewhere(self, function: Any) -> tuple[str, ...]:
+        return () if self._rules.objects is None else self._rules.objects.titles(function)
+
+    def _place(self, owner: Any, kind: type) -> Place:
+        held = self._handles.known(owner)
+        if held is not None:
+            return held.place
+        return self._rules.placed(Place(kind.__name__ if owner is kind else NOWHERE, kind), owner)
