@@ -256,8 +256,9 @@ def doc(value: Any, limit: int = DOC_LIMIT) -> str:
     raw = getattr(value, "__doc__", None)
     if not isinstance(raw, str):
         return ""
-    if isinstance(value, type) and raw.startswith(f"{value.__name__}(") and hasattr(value, "__dataclass_fields__"):
-        known = signature_of(value)  # the text that `dataclass` writes has every default
-        raw = value.__name__ + (known.text().removesuffix(" -> None") if known else "")
+    kind: type = value if isinstance(value, type) else type_of(value)  # an object has the text of its class
+    if raw.startswith(f"{kind.__name__}(") and hasattr(kind, "__dataclass_fields__"):
+        known = signature_of(kind)  # the text that `dataclass` writes has every default
+        raw = kind.__name__ + (known.text().removesuffix(" -> None") if known else "")
     text = without_keys(inspect.cleandoc(raw))
     return text if len(text) <= limit else text[:limit].rsplit("\n", 1)[0] + "\n…"
