@@ -22,6 +22,7 @@ from cellwright.gateway.policy import GatewayPolicy, PolicyRule
 from cellwright.gateway.policy_rules import apply_policy
 from cellwright.scope import callables
 
+LAYER = "binding"
 pytestmark = pytest.mark.usefixtures("warm")
 
 
