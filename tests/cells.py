@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from textwrap import dedent
 from typing import Any
 
-from cellwright import Limits, Outcome, Runtime
+from cellwright import Limits, Outcome, Runtime, Scope
 from cellwright.errors import CodeError
 
 PATIENCE_S = 20.0  # how long a test waits for what must happen; nothing asserts on how long it took
@@ -44,6 +44,14 @@ async def outcomes(*cells: str, **names: Any) -> list[Outcome]:
 async def value(*cells: str, **names: Any) -> Any:
     """The value of the last cell; the error of the first that failed is raised."""
     return [outcome.unwrap() for outcome in await outcomes(*cells, **names)][-1]
+
+
+async def written(*cells: str, **names: Any) -> Any:
+    """The value of the last cell, where cells may set attributes and items of all that is in scope."""
+    scope = Scope(names)
+    scope.declare("*", writable=True)
+    async with Runtime(scope, limits=PATIENT) as rt:
+        return [(await rt.execute(dedent(cell))).unwrap() for cell in cells][-1]
 
 
 async def failure(*cells: str, **names: Any) -> CodeError:

@@ -270,6 +270,7 @@ class Arena:
         }
         scope = Scope(names | ({"reveal": covering.reveal} if covering else {}))
         scope.declare("vault.*", hide=["blueprint", "open_hidden"])
+        scope.declare("vault.name", writable=True)
         return Runtime(scope, sandbox=covering or self.rung, limits=limits, workspace=workspace, store=journal)
 
     async def neighbour(self, *, programs: bool) -> Runtime:

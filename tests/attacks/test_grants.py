@@ -12,8 +12,11 @@ from typing import Any
 
 import httpx
 import pytest
+import starlette.datastructures
 
 from cellwright import Limits, Runtime, Scope
+from cellwright.errors import UsageError
+from cellwright.scope import BroadBinding
 
 LAYER = "binding"
 
@@ -144,3 +147,43 @@ async def test_a_partial_a_cached_function_and_a_module_of_the_developers_stay_g
     module.__dict__.update(__all__=["twice"], twice=twice)
     names: dict[str, Any] = {"p": functools.partial(twice, 4), "twice": twice, "mine": module}
     assert await told("p(), twice(3), mine.twice(2)", **names) == "(8, 6, 4)"
+
+
+# objects of distributions that nothing is known of
+
+
+class Page:
+    """A developer's own class, which leads to an object of another distribution."""
+
+    @property
+    def address(self) -> starlette.datastructures.URL:
+        return starlette.datastructures.URL("https://example.test/a")
+
+
+def test_binding_an_object_of_another_distribution_warns_once_for_its_class() -> None:
+    url = type("URL", (starlette.datastructures.URL,), {"__module__": "starlette.datastructures"})(
+        "https://example.test"
+    )
+    with pytest.warns(
+        BroadBinding, match=r"address is a URL of starlette .* \d+ public members; scope.declare"
+    ) as seen:
+        Scope({"address": url, "again": url})
+    assert len(seen) == 1
+
+
+def test_strict_binding_refuses_it_unless_only_says_what_it_shows() -> None:
+    url = starlette.datastructures.URL("https://example.test/a")
+    with pytest.raises(UsageError, match=r"strict_binding refuses that; .*scope.declare\(\"address.\*\", only="):
+        Scope({"address": url}, strict_binding=True)
+    scope = Scope(strict_binding=True)
+    scope.declare("address.*", only=["path"])
+    scope.bind("address", url)
+    scope.bind("page", Page())
+    scope.bind("log", logging.getLogger("cellwright.test"))
+
+
+async def test_strict_binding_refuses_such_objects_where_they_are_reached() -> None:
+    scope = Scope({"page": Page()}, strict_binding=True)
+    assert "a URL of starlette does not cross under strict_binding" in await told("page.address.path", scope)
+    scope.declare("URL.*", only=["path"])
+    assert await told("page.address.path", scope) == "/a"

@@ -9,7 +9,7 @@ import types
 from fractions import Fraction
 from typing import Any
 
-from tests.cells import value
+from tests.cells import value, written
 
 
 async def test_a_deque_is_filled_turned_and_emptied() -> None:
@@ -123,5 +123,5 @@ async def test_a_namespace_is_read_written_and_listed() -> None:
     code = (
         "space.a += 1\nspace.c = {'new': True}\ndel space.b\nspace.a, space.c, hasattr(space, 'b'), 'c' in dir(space)"
     )
-    assert await value(code, space=space) == (2, {"new": True}, False, True)
+    assert await written(code, space=space) == (2, {"new": True}, False, True)
     assert vars(space) == {"a": 2, "c": {"new": True}}

@@ -200,7 +200,7 @@ async def test_a_model_with_methods_stays_on_the_host() -> None:
     code = """
         account = book.account
         account.deposit(10)
-        account.balance += 1
+        account.deposit(1)
         mine = Account(balance=1)
         mine.deposit(2), account.balance, isinstance(mine, Account), book.account is account, account.model_dump()
     """

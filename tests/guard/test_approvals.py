@@ -260,8 +260,9 @@ class Shelf:
 async def test_properties_operators_and_attributes_are_asked_for_too() -> None:
     shelf, person = Shelf(), Person()
     scope = Scope({"shelf": shelf})
-    scope.declare("shelf.label", ask=True)
+    scope.declare("shelf.label", ask=True, writable=True)
     scope.declare("shelf.setitem", ask=True)
+    scope.declare("shelf.[]", writable=True)
     code = "got = shelf.key, shelf['a'], shelf.label, len(shelf)\nshelf.label = 'new'\nshelf['b'] = 'second'\ngot"
     assert (await run(code, scope, person.approve)).unwrap() == ("under the mat", "first", "old", 1)
     assert person.calls == [

@@ -168,7 +168,7 @@ async def test_a_call_is_looked_up_anew_before_its_effect() -> None:
     host.open(NoGuest(), frozenset())
     about = host.about("set", 1, "label")
     assert not about.operation.ask
-    scope.declare("shelf.label", ask=True)
+    scope.declare("shelf.label", ask=True, writable=True)
     tree = {"t": ["new"]}
     answer = await host.call(
         Call(id=1, cell=1, verb="set", target=1, name="label", arguments=Packed(tree, []), about=about)

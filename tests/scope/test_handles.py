@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 import pytest
-from tests.cells import eventually, failure, outcomes, value
+from tests.cells import eventually, failure, outcomes, value, written
 
 from cellwright import Runtime
 from cellwright.errors import UsageError
@@ -112,13 +112,13 @@ async def test_async_def_stays_async_def_and_def_stays_def() -> None:
 
 async def test_attributes_and_properties_are_read_written_and_deleted_on_the_host() -> None:
     deal = Deal("a")
-    assert await value("deal.title = 'b'\ndeal.title, deal.upper, deal.kind", deal=deal) == ("b", "B", "sale")
-    await value("deal.upper = 'LOUD'", deal=deal)
+    assert await written("deal.title = 'b'\ndeal.title, deal.upper, deal.kind", deal=deal) == ("b", "B", "sale")
+    await value("deal.upper = 'LOUD'", deal=deal)  # a property with a setter
     assert deal.title == "loud"
-    await value("del deal.upper\ndeal.note = [1]", deal=deal)
+    await written("del deal.upper\ndeal.note = [1]", deal=deal)
     assert deal.title == ""
     assert vars(deal)["note"] == [1]
-    await value("del deal.note", deal=deal)
+    await written("del deal.note", deal=deal)
     assert not hasattr(deal, "note")
 
 
@@ -178,7 +178,7 @@ async def test_what_a_method_returns_can_be_used_in_turn() -> None:
 
 async def test_names_from_one_cell_still_hold_their_object_in_the_next() -> None:
     deal = Deal("a")
-    assert await value("c = deal.child('b')", "c.title = 'changed'", "c.title", deal=deal) == "changed"
+    assert await written("c = deal.child('b')", "c.title = 'changed'", "c.title", deal=deal) == "changed"
     assert deal.children[0].title == "changed"
 
 

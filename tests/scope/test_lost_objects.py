@@ -256,7 +256,9 @@ async def test_an_attribute_and_an_item_come_back_one_after_the_other() -> None:
 
 
 async def test_an_attribute_of_what_is_bound_comes_back_however_it_was_used() -> None:
-    first = Life({"deal": Deal("a"), "crm": Crm()})
+    scope = Scope({"deal": Deal("a"), "crm": Crm()})
+    scope.declare("crm.desk.busy", writable=True)
+    first = Life(scope)
     desk = await first.handle("get", first.name("crm"), "desk")
     await first.ask("set", desk, "busy", True)
     second = first.resumed({"deal": Deal("a"), "crm": Crm()})
@@ -274,7 +276,9 @@ async def test_an_attribute_of_a_read_that_was_changed_is_lost_and_so_is_an_iter
         def find(self) -> Crm:
             return Crm()
 
-    first = Life({"feed": Feed()})
+    scope = Scope({"feed": Feed()})
+    scope.declare("feed.find.desk.busy", writable=True)
+    first = Life(scope)
     items = await first.handle("get", first.name("feed"), "items")
     await first.ask("op", items, "__next__")
     desk = await first.handle("get", await first.handle("call", first.name("feed"), "find"), "desk")

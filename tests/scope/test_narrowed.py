@@ -318,7 +318,9 @@ async def test_what_is_the_agents_own_is_not_handed_on() -> None:
 
 async def test_what_is_the_agents_own_is_not_reached_through_an_object_either() -> None:
     box = types.SimpleNamespace(kept=None)
-    async with family(crm_scope(box=box)) as f:
+    scope = crm_scope(box=box)
+    scope.declare("box.kept", writable=True)
+    async with family(scope) as f:
         (await f.rt.execute("box.kept = child")).unwrap()
         assert "belongs to the agent that has it" in await f.refusal("['box']", "box.kept")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
-from tests.cells import failure, value
+from tests.cells import failure, value, written
 
 
 class Vector:
@@ -239,13 +239,13 @@ async def test_an_operator_gives_in_the_guest_what_it_gives_on_the_host(expressi
 
 async def test_items_are_set_and_deleted_on_the_host() -> None:
     v = Vector(1, 2, 3, 4)
-    await value("v[0] = 10; v[1:3] = [7, 8, 9]; del v[-1]", v=v)
+    await written("v[0] = 10; v[1:3] = [7, 8, 9]; del v[-1]", v=v)
     assert v.xs == [10, 7, 8, 9]
 
 
 async def test_an_in_place_operator_changes_the_host_object_and_keeps_its_identity() -> None:
     v = Vector(1, 2)
-    assert await value("before = v\nv += 1\nv is before", v=v) is True
+    assert await written("before = v\nv += 1\nv is before", v=v) is True
     assert v.xs == [2, 3]
 
 

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import pydantic
 import pytest
-from tests.cells import failure, value
+from tests.cells import failure, value, written
 
 from cellwright import GuestValue, Runtime, Scope
 
@@ -278,7 +278,7 @@ async def test_a_combination_of_flags_crosses_both_ways() -> None:
 
 @pytest.mark.parametrize("active", [Active("x"), ActiveModel(name="x")], ids=["dataclass", "pydantic"])
 async def test_a_data_class_with_public_methods_goes_by_handle(active: Any) -> None:
-    assert await value("active.name = 'eve'; active.shout()", active=active) == "EVE"
+    assert await written("active.name = 'eve'; active.shout()", active=active) == "EVE"
     assert active.name == "eve"
 
 

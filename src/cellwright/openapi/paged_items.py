@@ -50,6 +50,7 @@ class PagedItems:
     """Items of an API's list. Iterating fetches the pages after the first. Each `for` starts at the first item."""
 
     __slots__ = ("_fetch", "_first", "_loop", "_plan", "_start", "_title")
+    __cellwright_crosses__ = True
 
     def __init__(self, title: str, plan: OperationPlan, arguments: Mapping[str, Any], fetch: Fetch) -> None:
         self._title = title
@@ -85,6 +86,8 @@ async def begin_paging(title: str, plan: OperationPlan, arguments: Mapping[str, 
 
 class PageIterator:
     """One iteration over a list, on the event loop or in another thread."""
+
+    __cellwright_crosses__ = True
 
     def __init__(
         self, title: str, plan: OperationPlan, fetch: Fetch, start: PageStep, loop: asyncio.AbstractEventLoop

@@ -7,6 +7,7 @@ from cellwright.scope.content_writer import given_frame_text
 from cellwright.scope.conversions import ALIASES as CONVERTED_NAMES
 from cellwright.scope.conversions import CONVERTED
 from cellwright.scope.declarations import Declaration, Shape
+from cellwright.scope.distributions import BroadBinding
 from cellwright.scope.executor import arguments
 from cellwright.scope.guest_functions import GuestFunction, GuestIterator, given_type
 from cellwright.scope.host import ScopeHost
@@ -52,6 +53,7 @@ __all__ = [
     "SURFACE",
     "VAR_POSITIONAL",
     "AddedName",
+    "BroadBinding",
     "Connector",
     "CurrentCall",
     "Declaration",

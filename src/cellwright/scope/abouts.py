@@ -26,6 +26,7 @@ from cellwright.scope.placement import HANDED
 from cellwright.scope.rules import Place, Rules
 from cellwright.scope.surfaces import NAMESPACE
 from cellwright.scope.verbs import READS, VERBS, WRITES
+from cellwright.scope.writing import attribute_refusal, operator_refusal
 from cellwright_guest.wire import NOTHING, type_of
 
 TITLE = 200
@@ -338,6 +339,8 @@ class AskRules:
         if name not in OPERATORS:
             return False
         place, bare = held.place, name.strip("_")
+        if name in WRITES and operator_refusal(self._rules, held, name):
+            return False
         if name in WRITES and (self.is_declared(place, bare) or self._rules.verdict(place, bare).asks_writes):
             return True
         return facts_of(inspect.getattr_static(place.kind, name, None)).ask
@@ -346,7 +349,10 @@ class AskRules:
         if call.verb == "get" and (member is None or any("__call__" in vars(base) for base in type_of(member).__mro__)):
             return False  # a function that is read is not called yet
         verdict = self._rules.verdict(held.place, call.name, data=True)
-        if not verdict.visible or (verdict.read_only and call.verb != "get"):
+        writes = call.verb != "get"
+        if not verdict.visible or (
+            writes and attribute_refusal(self._rules, held, call.name, deletes=call.verb == "del")
+        ):
             return False
         if call.verb != "get" and verdict.asks_writes:
             return True

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from cellwright.doors import Made
-from cellwright.errors import StaleHandle
+from cellwright.errors import CannotCross, StaleHandle
+from cellwright.scope.distributions import package_of
 from cellwright.scope.hidden_fields import secret_names
 from cellwright.scope.members import is_async, members, operators
 from cellwright.scope.parcels import Parcel, find_type, type_key
@@ -139,6 +140,14 @@ class Classes:
             known.announced = True
             self._waiting.pop(made.number, None)
             return self._by_number.setdefault(made.number, known)  # if it hides other members now, it has two numbers
+
+    def require_known(self, place: Place) -> None:
+        """`CannotCross` for an object of a distribution that nothing is known of, where the binding is strict."""
+        if self._rules.strict_binding and package_of(place.kind) and not self._rules.is_narrowed(place):
+            package, line = package_of(place.kind), f'scope.declare("{place.kind.__name__}.*", only=[…])'
+            raise CannotCross(
+                f"a {place.kind.__name__} of {package} does not cross under strict_binding; {line} grants it"
+            )
 
     def reference(self, known: KnownClass, parcel: Parcel) -> list[Any]:
         """The class as it is sent to the guest: its number, and the first time its description."""

@@ -20,7 +20,7 @@ from cellwright.scope.classes import KnownClass
 from cellwright.scope.construction import build_new
 from cellwright.scope.function_rules import FunctionRules
 from cellwright.scope.handles import HeldObject
-from cellwright.scope.library_calls import CallRule, build_rule, call_rule, refused_argument, wrong_argument
+from cellwright.scope.library_calls import CallRule, build_rule, call_rule, owner_of, refused_argument, wrong_argument
 from cellwright.scope.members import gives_coroutine, members
 from cellwright.scope.method_limits import check_method
 from cellwright.scope.operations import facts_of
@@ -206,8 +206,8 @@ class CallExecutor:
             self._contents.require_same(call)
         try:
             if rule is not None and rule.library in GUARDED:
-                owner = getattr(function, "__self__", None)
-                return guarded(lambda: function(*args, **kwargs), owner, self._abouts.of(call).title)
+                title = self._abouts.of(call).title
+                return guarded(lambda: function(*args, **kwargs), owner_of(function), title)
             return function(*args, **kwargs)
         except TypeError as error:
             trace = error.__traceback__
@@ -218,10 +218,12 @@ class CallExecutor:
     def _check_arguments(self, rule: CallRule, function: Any, call: Call, given: Given) -> None:
         """`NotPublic` for arguments that a library's table does not grant."""
         args, kwargs = given
-        owner = getattr(function, "__self__", None)
+        owner = owner_of(function)
         held = self._handles.known(owner)
-        place = held.place if held is not None else Place("", owner if isinstance(owner, type) else type_of(owner))
-        name = str(getattr(function, "__name__", ""))
+        place = (
+            held.place if held is not None else Place("", owner if issubclass(type_of(owner), type) else type_of(owner))
+        )
+        name = "__call__" if owner is function else str(function.__name__)
         wrong = wrong_argument(rule, function, args, kwargs)
         if wrong and not (self._rules.lifts(place, call.name or name) or self._rules.lifts(place, name)):
             title = self._abouts.of(call).title

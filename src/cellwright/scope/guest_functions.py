@@ -109,6 +109,8 @@ def _give_back(lender: Lender, number: int, counts: list[int]) -> None:
 class _Lent:
     """What the guest lent. Its attributes are private: a session that holds it must not walk from it into another."""
 
+    __cellwright_crosses__ = True
+
     def __init__(self, lender: Lender, number: int, kind: str, name: str) -> None:
         self._lender = lender
         self._number = number

@@ -24,6 +24,7 @@ from cellwright_guest.wire import type_of
 _NUMBERS = "biufcmM"  # numpy's kinds of data that hold no names: numbers and times
 _LISTS: tuple[type[Any], ...] = (list, tuple, set, frozenset)
 _ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))
+_BOUND = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)  # they have `__self__`
 _HOST_FUNCTIONS = (*FUNCTIONS, partial)
 _LENT = (GuestFunction, GuestIterator)
 _HEADERS = frozenset(
@@ -49,13 +50,15 @@ class CallRule:
 
 def call_rule(function: Any) -> CallRule | None:
     """The rule for a call of `function`; None where no library has a say."""
-    if type_of(getattr(function, "__name__", "")) is not str:  # an object that has an attribute for any name
-        return None
-    owner = getattr(function, "__self__", None)  # of the function: guest code may hold it without its object
-    if owner is None or type_of(owner) is types.ModuleType:
+    how = type_of(function)
+    owner = function.__self__ if how in _BOUND else None
+    if how is types.FunctionType or (how in _BOUND and type_of(owner) in (types.ModuleType, types.NoneType)):
         return _function_rule(function)
-    kind: type = owner if isinstance(owner, type) else type_of(owner)
-    name = getattr(function, "__name__", "")
+    if how not in _BOUND:  # an object that can be called
+        row = row_of(how, "__call__")
+        return None if row is None else _rule(row, "__call__")
+    kind: Any = owner if issubclass(type_of(owner), type) else type_of(owner)
+    name = str(function.__name__)
     row = row_of(kind, name)
     if row is None:
         return _ANY_BY_NAME if name in _names_by_name(kind) else None
@@ -63,6 +66,12 @@ def call_rule(function: Any) -> CallRule | None:
         raw = getattr(function, "__func__", None)
         name = next((other for other in row.members if raw is not None and _raw(kind, other) is raw), name)
     return _rule(row, name)
+
+
+def owner_of(function: Any) -> Any:
+    """The object that a call works on: guest code may hold a method without its object. None for a function."""
+    how = type_of(function)
+    return function.__self__ if how in _BOUND else None if how is types.FunctionType else function
 
 
 def build_rule(cls: type) -> CallRule | None:

@@ -7,7 +7,11 @@ all others refused. Methods of a developer's own classes that derive from them s
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
+import contextvars
 import sys
+import threading
 import types
 from fnmatch import fnmatchcase
 from typing import Any
@@ -16,6 +20,7 @@ from cellwright.scope.attributes import assigned
 from cellwright.scope.grant_tables import GrantRow, library, listed, table_of, together
 from cellwright.scope.hidden_fields import telling_operators
 from cellwright.scope.members import operators
+from cellwright.scope.surfaces import NAMESPACE
 from cellwright.scope.weak_cache import weak_cache
 
 # members of libraries that have no table yet
@@ -59,6 +64,15 @@ JOURNAL = ("to_journal", "from_journal")
 
 # types that never cross: from each of these, code can reach the whole host
 NEVER: tuple[type, ...] = (types.FrameType, types.CodeType, types.TracebackType, types.CellType)
+_NEVER_LIVE = (
+    contextvars.Context,
+    contextvars.ContextVar,
+    contextvars.Token,
+    asyncio.AbstractEventLoop,
+    asyncio.Handle,
+)
+_NEVER_PYTHONS = (threading.Thread, concurrent.futures.Executor)  # a developer's own kinds of these may cross
+CROSSES = "__cellwright_crosses__"  # marks the classes of Cellwright whose objects are for guest code
 
 
 # operators that every class with a row has; one without a row has the first three
@@ -139,7 +153,7 @@ def _home(kind: type, governed: _Governed, name: str) -> tuple[str, bool]:
 def refusal(kind: type, name: str) -> str:
     """Why binding an object of this type does not grant its member `name`; "" where it does."""
     if name in JOURNAL and all(hasattr(kind, method) for method in JOURNAL):
-        return "it is the journal's"
+        return "it is hidden, because it is the journal's"
     governed = _governed(kind)
     if governed is None:
         return _OLD if _hides(kind, name) else ""
@@ -189,6 +203,16 @@ def granted_operators(kind: type) -> tuple[str, ...]:
 def refuses_operator(kind: type, name: str) -> bool:
     """Whether a table refuses an operator that the type has."""
     return name not in granted_operators(kind) and name in operators(kind)
+
+
+@weak_cache
+def never_crosses(kind: type) -> bool:
+    """Whether objects of a type stay on the host: machinery of Cellwright's, of asyncio's and of threads."""
+    module = str(vars(kind).get("__module__"))
+    if module.partition(".")[0] in ("cellwright", "cellwright_guest"):
+        return not (hasattr(kind, CROSSES) or NAMESPACE in vars(kind))
+    pythons = issubclass(kind, _NEVER_PYTHONS) and module.partition(".")[0] in sys.stdlib_module_names
+    return pythons or issubclass(kind, _NEVER_LIVE)
 
 
 def module_refusal(module: types.ModuleType, name: str) -> str:

@@ -35,6 +35,7 @@ class Rule:
     hide: bool | frozenset[str] | None = None
     only: frozenset[str] | None = None
     read_only: bool | Literal["ask"] = False
+    writable: bool | frozenset[str] | None = None
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
     when: Callable[[str], bool] | None = None
 
@@ -71,10 +72,10 @@ class Place:
     def titles(self, name: str) -> tuple[str, ...]:
         return (f"{self.path}.{name}" if self.path else name, f"{self.kind.__name__}.{name}")
 
-    def grant(self, name: str) -> str:
-        """The line that grants a member which presets refuse."""
+    def grant(self, name: str, fact: str = "hide=False") -> str:
+        """The line that grants a member which binding the object does not."""
         by_path, by_type = self.titles(name)
-        return f'scope.declare("{by_path if self.path and self.path[0].isidentifier() else by_type}", hide=False)'
+        return f'scope.declare("{by_path if self.path and self.path[0].isidentifier() else by_type}", {fact})'
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,6 +87,7 @@ class RuleVerdict:
     why: str = ""
     lifted: bool = False  # `hide=False` is declared of it: it is granted whatever presets say
     asks_writes: bool = False
+    writable: bool | None = None  # whether guest code may set it; None: nothing is declared
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -120,6 +122,7 @@ class Rules:
         self._verdicts: dict[tuple[object, ...], RuleVerdict] = {}
         self._watched: list[Callable[[], str]] = []
         self._seen: list[str] = []
+        self.strict_binding = False  # objects of distributions that nothing is known of are refused
 
     @property
     def version(self) -> int:
@@ -157,12 +160,13 @@ class Rules:
         hide: bool | Iterable[str] | None = None,
         only: Iterable[str] | None = None,
         read_only: bool | Literal["ask"] = False,
+        writable: bool | Iterable[str] | None = None,
         when: Callable[[str], bool] | None = None,
         **facts: Any,
     ) -> None:
         unknown = facts.keys() - FACTS
         if unknown:
-            names = ", ".join(sorted(FACTS | {"hide", "only", "read_only"}))
+            names = ", ".join(sorted(FACTS | {"hide", "only", "read_only", "writable"}))
             raise UsageError(f"declare() knows no {sorted(unknown)[0]!r}; it takes {names}")
         if facts.get("thread") == "task":
             raise UsageError('thread="task" belongs to the function: say it with @operation(thread="task")')
@@ -173,6 +177,7 @@ class Rules:
                 hide=hide if isinstance(hide, bool) or hide is None else _names(hide, "hide"),
                 only=None if only is None else _names(only, "only"),
                 read_only=read_only,
+                writable=writable if isinstance(writable, bool) or writable is None else _names(writable, "writable"),
                 facts=facts,
                 when=when,
             )
@@ -262,7 +267,7 @@ class Rules:
         why = refusal(place.kind, name)
         if why:
             why = f"{why}; {place.grant(name)} grants it"
-        lifted = False
+        lifted, writable = False, None
         credential = is_hidden(place.kind, name, data) and NAMESPACE not in place.kind.__dict__
         if credential:
             why = f"it is hidden, because it can carry credentials; {place.grant(name)} grants it"
@@ -279,10 +284,18 @@ class Rules:
             asks_writes = asks_writes or rule.read_only == "ask"
             if rule.hide is not None and (rule.hide is False or rule.hide is True or name in rule.hide):
                 why, lifted = "" if rule.hide is False else "it is hidden in this scope", rule.hide is False
+            if isinstance(rule.writable, bool) or (rule.writable and name in rule.writable):
+                writable = bool(rule.writable)
             if rule.only is not None and name not in rule.only and rule.level_with(titles):
                 why = "it is hidden in this scope"
         return RuleVerdict(
-            visible=not why, read_only=read_only, why=why, lifted=lifted, asks_writes=asks_writes, facts=facts
+            visible=not why,
+            read_only=read_only,
+            why=why,
+            lifted=lifted,
+            asks_writes=asks_writes,
+            writable=writable,
+            facts=facts,
         )
 
     def of_module(self, place: Place, module: types.ModuleType) -> dict[str, Any]:
@@ -326,6 +339,11 @@ class Rules:
             if rule.hide is not None and rule.covers(titles):
                 hidden = (hidden or name in rule.hide) if isinstance(rule.hide, frozenset) else rule.hide
         return hidden or any(one.hidden for group in self._decisions(place, name, only=False) for one in group)
+
+    def is_narrowed(self, place: Place) -> bool:
+        """Whether an `only=` says which members an object shows."""
+        titles = place.titles("any")
+        return any(rule.only is not None and rule.covers(titles) and rule.level_with(titles) for rule in self._rules)
 
     def narrows(self, root: str) -> bool:
         """Whether a rule hides or refuses something below this name of the scope, and not below all names."""

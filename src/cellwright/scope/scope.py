@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from cellwright.errors import CannotCross, NotInScope, UsageError, WrongArguments
 from cellwright.scope.classes import kind_of, type_hints
+from cellwright.scope.distributions import check_binding
 from cellwright.scope.members import FUNCTIONS, members
 from cellwright.scope.object_rules import ObjectRules
 from cellwright.scope.placement import HANDED, ObjectHolder, places_in
@@ -41,11 +42,14 @@ class Scope:
     >>> scope.declare("crm.*", hide=["delete_everything"])
     >>> scope.declare("crm.contacts.list", reads=True)
     >>> scope.declare(Contact)          # guest code may build this class
+
+    With `strict_binding` objects of other installed distributions are refused, unless an `only=` says what they show.
     """
 
-    def __init__(self, names: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, names: Mapping[str, Any] | None = None, *, strict_binding: bool = False) -> None:
         self.rules = Rules()
         self.rules.objects = ObjectRules(self.rules, self.names)
+        self.rules.strict_binding = strict_binding
         self._names: dict[str, Binding] = {}
         self._declared: list[type] = []
         self._above: tuple[Scope, ObjectHolder | None] | None = None  # a child's: its parent's, who holds its objects
@@ -62,6 +66,7 @@ class Scope:
         wrong = _wrong_name(name)
         if wrong:
             raise UsageError(wrong)
+        check_binding(self.rules, name, value)
         self._names[name] = Binding(value=root_of(value), path=name, own=own)
         if self.rules.objects is not None:
             self.rules.objects.forget()
@@ -73,15 +78,17 @@ class Scope:
         hide: bool | Iterable[str] | None = None,
         only: Iterable[str] | None = None,
         read_only: bool = False,
+        writable: bool | Iterable[str] | None = None,
         **facts: Any,
     ) -> None:
         """Declare facts of members (by a pattern like "crm.contacts.*"), or that guest code may build a class."""
         if isinstance(what, str):
-            self.rules.add(what, hide=hide, only=only, read_only=read_only, **facts)
+            self.rules.add(what, hide=hide, only=only, read_only=read_only, writable=writable, **facts)
             return
         self._declared.append(what)
-        if hide is not None or only is not None or read_only or facts:
-            self.rules.add(f"{what.__name__}.*", hide=hide, only=only, read_only=read_only, **facts)
+        if hide is not None or only is not None or read_only or writable is not None or facts:
+            pattern = f"{what.__name__}.*"
+            self.rules.add(pattern, hide=hide, only=only, read_only=read_only, writable=writable, **facts)
 
     def extended(self, names: Mapping[str, Any], *, own: bool = True, given: bool = False) -> Scope:
         """This scope, under the same rules, with further names. A name that it has already is a `UsageError`.

@@ -24,7 +24,7 @@ from cellwright.scope.handles import Handles
 from cellwright.scope.members import FUNCTIONS, is_async
 from cellwright.scope.parcels import Parcel, type_key
 from cellwright.scope.placement import Placed, PlaceOf
-from cellwright.scope.presets import NEVER
+from cellwright.scope.presets import NEVER, never_crosses
 from cellwright.scope.rules import Place
 from cellwright.scope.signatures import doc, packed_signature
 from cellwright_guest import hints, json_records
@@ -141,10 +141,11 @@ class Values:
         by_value = self._by_value(value, packer)
         if by_value is not None:
             return by_value
-        if isinstance(value, _NEVER):
+        if isinstance(value, _NEVER) or never_crosses(type_of(value)):
             raise CannotCross(f"a {type(value).__name__} never crosses; bind what you need of it by name")
         place = packer.places.get(id(value)) or self._place_of(value)
         place = place or Place(step(packer.path, value), type_of(value))
+        self.classes.require_known(place)
         return self._handle(value, self.classes.rules.placed(place, value, packer.others), packer)
 
     def _by_value(self, value: Any, packer: Parcel) -> Any:

@@ -17,6 +17,7 @@ from cellwright.scope.operations import facts_of
 from cellwright.scope.presets import module_refusal, refusal, refuses_operator
 from cellwright.scope.rules import Rules
 from cellwright.scope.signatures import signature, signature_text
+from cellwright.scope.writing import attribute_refusal, operator_refusal
 from cellwright_guest.wire import WireError, type_of
 
 LOOK_AHEAD = 256
@@ -109,7 +110,7 @@ class Verbs:
         setattr(held.value, name, value)
 
     def delete(self, held: HeldObject, name: str) -> None:
-        self._writable(held, name)
+        self._writable(held, name, deletes=True)
         delattr(held.value, name)
 
     def dir(self, held: HeldObject) -> list[str]:
@@ -130,8 +131,9 @@ class Verbs:
             # Python's fallback may never end (`in` on an endless iterator), or tell an address (`hash`)
             raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here")
         self.require_operator(held, name)
-        if name in WRITES and self._rules.verdict(held.place, name.strip("_")).read_only:
-            raise NotPublic(f"{held.shown} is read-only in this scope")
+        why = operator_refusal(self._rules, held, name) if name in WRITES else ""
+        if why:
+            raise NotPublic(f"{held.shown} {why}")
         operand_limits.check(held.value, name, args)
         result = run(held.value, *args)
         return self._said(held, result, name) if name in _TEXTS else result
@@ -174,12 +176,11 @@ class Verbs:
         member = members(type_of(held.value)).get(name)
         return member is None or member.kind == "property"
 
-    def _writable(self, held: HeldObject, name: str) -> None:
-        verdict = self._rules.require(held.place, name, data=True)
-        if verdict.read_only or isinstance(held.value, types.ModuleType):
-            raise NotPublic(f"{held.shown}.{name} is read-only in this scope")
-        if not self._is_data(held, name) or isinstance(held.value, FUNCTIONS):
-            raise NotPublic(f"{held.shown}.{name} is code of the host, which guest code does not replace")
+    def _writable(self, held: HeldObject, name: str, *, deletes: bool = False) -> None:
+        self._rules.require(held.place, name, data=True)
+        why = attribute_refusal(self._rules, held, name, deletes=deletes)
+        if why:
+            raise NotPublic(f"{held.shown}.{name} {why}")
 
     def _attribute(self, held: HeldObject, name: str) -> Any:
         """The attribute, by Python's rules; of modules, generators and coroutines by ours."""
@@ -188,6 +189,7 @@ class Verbs:
         if isinstance(held.value, types.ModuleType):
             shown = self._rules.of_module(held.place, held.value)
             if name not in shown:
+                self._rules.require(held.place, name)
                 why = module_refusal(held.value, name)
                 grant = f": {why}; {held.place.grant(name)} grants it" if why else ""
                 raise NotPublic(f"module {held.shown!r} shows no {name!r} here{grant}")

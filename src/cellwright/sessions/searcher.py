@@ -50,6 +50,8 @@ class SessionHit:
 class Searcher:
     """Earlier work: `sessions.search("words")`, then `sessions.show(session, entry)`."""
 
+    __cellwright_crosses__ = True
+
     def __init__(self, store: Callable[[], Store | None], session: str, policy: SearchPolicy, agent: str = "") -> None:
         self._store = store
         self._session = session

@@ -1,0 +1,79 @@
+"""Nothing of Cellwright's machinery, nor of the event loop and the threads that it runs on, crosses to guest code."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextvars
+import threading
+from typing import Any
+
+import pytest
+
+from cellwright import Agent, Limits, Runtime, Scope
+from cellwright.scope import ScopeHost, Surface
+from cellwright.store import MemoryStore
+from cellwright.testing import ScriptedModel
+
+
+@pytest.fixture(autouse=True)
+def opens_sessions(warm: None) -> None:
+    """One zygote serves them all."""
+
+
+async def told(code: str, **names: Any) -> str:
+    """The value of a cell as text, or the text of its error."""
+    async with Runtime(names, limits=Limits()) as rt:
+        outcome = await rt.execute(code)
+    return str(outcome.value) if outcome.error is None else str(outcome.error).splitlines()[-1]
+
+
+VARIABLE = contextvars.ContextVar[int]("machinery")
+MACHINERY: dict[str, Any] = {
+    "context": contextvars.copy_context,
+    "variable": lambda: VARIABLE,
+    "loop": lambda: asyncio.new_event_loop(),
+    "thread": lambda: threading.current_thread(),
+    "pool": lambda: concurrent.futures.ThreadPoolExecutor(1),
+    "runtime": lambda: Runtime({}),
+    "scope": lambda: Scope({}),
+    "rules": lambda: Scope({}).rules,
+    "host": lambda: ScopeHost(Scope({})),
+    "store": MemoryStore,
+    "agent": lambda: Agent(ScriptedModel([])),
+}
+
+
+@pytest.mark.parametrize("name", MACHINERY)
+async def test_an_object_of_the_hosts_machinery_does_not_cross(name: str) -> None:
+    made = MACHINERY[name]()
+
+    def give() -> Any:
+        return made
+
+    def inside() -> Any:
+        return [{"it": made}]
+
+    try:
+        assert "never crosses" in await told("give()", give=give)
+        assert "never crosses" in await told("inside()", inside=inside)
+    finally:
+        if name in ("loop", "host"):
+            made.close()
+
+
+async def test_classes_of_the_developers_that_fulfil_a_contract_of_ours_cross() -> None:
+    class Listing:
+        """Looks like `Surface`, and is a developer's own."""
+
+        key = "k"
+
+        def listed(self) -> list[str]:
+            return ["a"]
+
+    class Later(threading.Thread):
+        def state(self) -> str:
+            return "waits"
+
+    assert hasattr(Surface, "listed")
+    assert await told("s.listed(), t.state()", s=Listing(), t=Later()) == "(['a'], 'waits')"
