@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import functools
 import logging
+import subprocess
 import types
+from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import httpx
@@ -29,7 +32,7 @@ def opens_sessions(warm: None) -> None:
 async def told(code: str, scope: Scope | None = None, **names: Any) -> str:
     """The value of a cell as text, or the text of its error."""
     async with Runtime(scope or Scope(names), limits=Limits()) as rt:
-        outcome = await rt.execute(code)
+        outcome = await rt.execute(dedent(code))
     return str(outcome.value) if outcome.error is None else str(outcome.error).splitlines()[-1]
 
 
@@ -147,6 +150,37 @@ async def test_a_partial_a_cached_function_and_a_module_of_the_developers_stay_g
     module.__dict__.update(__all__=["twice"], twice=twice)
     names: dict[str, Any] = {"p": functools.partial(twice, 4), "twice": twice, "mine": module}
     assert await told("p(), twice(3), mine.twice(2)", **names) == "(8, 6, 4)"
+
+
+# attributes that can be called
+
+
+class Toolbox:
+    """Its attributes lead to a class, and to an object that can be called."""
+
+    Shell = subprocess.Popen
+
+    def __init__(self) -> None:
+        self.shell = subprocess.Popen
+        self.space = types.SimpleNamespace(shell=subprocess.Popen)
+        self.twice = functools.partial(int.__mul__, 2)
+
+
+@pytest.mark.parametrize("name", ["shell", "Shell"])
+@pytest.mark.parametrize("owner", ["box", "box.space"])
+async def test_a_class_that_is_an_attribute_is_not_run_by_a_message_of_the_guests_own(
+    name: str, owner: str, tmp_path: Path
+) -> None:
+    target = tmp_path / "written"
+    code = f"""
+    call = type(box)._cellwright_world.call
+    box.twice(4)
+    owner = {owner}
+    call("call", owner._grip.handle, {name!r}, ["touch", {str(target)!r}])
+    """
+    text = await told(code, box=Toolbox())
+    assert "Popen" in text or "no attribute" in text
+    assert not target.exists()
 
 
 # objects of distributions that nothing is known of

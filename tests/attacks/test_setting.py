@@ -122,6 +122,41 @@ async def test_code_is_never_replaced_on_the_class_or_on_the_instance() -> None:
     assert await told("space.count = 2\nspace.count, space.check(9)", scope) == "(2, False)"
 
 
+class Slotted:
+    __slots__ = ("check", "count")
+
+    def __init__(self) -> None:
+        self.check: Callable[[], bool] = lambda: False
+        self.count = 1
+
+    def state(self) -> str:
+        return "fine"
+
+
+class Stored:
+    """Keeps its attributes elsewhere."""
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_kept", {"check": lambda: False, "count": 1})
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._kept[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._kept[name] = value
+
+
+@pytest.mark.parametrize("made", [Slotted, Stored])
+async def test_code_in_a_slot_or_behind_the_objects_own_lookup_is_not_replaced(made: Callable[[], Any]) -> None:
+    scope = Scope({"it": made()})
+    scope.declare("it.*", writable=True)
+    assert "is code of the host" in await told("it.check = lambda: True", scope)
+    assert await told("it.count = 2\nit.count, it.check()", scope) == "(2, False)"
+
+
 async def test_items_of_containers_stay_writable() -> None:
     class Basket(dict[str, int]):
         def total(self) -> int:

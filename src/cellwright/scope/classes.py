@@ -143,7 +143,7 @@ class Classes:
 
     def require_known(self, place: Place) -> None:
         """`CannotCross` for an object of a distribution that nothing is known of, where the binding is strict."""
-        if self._rules.strict_binding and package_of(place.kind) and not self._rules.is_narrowed(place):
+        if self.rules.strict_binding and package_of(place.kind) and not self.rules.is_narrowed(place):
             package, line = package_of(place.kind), f'scope.declare("{place.kind.__name__}.*", only=[…])'
             raise CannotCross(
                 f"a {place.kind.__name__} of {package} does not cross under strict_binding; {line} grants it"

@@ -21,9 +21,10 @@ from cellwright.scope.construction import build_new
 from cellwright.scope.function_rules import FunctionRules
 from cellwright.scope.handles import HeldObject
 from cellwright.scope.library_calls import CallRule, build_rule, call_rule, owner_of, refused_argument, wrong_argument
-from cellwright.scope.members import gives_coroutine, members
+from cellwright.scope.members import FUNCTIONS, gives_coroutine, members
 from cellwright.scope.method_limits import check_method
 from cellwright.scope.operations import facts_of
+from cellwright.scope.presets import never_crosses
 from cellwright.scope.rules import Place, Rules
 from cellwright.scope.sqlite_guard import GUARDED, guarded
 from cellwright.scope.values import Values, on_loop
@@ -166,6 +167,7 @@ class CallExecutor:
         elif call.name:
             function = self._verbs.get(held, call.name)
             self._verbs.function(held, call.name)
+            self._require_callable(function, f"{held.place.path}.{call.name}")
         else:
             function = held.value
             self._verbs.require_operator(held, "__call__")
@@ -178,6 +180,17 @@ class CallExecutor:
         if not (call.name and _is_plain_method(held, call.name)) or self._functions.is_elsewhere(function):
             self._functions.require(function, facts)
         return function, facts
+
+    def _require_callable(self, function: Any, path: str) -> None:
+        """Check an attribute that is called at once as if guest code had read it first: it may be no function."""
+        kind = type_of(function)
+        if issubclass(kind, (*FUNCTIONS, functools.partial)):
+            return
+        if issubclass(kind, type) or never_crosses(kind):
+            title = function.__name__ if issubclass(kind, type) else kind.__name__
+            raise CannotCross(f"{title} is not called through an attribute; bind it by name")
+        self._classes.require_known(Place(path, kind))
+        self._verbs.require_operator(HeldObject(function, 0, Place(path, kind), False), "__call__")
 
     def _class_attribute(self, known: KnownClass, name: str) -> Any:
         """An attribute of the class itself: a class method, or plain data.

@@ -17,7 +17,7 @@ from cellwright.scope.operations import facts_of
 from cellwright.scope.presets import module_refusal, refusal, refuses_operator
 from cellwright.scope.rules import Rules
 from cellwright.scope.signatures import signature, signature_text
-from cellwright.scope.writing import attribute_refusal, operator_refusal
+from cellwright.scope.writing import attribute_refusal, is_code, operator_refusal
 from cellwright_guest.wire import WireError, type_of
 
 LOOK_AHEAD = 256
@@ -179,6 +179,9 @@ class Verbs:
     def _writable(self, held: HeldObject, name: str, *, deletes: bool = False) -> None:
         self._rules.require(held.place, name, data=True)
         why = attribute_refusal(self._rules, held, name, deletes=deletes)
+        own = not why and self._is_data(held, name) and name not in members(type_of(held.value))
+        if own and hasattr(type_of(held.value), "__getattr__") and is_code(getattr(held.value, name, None)):
+            why = "is code of the host, which guest code does not replace"
         if why:
             raise NotPublic(f"{held.shown}.{name} {why}")
 

@@ -72,12 +72,22 @@ def _by_operator(kind: type, name: str) -> bool:
 
 def _holds_code(value: Any, name: str) -> bool:
     """Whether an instance holds a function under this name of its own: replacing it would replace code."""
+    slot = next((vars(base)[name] for base in type_of(value).__mro__ if name in vars(base)), None)
+    if type_of(slot) is types.MemberDescriptorType:
+        try:
+            return is_code(slot.__get__(value))
+        except (AttributeError, TypeError):  # empty, or the stand-in of a lost object
+            return False
     try:
         own: Any = object.__getattribute__(value, "__dict__")
     except (AttributeError, TypeError):
         return False
-    held = own.get(name) if type_of(own) is dict else None
-    return any("__call__" in vars(base) for base in type_of(held).__mro__)
+    return is_code(own.get(name) if type_of(own) is dict else None)
+
+
+def is_code(value: Any) -> bool:
+    """Whether a value can be called."""
+    return any("__call__" in vars(base) for base in type_of(value).__mro__)
 
 
 def _has_setter(kind: type, name: str, deletes: bool) -> bool:
