@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cellwright import Agent, Limits, Runtime, Scope
+from cellwright import Agent, Limits, Runtime, Scope, current_call
 from cellwright.scope import ScopeHost, Surface
 from cellwright.store import MemoryStore
 from cellwright.testing import ScriptedModel
@@ -60,6 +60,37 @@ async def test_an_object_of_the_hosts_machinery_does_not_cross(name: str) -> Non
     finally:
         if name in ("loop", "host"):
             made.close()
+
+
+async def test_a_task_leads_to_no_context_frame_or_loop_and_can_be_awaited() -> None:
+    tasks: set[asyncio.Task[str]] = set()
+
+    async def work() -> str:
+        return current_call().name
+
+    async def start() -> asyncio.Task[str]:
+        task = asyncio.get_running_loop().create_task(work())
+        tasks.add(task)
+        return task
+
+    code = """
+task = await start()
+told = []
+names = "get_context get_loop get_coro get_stack print_stack add_done_callback set_result cancel"
+for name in names.split():
+    try:
+        told.append(getattr(task, name)())
+    except AttributeError:
+        pass
+told, await task
+"""
+    scope: dict[str, Any] = {"start": start}
+    async with Runtime(scope, limits=Limits()) as rt:
+        outcome = await rt.execute(code)
+    assert outcome.error is None or "does not grant this operator" not in str(outcome.error), outcome.error
+    assert outcome.value is not None
+    assert outcome.value[0] == []
+    assert outcome.value[1].startswith("start")
 
 
 async def test_classes_of_the_developers_that_fulfil_a_contract_of_ours_cross() -> None:

@@ -72,7 +72,7 @@ def _by_operator(kind: type, name: str) -> bool:
 
 def _holds_code(value: Any, name: str) -> bool:
     """Whether an instance holds a function under this name of its own: replacing it would replace code."""
-    slot = next((vars(base)[name] for base in type_of(value).__mro__ if name in vars(base)), None)
+    slot: Any = next((vars(base)[name] for base in type_of(value).__mro__ if name in vars(base)), None)
     if type_of(slot) is types.MemberDescriptorType:
         try:
             return is_code(slot.__get__(value))

@@ -1,0 +1,123 @@
+"""A bound SQLite connection reaches the data of its own database: no other file, and not the journal's.
+
+The host's own use of the same connection stays as it was.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy
+
+from cellwright import Limits, Runtime
+
+
+@pytest.fixture(autouse=True)
+def opens_sessions(warm: None) -> None:
+    """One zygote serves them all."""
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(tmp_path / "orders.db", check_same_thread=False, isolation_level=None)
+    connection.execute("CREATE TABLE orders (name TEXT, price INT)")
+    connection.execute("INSERT INTO orders VALUES ('tea', 3)")
+    return connection
+
+
+async def told(code: str, **names: Any) -> str:
+    """The value of a cell as text, or the text of its error."""
+    async with Runtime(names, limits=Limits()) as rt:
+        outcome = await rt.execute(code)
+    return str(outcome.value) if outcome.error is None else str(outcome.error).splitlines()[-1]
+
+
+async def test_guest_code_does_not_attach_the_journal_of_its_own_session(
+    orders: sqlite3.Connection, tmp_path: Path
+) -> None:
+    journal = tmp_path / "sessions.db"
+    async with Runtime({"db": orders}, store=journal, limits=Limits()) as rt:
+        attached = f"db.execute(\"ATTACH '{journal}' AS journal\")"
+        code = f"{attached}\ndb.execute('SELECT name FROM journal.sqlite_master').fetchall()"
+        outcome = await rt.execute(code)
+    assert "ATTACH or VACUUM INTO, which opens another file, is not granted" in str(outcome.error)
+
+
+FILES = [
+    "ATTACH '{path}' AS x",
+    "attach database '{path}' as x",
+    "ATTACH 'file:{path}?mode=rwc' AS x",
+    "ATTACH '{path}' || '' AS x",
+    "VACUUM INTO '{path}'",
+    "VACUUM main INTO '{path}'",
+]
+
+
+@pytest.mark.parametrize("sql", FILES)
+@pytest.mark.parametrize("how", ["db.execute(sql)", "db.cursor().execute(sql)", "db.executescript(sql)"])
+async def test_guest_sql_opens_and_writes_no_other_file(
+    sql: str, how: str, orders: sqlite3.Connection, tmp_path: Path
+) -> None:
+    target = tmp_path / "written.db"
+    text = await told(f"sql = {sql.format(path=target)!r}\n{how}", db=orders)
+    assert "opens another file, is not granted by binding a database" in text
+    assert not target.exists()
+
+
+async def test_a_statement_that_the_host_has_prepared_is_asked_about_again(
+    orders: sqlite3.Connection, tmp_path: Path
+) -> None:
+    target = tmp_path / "host.db"
+    orders.execute("ATTACH ? AS mine", (str(target),))
+    orders.execute("DETACH mine")
+    text = await told("db.execute('ATTACH ? AS mine', (path,))", db=orders, path=str(tmp_path / "guest.db"))
+    assert "is not granted" in text
+    assert not (tmp_path / "guest.db").exists()
+    orders.execute("ATTACH ? AS mine", (str(target),))
+    orders.execute("CREATE TABLE mine.kept (a)")
+    orders.execute("PRAGMA journal_mode = WAL")
+    assert "is not granted" in await told("db.execute('DETACH mine')", db=orders)
+    assert [name for _, name, _ in orders.execute("PRAGMA database_list")] == ["main", "mine"]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "PRAGMA writable_schema = 1",
+        "PRAGMA temp_store_directory = '/tmp'",
+        "PRAGMA journal_mode = OFF",
+        "PRAGMA foreign_keys = 0",
+        "PRAGMA database_list",
+        "SELECT * FROM pragma_database_list",
+        "SELECT load_extension('x')",
+        "CREATE VIRTUAL TABLE t USING dbstat",
+    ],
+)
+async def test_guest_sql_changes_no_setting_and_loads_no_code(sql: str, orders: sqlite3.Connection) -> None:
+    assert "is not granted by binding a database" in await told(f"db.execute({sql!r}).fetchall()", db=orders)
+
+
+async def test_other_sql_works(orders: sqlite3.Connection) -> None:
+    code = """
+    db.execute("INSERT INTO orders VALUES (?, ?)", ("scones", 4))
+    db.execute("VACUUM")
+    db.execute("CREATE TABLE more (a)")
+    columns = [row[1] for row in db.execute("PRAGMA table_info(orders)").fetchall()]
+    columns, db.execute("SELECT sum(price) FROM orders").fetchone(), db.execute("PRAGMA user_version").fetchone()
+    """
+    assert await told(code, db=orders) == "(['name', 'price'], (7,), (0,))"
+    wrong = await told("db.execute('SELECT absent FROM orders')", db=orders)
+    assert "no such column" in wrong
+
+
+async def test_sqlalchemy_over_sqlite_opens_no_other_file(tmp_path: Path) -> None:
+    engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path / 'orders.db'}")
+    target = tmp_path / "written.db"
+    with engine.connect() as connection:
+        code = f"c.exec_driver_sql(\"ATTACH '{target}' AS x\")"
+        assert "is not granted by binding a database" in await told(code, c=connection)
+        assert await told("c.exec_driver_sql('SELECT 1, 2').fetchall()", c=connection) == "[(1, 2)]"
+        connection.exec_driver_sql(f"ATTACH '{target}' AS mine")
