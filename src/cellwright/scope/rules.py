@@ -374,6 +374,7 @@ def _joined(verdict: RuleVerdict, same: Iterable[_Decision], strict: Iterable[_D
         read_only, asks_writes = read_only or one.read_only, asks_writes or one.asks_writes
         facts |= {fact: value for fact, value in (("ask", True), ("reads", False)) if one.facts.get(fact) is value}
     return RuleVerdict(
+        writable=verdict.writable,
         visible=not why, read_only=read_only, why=why, lifted=lifted, asks_writes=asks_writes, facts=facts
     )
 
