@@ -375,7 +375,12 @@ def _joined(verdict: RuleVerdict, same: Iterable[_Decision], strict: Iterable[_D
         facts |= {fact: value for fact, value in (("ask", True), ("reads", False)) if one.facts.get(fact) is value}
     return RuleVerdict(
         writable=verdict.writable,
-        visible=not why, read_only=read_only, why=why, lifted=lifted, asks_writes=asks_writes, facts=facts
+        visible=not why,
+        read_only=read_only,
+        why=why,
+        lifted=lifted,
+        asks_writes=asks_writes,
+        facts=facts,
     )
 
 
