@@ -73,6 +73,7 @@ class ProcessInterpreter:
         self._bare = bare
         self._gauge = DiskGauge(self._stack, opening.limits)
         self._idle: IdleWatch | None = None
+        self._unwatch: Callable[[], None] | None = None
         self._group = group
         self._loop = asyncio.get_running_loop()
         self._reason: GuestError | None = None
@@ -91,7 +92,8 @@ class ProcessInterpreter:
         except BaseException:
             child.kill()  # its end closes both lines
             raise
-        self._unwatch = memory_watch.watch(child, opening.limits, warm, self.kill) if group is None and warm else None
+        if group is None and warm:
+            self._unwatch = memory_watch.watch(child, opening.limits, warm, self.kill)
         if group is None:
             self._begin(beginning)
         else:

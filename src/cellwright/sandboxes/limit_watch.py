@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Iterable
+from contextvars import Context
+from typing import Any
 
 from cellwright.errors import CpuLimit, GuestError, ProcessLimit, TimeLimit, WorkspaceLimit
 from cellwright.sandboxes.base import Limits
@@ -24,6 +26,11 @@ FILES = 100_000
 TOO_FULL = "Delete what is not needed."  # after a cell that came to its end
 TICKS = os.sysconf("SC_CLK_TCK")
 CORES = os.cpu_count() or 1
+
+
+def _later(seconds: float, call: Callable[..., None], *args: Any) -> asyncio.TimerHandle:
+    """A timer without a context: one that was cancelled stays with the loop, and would keep a closed session alive."""
+    return asyncio.get_running_loop().call_later(seconds, call, *args, context=Context())
 
 
 class CellWatch:
@@ -59,11 +66,11 @@ class CellWatch:
         self._waiting = 0  # calls under way whose time is not the cell's; what is repeated counts as one
         self._seen_s = seen_s
         self._left_s, self._since = limits.wall_s, self._loop.time()
-        self._wall = self._loop.call_later(limits.wall_s, self._timeout)
+        self._wall = _later(limits.wall_s, self._timeout)
         if self._repeats is not None:
             self.waits(1)
             self._repeats.add_done_callback(self._repeated)
-        self._disk = self._cpu = self._loop.call_later(QUIET_S, self._watch)
+        self._disk = self._cpu = _later(QUIET_S, self._watch)
 
     def _repeated(self, _: asyncio.Future[None]) -> None:
         self._left_s = self._limits.wall_s
@@ -88,7 +95,7 @@ class CellWatch:
             self._left_s -= self._loop.time() - self._since
         else:
             self._since = self._loop.time()
-            self._wall = self._loop.call_later(self._left_s, self._timeout)
+            self._wall = _later(self._left_s, self._timeout)
 
     def _timeout(self) -> None:
         self._end(TimeLimit(f"the cell ran longer than wall_s={self._limits.wall_s:g}. {GONE}"))
@@ -112,7 +119,7 @@ class CellWatch:
             return
         if is_late:
             self._count_at += LONGEST_S
-        self._disk = self._loop.call_later(SHORTEST_S, self._watch_disk)
+        self._disk = _later(SHORTEST_S, self._watch_disk)
 
     def _has_worked(self) -> bool:
         """Whether the guest has used processor time since the last look."""
@@ -135,7 +142,7 @@ class CellWatch:
         spent = spent_s(pid, self._group)
         if spent < most:
             pause_s = max((most - spent) / CORES, 0.02)
-            self._cpu = self._loop.call_later(pause_s, self._look_at_cpu, pid, most)
+            self._cpu = _later(pause_s, self._look_at_cpu, pid, most)
         else:
             self._end(CpuLimit(f"the cell used more than cpu_s={self._limits.cpu_s:g} of processor time. {GONE}"))
 
@@ -228,7 +235,7 @@ class IdleWatch:
         self._loop = asyncio.get_running_loop()
         self.start_s = self._last = spent_s(pid, group)
         self._pause_s = FIRST_LOOK_S
-        self._timer = self._loop.call_later(self._pause_s, self._look)
+        self._timer = _later(self._pause_s, self._look)
 
     def stop(self) -> None:
         self._timer.cancel()
@@ -249,7 +256,7 @@ class IdleWatch:
         if busy and (self._measuring is None or self._measuring.done()):
             self._measuring = self._loop.create_task(self._measure())
         self._pause_s = FIRST_LOOK_S if busy else min(2 * self._pause_s, LAST_LOOK_S)
-        self._timer = self._loop.call_later(self._pause_s, self._look)
+        self._timer = _later(self._pause_s, self._look)
 
     async def _measure(self) -> None:
         error = await self._gauge.measure()

@@ -50,15 +50,14 @@ class WatchedGuest:
 class MemoryWatch:
     """The guests of one event loop, looked at in turn by one timer while there are any."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self) -> None:  # without the loop: it is found by its loop, which may go
         self._guests: deque[WatchedGuest] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, guest: WatchedGuest) -> None:
         self._guests.append(guest)
         if self._timer is None:
-            self._timer = self._loop.call_later(LOOK_S, self._look)
+            self._timer = asyncio.get_running_loop().call_later(LOOK_S, self._look)
 
     def remove(self, guest: WatchedGuest) -> None:
         if guest in self._guests:
@@ -69,7 +68,7 @@ class MemoryWatch:
         self._guests.rotate(-len(due))
         for guest in due:
             guest.look()
-        self._timer = self._loop.call_later(LOOK_S, self._look) if self._guests else None
+        self._timer = asyncio.get_running_loop().call_later(LOOK_S, self._look) if self._guests else None
 
 
 _watches: WeakKeyDictionary[asyncio.AbstractEventLoop, MemoryWatch] = WeakKeyDictionary()
@@ -79,7 +78,7 @@ def watch(child: Child, limits: Limits, warm: int, end: Callable[[GuestError], N
     """Watch a guest whose zygote holds `warm` bytes, until what is given back is called."""
     loop = asyncio.get_running_loop()
     if (watched := _watches.get(loop)) is None:
-        watched = _watches[loop] = MemoryWatch(loop)
+        watched = _watches[loop] = MemoryWatch()
     guest = WatchedGuest(child=child, most=warm + (limits.memory_mb << 20) + SLACK, limits=limits, end=end)
     watched.add(guest)
     return lambda: watched.remove(guest)
