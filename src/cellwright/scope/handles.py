@@ -47,6 +47,12 @@ class HeldObject:
         self.methods: dict[str, Any] = {}  # async methods that were called, with the version of the rules
         self.abouts: dict[Any, Any] = {}  # the facts of calls on it
 
+    def move(self, place: Place) -> None:
+        """It was reached by a further path, of which rules speak: what was decided of it is not good any more."""
+        if place is not self.place:
+            self.place = place
+            self.methods, self.abouts = {}, {}
+
     @property
     def shown(self) -> str:
         """Its name for guest code: in the scope, else its path."""

@@ -228,7 +228,7 @@ class _Look:
             return self._add_class(value, path, progress)
         if issubclass(kind, (*FUNCTIONS, functools.partial)):
             return self._function(value, path, progress)
-        if not self._is_new(value, False, path, progress):
+        if self._is_behind_itself(value, path) or not self._is_new(value, False, path, progress):
             return
         for item in _items(value, kind):
             self._add(item, path, progress)
@@ -252,6 +252,15 @@ class _Look:
             self._found.at.setdefault(path, set())
             self._found.kept.append(cls)
             self._pending.append((cls, True, path, progress))
+
+    def _is_behind_itself(self, value: Any, path: str) -> bool:
+        """Whether the path goes through the object, as a pointer back to a parent does, and no rule spells it out."""
+        end = path.rfind(".")
+        while end > 0:
+            if id(value) in self._found.at.get(path[:end], ()):
+                return not any(pattern.startswith(f"{path}.") for pattern in self._written)
+            end = path.rfind(".", 0, end)
+        return False
 
     def _is_new(self, value: Any, is_class: bool, path: str, progress: Progress) -> bool:
         key = (id(value), is_class, path.partition(".")[0], progress)

@@ -127,6 +127,8 @@ class Values:
     def _pack_other(self, value: Any, packer: Parcel) -> Any:
         known = self.handles.known(value)
         if known is not None:
+            if not known.bound and len(self.classes.rules):
+                known.move(self.classes.rules.placed(known.place, value, (packer.path, *packer.others)))
             return self._handle(known.value, known.place, packer)
         if isinstance(value, GuestFunction | GuestIterator):
             home = self._lender.number_of(value)
