@@ -170,7 +170,7 @@ def take_back(number: int) -> None:
 class Post:
     """Letters that can be taken back, which somebody has to agree to, or which a rule refuses."""
 
-    def shred(self, number: int, call: Undoing) -> None:
+    def shred(number: int, call: Undoing) -> None:  # pyright: ignore[reportSelfClsParameterName]  # it gets the result
         sent.append(-number)
 
     @operation(undo=take_back)
@@ -256,3 +256,10 @@ async def test_a_revive_that_asks_is_not_called_behind_the_persons_back(tmp_path
         outcome = await rt.execute("mine.size()")
     assert "its revive= waits for a person's yes" in str(outcome.error)
     assert (person.asked, sent) == ([], [])
+
+
+async def test_without_a_rule_the_method_is_the_undo() -> None:
+    async with Runtime({"post": Post()}, limits=PATIENT, store="memory:") as rt:
+        (await rt.execute("post.put(7)")).unwrap()
+        await rt.rollback(0)
+    assert sent == [7, -7]
