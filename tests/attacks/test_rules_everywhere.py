@@ -167,11 +167,14 @@ def take_back(number: int) -> None:
     sent.append(-number)
 
 
+def shred_letter(number: int, call: Undoing) -> None:
+    sent.append(-number)
+
+
 class Post:
     """Letters that can be taken back, which somebody has to agree to, or which a rule refuses."""
 
-    def shred(number: int, call: Undoing) -> None:  # pyright: ignore[reportSelfClsParameterName]  # it gets the result
-        sent.append(-number)
+    shred = shred_letter
 
     @operation(undo=take_back)
     def send(self, number: int) -> int:
