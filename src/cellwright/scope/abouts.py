@@ -19,7 +19,7 @@ from cellwright.scope.classes import Classes, KnownClass
 from cellwright.scope.function_rules import NOWHERE, FunctionRules
 from cellwright.scope.handles import Handles, HeldObject
 from cellwright.scope.lost_objects import named
-from cellwright.scope.members import FUNCTIONS, OPERATORS, gives_coroutine, members
+from cellwright.scope.members import FUNCTIONS, OPERATORS, gives_coroutine, members, names_in
 from cellwright.scope.operations import CAREFUL, facts_of
 from cellwright.scope.parcels import find_type, type_key
 from cellwright.scope.placement import HANDED
@@ -200,9 +200,8 @@ def _is_called(value: Any) -> bool:
 
 def _method_of(held: HeldObject | None, function: Any) -> tuple[Place, str] | None:
     """The place of an object and the name under which its class has the function; None where it does not."""
-    name = getattr(function, "__name__", "") if type_of(function) is types.FunctionType else ""
-    member = members(held.place.kind).get(name) if held is not None and name else None
-    return (held.place, name) if held is not None and member is not None and member.value is function else None
+    names = names_in(held.place.kind, function) if held is not None else ()
+    return (held.place, names[0]) if held is not None and names else None
 
 
 def _stands(held: HeldObject) -> str:
