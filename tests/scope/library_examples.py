@@ -26,7 +26,10 @@ MODULES: dict[str, tuple[str, ...]] = {
         "boto3.dynamodb.table",
         "boto3.dynamodb.conditions",
     ),
-    "sqlalchemy": ("sqlalchemy.orm", *(f"sqlalchemy.dialects.{n}" for n in ("mysql", "oracle", "postgresql", "sqlite"))),
+    "sqlalchemy": (
+        "sqlalchemy.orm",
+        *(f"sqlalchemy.dialects.{n}" for n in ("mysql", "oracle", "postgresql", "sqlite")),
+    ),
     "openai": ("openai", "openai.lib.streaming.chat", "openai.lib.streaming.responses")
     + tuple(f"openai.resources.{name}" for name in _OPENAI),
     "anthropic": ("anthropic", "anthropic.resources.messages", "anthropic.resources.models", "anthropic.lib.streaming"),
