@@ -52,8 +52,9 @@ class FunctionRules:
     def require(self, function: Any, facts: Operation | None = None) -> None:
         """Raise `NotPublic` if the rules hide the function; or, of a call with these `facts`, if it is read-only."""
         verdict = self.verdict(function)
-        name = getattr(function, "__name__", None)
-        name = name if type_of(name) is str else type_of(function).__name__  # polars' `col` has any attribute
+        if verdict is _ALLOWED:
+            return  # an object that is no function may have any attribute: none is read
+        name = getattr(function, "__name__", type_of(function).__name__)
         if not verdict.visible:
             raise NotPublic(f"the function {name!r} is not there: {verdict.why}, under every name")
         if facts is not None and verdict.read_only and not facts.reads:
