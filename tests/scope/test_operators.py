@@ -7,6 +7,8 @@ from typing import Any, cast
 import pytest
 from tests.cells import failure, value, written
 
+from cellwright import Runtime, Scope
+
 
 class Vector:
     """Has every operator that a type can have."""
@@ -358,3 +360,17 @@ async def test_a_generator_based_context_manager_of_the_host_works() -> None:
 
     assert await value("with opened('a') as got:\n    pass\ngot", opened=opened) == "A"
     assert log == ["open a", "close a"]
+
+
+class Chest(dict[str, int]):
+    """A dict whose keys are attributes, too, as people like to write it."""
+
+    def __getattr__(self, name: str) -> int:
+        return self[name]  # a KeyError, not an AttributeError
+
+
+async def test_no_attribute_of_an_object_is_read_to_judge_it() -> None:
+    scope = Scope({"chest": Chest(gold=1)})
+    scope.declare("chest.*", hide=["pop"])
+    async with Runtime(scope) as rt:
+        assert (await rt.execute("chest['gold'], len(chest), chest.gold")).unwrap() == (1, 1, 1)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cellwright.errors import CallLimit
+from cellwright.scope.attributes import own_dict
 from cellwright_guest.wire import NODES, type_of
 
 LENGTH = NODES  # items of a result, and parts that an operator walks: as many as cross in one call
@@ -69,14 +70,17 @@ def _bits(value: Any) -> int:
         return 4 * len(value.as_tuple().digits) + (abs(value.adjusted()) if value.is_finite() else 0)
     if _shape(value) is not None:
         return max(map(_bits, _objects(value)), default=64)
-    own: Any = getattr(value, "__dict__", None)
-    parts = own.values() if type_of(own) is dict else ()
-    return max((part.bit_length() for part in parts if type_of(part) is int), default=64)
+    return max((part.bit_length() for part in own_dict(value).values() if type_of(part) is int), default=64)
+
+
+def _is_array(value: Any) -> bool:
+    """Whether a library of arrays made its class: no attribute of another object is read."""
+    return type_of(value).__module__.partition(".")[0] in _ARRAYS
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
     """The shape of an array or a frame of a library that makes tables of a row and a column."""
-    if type_of(value).__module__.partition(".")[0] not in _ARRAYS:
+    if not _is_array(value):
         return None
     shape: Any = getattr(value, "shape", None)
     return shape if _is(shape, tuple) and all(type_of(n) is int for n in shape) else None
@@ -203,7 +207,7 @@ def _mul(value: Any, args: tuple[Any, ...]) -> None:
 
 def _item(value: Any, args: tuple[Any, ...]) -> None:
     """`array[[0, 0, 0, …]]` is as long as the list, and each item of it may be a row."""
-    shape = _shape(getattr(value, "obj", value))  # of `.iloc` and `.loc`
+    shape = _shape(getattr(value, "obj", value)) if _is_array(value) else None  # of `.iloc` and `.loc`
     for index in args if shape else ():
         parts: Any = index if _is(index, tuple) else (index,)
         picked = _product(tuple(len(part) for part in parts if _is(part, list) or _shape(part)))
