@@ -613,6 +613,9 @@ async def test_rows_of_django_are_read_and_written_through_the_model_only() -> N
             "ada.books.count()": "0",
             "authors.filter(models.Q(name='ada') | models.Q(pk=9)).count()": "1",
             "authors.aggregate(n=models.Count('name'))": "{'n': 1}",
+            "authors.filter(name=models.F('name')).count()": "1",
+            "authors.annotate(n=models.Value(3)).first().n": "3",
+            "authors.aggregate(n=models.Max('name'))": "{'n': 'ada'}",
         },
         refused=[
             "authors.raw('select 1')",

@@ -365,3 +365,12 @@ async def test_an_object_that_answers_any_name_is_asked_for_the_name() -> None:
             return answer
 
     assert await value("remote.anything(1, 2)", remote=Remote()) == ("anything", (1, 2))
+
+
+class Settings(dict[str, int]):
+    def __getattr__(self, name: str) -> int:
+        return self[name]  # KeyError for what is not there
+
+
+async def test_an_object_with_an_attribute_for_any_name_can_be_bound() -> None:
+    assert await value("settings.port", settings=Settings(port=80)) == 80

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -193,6 +194,9 @@ class Verbs:
             shown = self._rules.of_module(held.place, held.value)
             if name not in shown:
                 self._rules.require(held.place, name)
+                inner = vars(held.value).get(name) or sys.modules.get(f"{held.value.__name__}.{name}")
+                if isinstance(inner, types.ModuleType):
+                    raise NotPublic(f"module {held.shown!r} shows no {name!r} here: bind {inner.__name__} itself")
                 why = module_refusal(held.value, name)
                 grant = f": {why}; {held.place.grant(name)} grants it" if why else ""
                 raise NotPublic(f"module {held.shown!r} shows no {name!r} here{grant}")
