@@ -160,14 +160,16 @@ class Toolbox:
     """Its attributes lead to a class, and to an object that can be called."""
 
     Shell = subprocess.Popen
+    Alias = subprocess.Popen[bytes]
 
     def __init__(self) -> None:
         self.shell = subprocess.Popen
+        self.wrapped = staticmethod(subprocess.Popen)
         self.space = types.SimpleNamespace(shell=subprocess.Popen)
         self.twice = functools.partial(int.__mul__, 2)
 
 
-@pytest.mark.parametrize("name", ["shell", "Shell"])
+@pytest.mark.parametrize("name", ["shell", "Shell", "Alias", "wrapped"])
 @pytest.mark.parametrize("owner", ["box", "box.space"])
 async def test_a_class_that_is_an_attribute_is_not_run_by_a_message_of_the_guests_own(
     name: str, owner: str, tmp_path: Path
@@ -180,7 +182,7 @@ async def test_a_class_that_is_an_attribute_is_not_run_by_a_message_of_the_guest
     call("call", owner._grip.handle, {name!r}, ["touch", {str(target)!r}])
     """
     text = await told(code, box=Toolbox())
-    assert "Popen" in text or "no attribute" in text
+    assert "not called through an attribute" in text or "no attribute" in text
     assert not target.exists()
 
 

@@ -30,6 +30,7 @@ from cellwright.scope.sqlite_guard import GUARDED, guarded
 from cellwright.scope.values import Values, on_loop
 from cellwright.scope.verbs import Verbs, explain
 from cellwright.scope.worker import Worker
+from cellwright_guest import hints
 from cellwright_guest.packer import is_bulky, simple
 from cellwright_guest.unpacker import simple_arguments
 from cellwright_guest.wire import NOTHING, Packed, WireError, is_large, type_of
@@ -37,6 +38,7 @@ from cellwright_guest.wire import NOTHING, Packed, WireError, is_large, type_of
 # descriptors that give away the function that reads a member of any object
 ACCESSORS = (property, functools.cached_property, types.MemberDescriptorType, types.GetSetDescriptorType)
 YEAR_S = 366 * 86_400.0
+_WRAPPERS: tuple[Any, ...] = (staticmethod, classmethod)
 _AWAITED = ("__anext__", "__aenter__", "__aexit__")
 
 Given = tuple[tuple[Any, ...], dict[str, Any]]
@@ -72,7 +74,9 @@ class CallExecutor:
                 held = self._handles.get(call.target)
                 self._verbs.require_operator(held, "__await__")
                 self._contents.require_same(call)
-                return await self._awaited(call, lambda: held.value, take)
+                # a future is the host's: guest code that gives up waiting for it does not cancel it
+                waits = asyncio.shield(held.value) if asyncio.isfuture(held.value) else held.value
+                return await self._awaited(call, lambda: waits, take)
             case "about":
                 return self._values.described(call.target)
             case "sleep":
@@ -164,6 +168,8 @@ class CallExecutor:
         held = self._handles.get(call.target)
         if call.name and _is_plain_method(held, call.name):
             function = self._verbs.function(held, call.name)
+            if type_of(function) is not types.MethodType and not issubclass(type_of(function), type):
+                self._require_callable(function, f"{held.place.path}.{call.name}")  # a class is a static method
         elif call.name:
             function = self._verbs.get(held, call.name)
             self._verbs.function(held, call.name)
@@ -183,12 +189,12 @@ class CallExecutor:
 
     def _require_callable(self, function: Any, path: str) -> None:
         """Check an attribute that is called at once as if guest code had read it first: it may be no function."""
-        kind = type_of(function)
+        kind: Any = type_of(function)
         if issubclass(kind, (*FUNCTIONS, functools.partial)):
             return
-        if issubclass(kind, type) or never_crosses(kind):
-            title = function.__name__ if issubclass(kind, type) else kind.__name__
-            raise CannotCross(f"{title} is not called through an attribute; bind it by name")
+        wraps = hints.is_expression(function) or kind in _WRAPPERS  # `Popen[bytes]`
+        if issubclass(kind, type) or wraps or never_crosses(kind):
+            raise CannotCross(f"{path}, a {kind.__name__}, is not called through an attribute; bind it by name")
         self._classes.require_known(Place(path, kind))
         self._verbs.require_operator(HeldObject(function, 0, Place(path, kind), False), "__call__")
 
@@ -232,11 +238,16 @@ class CallExecutor:
         """`NotPublic` for arguments that a library's table does not grant."""
         args, kwargs = given
         owner = owner_of(function)
-        held = self._handles.known(owner)
-        place = (
-            held.place if held is not None else Place("", owner if issubclass(type_of(owner), type) else type_of(owner))
-        )
         name = "__call__" if owner is function else str(function.__name__)
+        held = self._handles.known(owner)
+        if held is not None:
+            place = held.place
+        elif type_of(owner) in (types.NoneType, types.ModuleType) and call.target > 0:  # a function: a name of a module
+            target = self._handles.get(call.target).place
+            path, _, last = target.path.rpartition(".")
+            place, name = (target, call.name) if call.name else (Place(path, target.kind), last)
+        else:
+            place = Place("", owner if issubclass(type_of(owner), type) else type_of(owner))
         wrong = wrong_argument(rule, function, args, kwargs)
         if wrong and not (self._rules.lifts(place, call.name or name) or self._rules.lifts(place, name)):
             title = self._abouts.of(call).title
