@@ -15,6 +15,8 @@ from cellwright.scope import ScopeHost, Surface
 from cellwright.store import MemoryStore
 from cellwright.testing import ScriptedModel
 
+LAYER = "binding"
+
 
 @pytest.fixture(autouse=True)
 def opens_sessions(warm: None) -> None:

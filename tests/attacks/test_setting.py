@@ -14,6 +14,8 @@ import pytest
 
 from cellwright import Limits, Runtime, Scope
 
+LAYER = "binding"
+
 
 @pytest.fixture(autouse=True)
 def opens_sessions(warm: None) -> None:

@@ -14,6 +14,8 @@ import sqlalchemy
 
 from cellwright import Limits, Runtime
 
+LAYER = "binding"
+
 
 @pytest.fixture(autouse=True)
 def opens_sessions(warm: None) -> None:
