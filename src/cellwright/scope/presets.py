@@ -13,7 +13,6 @@ import contextvars
 import sys
 import threading
 import types
-from fnmatch import fnmatchcase
 from typing import Any
 
 from cellwright.scope.attributes import assigned
@@ -22,41 +21,6 @@ from cellwright.scope.hidden_fields import telling_operators
 from cellwright.scope.members import operators
 from cellwright.scope.surfaces import NAMESPACE
 from cellwright.scope.weak_cache import weak_cache
-
-# members of libraries that have no table yet
-_HTTP = "headers auth cookies params cert verify trust_env proxies event_hooks build_request send transport adapters"
-HIDDEN: dict[str, str] = {
-    "requests.Session": f"{_HTTP} get_adapter mount prepare_request hooks",
-    "requests.Response": "request connection raw history",
-    "requests.RequestException": "request response",
-    "aiohttp.ClientSession": f"{_HTTP} cookie_jar connector",
-    "aiohttp.ClientResponse": "request_info connection",
-    "urllib3.*": "headers proxy_headers",
-    "sqlalchemy.Engine": "url engine dialect pool raw_connection driver execution_options",
-    "sqlalchemy.AsyncEngine": "url sync_engine dialect pool raw_connection",
-    "sqlalchemy.Connection": "engine connection dialect get_raw_connection",
-    "sqlalchemy.Session": "bind bind_mapper bind_table get_bind connection",
-    "sqlalchemy.DBAPIError": "orig connection_invalidated",
-    "sqlite3.Connection": "enable_load_extension load_extension set_authorizer setconfig deserialize",
-    "psycopg.*Connection": "info pgconn",
-    "psycopg2.connection": "info dsn get_dsn_parameters pgconn_ptr",
-    "asyncpg.Connection": "get_settings",
-    "pymongo.*": "options address nodes",
-    "redis.*": "connection_pool connection get_connection_kwargs",
-    "botocore.*": "meta",
-    "boto3.*": "meta get_credentials",
-    "openai.*": "auth_headers default_headers custom_auth with_options copy organization project webhook_secret",
-    "anthropic.*": "auth_headers default_headers custom_auth with_options copy",
-    "paramiko.*": "get_transport",
-    "pandas.*": "eval query to_pickle to_csv to_excel to_parquet to_feather to_hdf to_sql to_stata to_orc to_clipboard "
-    "to_html to_latex to_markdown to_xml to_json to_gbq to_string to_iceberg to_typst attrs flags pipe",
-    "polars.*": "write_* sink_* serialize deserialize sql lazy_sql show_graph",
-    "pyarrow.*": "to_pandas_dtype",
-    "pydantic.*Secret*": "get_secret_value",
-    "subprocess.Popen": "args",
-    "asyncio.*": "get_loop",
-}
-_TABLE = [(pattern, frozenset(names.split())) for pattern, names in HIDDEN.items()]
 
 # methods of a `Revivable` that are for the journal alone
 JOURNAL = ("to_journal", "from_journal")
@@ -156,14 +120,13 @@ def refusal(kind: type, name: str) -> str:
         return "it is hidden, because it is the journal's"
     governed = _governed(kind)
     if governed is None:
-        return _OLD if _hides(kind, name) else ""
+        return ""
     why = governed.refused.get(name)
     if why is None:
         of, defined = _home(kind, governed, name)
         row = governed.rows.get(of)
         granted = not of or (row is not None and (row.member(name) is not None or (row.open and not defined)))
         why = "" if granted else f"binding it does not grant this member of {of}"
-        why = _OLD if granted and _hides(kind, name) else why
         if defined:
             governed.refused[name] = why
     return why
@@ -256,23 +219,3 @@ def _beside(kind: type) -> tuple[type, ...]:
     return tuple(
         v for names in loaded for v in list(names.values()) if isinstance(v, type) and v is not kind and _by_name(v)
     )
-
-
-_OLD = "it is hidden, because it can carry credentials or run code on the host"
-
-
-@weak_cache
-def _hidden_names(kind: type) -> tuple[str, ...]:
-    """The patterns of names that are hidden on objects of a library that has no table yet."""
-    hidden: set[str] = set()
-    for base in kind.__mro__:
-        top = library(base.__module__)
-        for pattern, names in _TABLE:
-            module, _, name = pattern.partition(".")
-            if module == top and table_of(top) is None and fnmatchcase(base.__name__, name):
-                hidden |= names
-    return tuple(sorted(hidden))
-
-
-def _hides(kind: type, name: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in _hidden_names(kind))
