@@ -116,6 +116,12 @@ def _django() -> Iterator[Any]:
     yield from (author, authors, authors.none(), author.books, models.Book(id=1).readers)
 
 
+def _httpx() -> Iterator[Any]:
+    for name in ("httpx", "httpx2"):
+        library: Any = import_module(name)
+        yield library.Response(200)
+
+
 def _io() -> Iterator[Any]:
     yield from (io.StringIO(), io.BytesIO())
 
@@ -137,6 +143,7 @@ EXAMPLES: dict[str, Callable[[], Iterator[Any]]] = {
     "sqlite3": _sqlite3,
     "botocore": _botocore,
     "django": _django,
+    "httpx": _httpx,
     "io": _io,
     "functools": _functools,
     "asyncio": _asyncio,
