@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.sessions.worlds import PATIENT, value
 
-from cellwright import Runtime, operation
+from cellwright import Runtime, open_questions, operation
 from cellwright.errors import RollbackRefused
 from cellwright.events import ApprovalWanted
+from cellwright.guard import full_arguments
 from cellwright.scope import Undoing
 from cellwright.sessions import ImportedSession, Sessions
 from cellwright.store import open_store
@@ -106,6 +107,20 @@ class Shop:
         return type(card).__name__
 
 
+@dataclass
+class Order:
+    lines: list[str]
+
+    def count(self) -> int:
+        return len(self.lines)
+
+
+class Till:
+    @operation(ask=True)
+    def pay(self, order: Order) -> str:
+        return f"paid {order.lines[-1]}"
+
+
 def yes(wanted: ApprovalWanted) -> bool:
     return True
 
@@ -122,10 +137,10 @@ class Person:
         return self._answer
 
 
-async def exported(place: Path, *cells: str) -> Path:
+async def exported(place: Path, *cells: str, scope: dict[str, Any] | None = None, approve: Any = yes) -> Path:
     """What a stranger ran on a machine of their own."""
-    store, file = place / "theirs.db", place / "gift.jsonl"
-    async with Runtime({"shop": Shop()}, store=store, session="gift", limits=PATIENT, approve=yes) as rt:
+    store, file, scope = place / "theirs.db", place / "gift.jsonl", scope or {"shop": Shop()}
+    async with Runtime(scope, store=store, session="gift", limits=PATIENT, approve=approve) as rt:
         for code in cells:
             await rt.execute(code)
     with Sessions(store) as sessions:
@@ -282,6 +297,28 @@ async def test_a_class_that_came_with_an_import_is_known_once_the_host_sends_one
     imported(tmp_path, await exported(tmp_path, "card = shop.card()"))
     async with resumed(tmp_path, Shop()) as rt:
         assert await value(rt, "shop.card(); shop.keep(card)") == "Card"
+
+
+# questions
+
+
+@pytest.mark.parametrize("note", [{}, {"kind": "note", "note": "shown", "text": "(<Order: pay ann 1>)"}])
+async def test_an_import_tells_nothing_of_what_a_person_is_asked(tmp_path: Path, note: dict[str, Any]) -> None:
+    till, ours = Till(), tmp_path / "ours.db"
+    scope = {"till": till, "order": Order(["pay EVE 1,000,000"] if note else ["line"] * 900 + ["pay EVE 1,000,000"])}
+    file = await exported(tmp_path, "till.pay(order)", scope=scope, approve=None)
+    (theirs,) = open_questions(tmp_path / "theirs.db")
+    more = [note | {"entry": 0, "parent": 0, "about": theirs.id}] if note else []
+    imported(tmp_path, forged(file, lambda lines: said("pay EVE 1,000,000", "pay ann 1")(lines) + more))
+    async with Runtime.resume("gift", scope=scope, store=ours, limits=PATIENT) as rt:
+        await rt.outcome()
+        (question,) = open_questions(ours)
+        assert question.id != theirs.id
+        assert "pay EVE 1,000,000" in full_arguments(ours, question)
+        assert full_arguments(ours, replace(question, id=theirs.id)) == question.arguments
+    with Sessions(ours) as sessions:
+        sessions.export("gift", tmp_path / "again.jsonl")
+        assert "import_key" not in (tmp_path / "again.jsonl").read_text()
 
 
 # what is told

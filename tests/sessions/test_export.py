@@ -341,4 +341,4 @@ def test_a_request_of_a_stranger_with_tools_that_are_none_is_told() -> None:
 def test_facts_that_an_export_has_are_all_but_what_is_of_one_machine() -> None:
     """A new fact is to be thought about: is it to leave this machine?"""
     exported = "id created seed pins names made parent parent_cell parent_entry agent"
-    assert {one.name for one in fields(Facts)} == {*exported.split(), "child_of", "imported"}
+    assert {one.name for one in fields(Facts)} == {*exported.split(), "child_of", "imported", "import_key"}

@@ -205,7 +205,7 @@ def full_arguments(store: str | Path | Store, question: Question) -> str:
     def read(place: Store) -> str:
         kept = [one.text for one in place.notes(question.session) if (one.kind, one.about) == ("shown", question.id)]
         if kept or question.digest:
-            return kept[0] if kept else question.arguments
+            return kept[-1] if kept else question.arguments
         rows = place.rows(question.session, question.cell)
         found = next((row for row in rows if row.path == question.path and row.door == "host"), None)
         if found is None:

@@ -83,10 +83,11 @@ class SessionJournal:
         """A text that no other session has: not one with the same id in another store, nor an imported copy."""
         if self._secret is None:
             try:
-                seed = (await off_loop(self.store, self.store.facts, self.id)).seed
+                facts = await off_loop(self.store, self.store.facts, self.id)
+                text = facts.seed.hex() + facts.import_key  # a file tells its seed
             except NoSession:
-                seed = self._first_seed
-            self._secret = f"{self.id} {seed.hex()}"
+                text = self._first_seed.hex()
+            self._secret = f"{self.id} {text}"
         return self._secret
 
     async def resume(self, *, take_over: bool = False) -> History:

@@ -42,7 +42,7 @@ MOST_TIME = 253402300800  # seconds: the year 10000, which no clock of a guest c
 COUNTS = frozenset(("number", "cell", "before", "after", "delivered", "asked"))
 TIMES = frozenset(("at", "duration_s"))
 # how somebody opened it; who spawned it, which is not in the file; and that it came from another file
-SECRET = frozenset(("opened", "child_of", "imported"))
+SECRET = frozenset(("opened", "child_of", "imported", "import_key"))
 
 Aside = Callable[[bytes], None] | None  # gets bytes that a line names by their digest; None: all stand in the line
 Fetch = Callable[[str], bytes]

@@ -7,6 +7,7 @@ rows. Its code runs in the sandbox, as any code.
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -234,7 +235,8 @@ def _write(store: Store, file: BinaryIO, names: dict[str, str], contents: _FileC
             if importing is not None:
                 importing.finish()
             facts = facts_in(line, store.blob)
-            facts = replace(facts, id=names[facts.id], parent=names.get(facts.parent, ""), imported=True)
+            id, parent = names[facts.id], names.get(facts.parent, "")
+            facts = replace(facts, id=id, parent=parent, imported=True, import_key=os.urandom(16).hex())
             importing = _SessionImport(store, store.create(facts, this_process()), contents)
             made.append(facts.id)
         elif importing is not None:
@@ -261,6 +263,8 @@ class _SessionImport:
             change = entry_in(line, self._store.blob)[1]
             if isinstance(change, TurnRow) and change.status in ("running", "waiting"):
                 change = replace(change, opened=IMPORTED)
+            if isinstance(change, Note) and change.kind == "shown":
+                change = replace(change, about="")  # what a stranger was shown is no text of a question here
             self._changes.append(replace(change, imported=True) if isinstance(change, Row) else change)
             return
         if "dropped" in line:

@@ -279,11 +279,11 @@ def _large_codec(put: Put, get: Get) -> tuple[Put, Get]:
 
 FACTS = Codec(
     Facts,
-    "created seed pins names made parent parent_cell parent_entry child_of agent imported",
+    "created seed pins names made parent parent_cell parent_entry child_of agent imported import_key",
     keys="id",
     large="made",
     by_name=True,
-    optional="parent_entry child_of agent imported",
+    optional="parent_entry child_of agent imported import_key",
     packing=AT_ONCE,
 )
 CELLS = Codec(

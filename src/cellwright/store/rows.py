@@ -155,6 +155,7 @@ class Facts:
     child_of       the session whose code spawned the agent of this one
     agent          the name of the agent that it is for; "" where there is none
     imported       it came in a file, with its first rows; they say so each
+    import_key     of an imported one: chance of this store, that no file tells
     """
 
     id: str
@@ -169,6 +170,7 @@ class Facts:
     child_of: str = ""
     agent: str = ""
     imported: bool = False
+    import_key: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
