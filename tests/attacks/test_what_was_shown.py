@@ -176,6 +176,29 @@ async def test_long_content_is_cut_with_a_count_and_kept_whole(tmp_path: Path) -
 # swapped between question and call
 
 
+async def test_a_record_that_is_bound_is_shown_and_compared() -> None:
+    order = Order(7, 30)
+    person = Person(once(lambda: order.raise_to(9000)))
+    assert (await run("order.cancel()", {"order": order}, person.approve)).unwrap() == "cancelled 7"
+    shown = "order.cancel() on order: Order(id=7, total={}, lines=[], client=<Client>, api_key=***)"
+    assert person.calls == [shown.format(30), shown.format(9000)]
+
+
+async def test_a_record_that_is_bound_is_shown_and_compared_inside_of_another() -> None:
+    @dataclass
+    class Deal:
+        cart: Names
+
+        def close(self) -> None: ...
+
+    shop, cart = Shop(), Names(["ann"])
+    person = Person(once(lambda: cart.append("eve")))
+    names = {"shop": shop, "cart": cart, "deal": operation(reads=True)(lambda: Deal(cart))}
+    (await run("shop.pay(deal())", names, person.approve)).unwrap()
+    assert ["Deal(cart=<cart: Names(['ann'])>)" in call for call in person.calls] == [True, False]
+    assert "Deal(cart=<cart: Names(['ann', 'eve'])>)" in person.calls[1]
+
+
 @pytest.mark.parametrize("source", ["shop.pay(order)", "await shop.pay_later(order)", "order.cancel()"])
 async def test_a_field_that_is_changed_after_the_question_asks_again_with_the_new_content(source: str) -> None:
     shop = Shop()

@@ -1,7 +1,7 @@
 """`CallContents`: what a person is shown of the host objects in a call, and whether they are still the same.
 
-An object that the developer bound by name, or that is an attribute of one (`crm.contacts`), is known by its path. Of
-any other the content is told, by `shown=` of the operation or by `ContentWriter`; one without any is refused.
+The content is told, by `shown=` of the operation or by `ContentWriter`. An object without any is known by its path
+where the developer bound it by name, or where it is an attribute of one of these (`crm.contacts`); else it is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from cellwright.doors import Call, CallContent, Operation
 from cellwright.errors import ContentChanged, Denied
 from cellwright.scope.abouts import Abouts
-from cellwright.scope.content_writer import FUNCTION_TYPES, MOST, ContentWriter, NoContent
+from cellwright.scope.content_writer import FUNCTION_TYPES, MOST, ContentWriter, NoContent, has_content
 from cellwright.scope.faults import error_text
 from cellwright.scope.handles import HeldObject
 from cellwright.scope.parcels import tags_in
@@ -135,18 +135,23 @@ class CallContents:
         def nested(part: Any) -> str:
             return "" if part is value else self._path_of(part)
 
+        kind = type_of(value)
+        path = "" if issubclass(kind, FUNCTION_TYPES) and not called else self._path_of(value)
+        lenient = bool(path) and has_content(kind)  # a service with fields holds what has no content: a client, a lock
         try:
-            return _written(value, lambda whole: ContentWriter(nested, whole=whole, called=called, most=most))
+            return _written(
+                value, lambda whole: ContentWriter(nested, whole=whole, lenient=lenient, called=called, most=most)
+            )
         except NoContent:
-            is_given = not called and issubclass(type_of(value), FUNCTION_TYPES)
-            path = "" if is_given else self._path_of(value)
-            if not path:
+            if lenient or not path:
                 raise
             return _named(path)
 
     def _is_titled(self, held: HeldObject) -> bool:
-        """Whether the title of the call names the object: it is bound, or a namespace of an upstream."""
-        return NAMESPACE in held.place.kind.__dict__ or bool(self._scope.bound_as(held.value))
+        """Whether the title of the call says all of the object: a namespace of an upstream, or bound, without content."""
+        if NAMESPACE in held.place.kind.__dict__:
+            return True
+        return not has_content(type_of(held.value)) and bool(self._scope.bound_as(held.value))
 
     def _path_of(self, value: Any) -> str:
         """The path of an object that has one place in the scope; "" for an object that a call led to."""

@@ -37,6 +37,7 @@ _SHARED: tuple[type[Any], ...] = (str, bytes, int, float, complex)
 _TIMES: tuple[type[Any], ...] = (dt.datetime, dt.date, dt.time, dt.timedelta)
 _SEQUENCES: tuple[type[Any], ...] = (list, tuple, collections.deque)
 _SETS: tuple[type[Any], ...] = (set, frozenset)
+_CONTAINERS: tuple[type[Any], ...] = (Record, dict, bytearray, BaseException, *_SEQUENCES, *_SETS)
 _PLAIN_MODULES = ("datetime", "decimal", "uuid", "pathlib", "zoneinfo", "fractions")
 _CONSTANTS = (type(...), type(NotImplemented), bytearray)
 FUNCTION_TYPES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
@@ -60,7 +61,7 @@ class NoContent(Exception):
 class ContentWriter(ValueWriter):
     """Writes one object.
 
-    names    gives the path of an object that the developer bound by name, "" for any other: that is its content
+    names    gives the path of an object that the developer bound by name, "" for any other
     whole    all rows of frames, and not the first with a digest of all
     lenient  the class of what has no content, and no exception: for data that `shown=` gives
     called   functions too, with what they close over: for the function that is called itself
@@ -106,7 +107,20 @@ class ContentWriter(ValueWriter):
         if _derives(kind, FUNCTION_TYPES) and self._called:
             return self._function(value, kind)
         if not _derives(kind, FUNCTION_TYPES) and (path := self._names(value)):
-            return iter((f"<{path}>",))
+            return self._bound(value, kind, path) if has_content(kind) else iter((f"<{path}>",))
+        return self._content(value, kind)
+
+    def _bound(self, value: Any, kind: Any, path: str) -> Iterator[str]:
+        """A record that the developer bound is told by its content too: guest code may have changed it."""
+        yield f"<{path}: "
+        lenient, self._lenient = self._lenient, True
+        try:
+            yield from self._content(value, kind)
+        finally:
+            self._lenient = lenient
+        yield ">"
+
+    def _content(self, value: Any, kind: Any) -> Iterator[str]:
         found = self._standard(value, kind) or self._fields(value, kind) or self._other(value, kind)
         if found is not None:
             return found
@@ -245,6 +259,14 @@ class ContentWriter(ValueWriter):
         for part in self.parts(_rows(value, type_of(value), len(value))):
             digest.update(part.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
+
+
+def has_content(kind: Any) -> bool:
+    """Whether objects of the class are told by what they hold, wherever they are bound."""
+    if _derives(kind, (type, enum.Enum)):
+        return False
+    is_record = is_model(kind) or hasattr(kind, "__dataclass_fields__") or callable(getattr(kind, "to_journal", None))
+    return is_record or is_frame(kind) or _derives(kind, _CONTAINERS)
 
 
 def _derives(kind: Any, bases: Any) -> bool:
