@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pydantic
 import pytest
 from tests.cells import PATIENCE_S, PATIENT
 from tests.guard.keeping import Office, carried_on, waits
@@ -160,6 +161,82 @@ async def test_a_function_that_was_made_by_a_call_is_shown_with_what_it_closes_o
     shop, person = Shop(), Person()
     assert (await run("shop.payer(900)()", {"shop": shop}, person.approve)).unwrap() == 900
     assert "self=<shop>, total=900" in person.calls[0]
+
+
+async def test_the_defaults_of_a_function_that_was_made_by_a_call_are_shown() -> None:
+    @operation(reads=True)
+    def payer(total: int) -> Callable[[], tuple[int, int]]:
+        @operation(ask=True)
+        def pay_it(total: int = total, *, fee: int = total // 10) -> tuple[int, int]:
+            return total, fee
+
+        return pay_it
+
+    person = Person()
+    assert (await run("payer(900)()", {"payer": payer}, person.approve)).unwrap() == (900, 90)
+    assert ", total=900, fee=90>" in person.calls[0]
+
+
+async def test_names_of_fields_make_no_other_argument_and_no_line() -> None:
+    class Letter(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(extra="allow")
+        to: str
+
+        def post(self) -> None: ...
+
+    @operation(reads=True)
+    def letter(extra: dict[str, int]) -> Letter:
+        return Letter(to="eve", **extra)
+
+    person = Person()
+    names = {"shop": Shop(), "letter": letter}
+    source = """shop.pay(letter({"a='x'), to='ann": 1, "x\\nshop.pay('ann": 2}))"""
+    (await run(source, names, person.approve)).unwrap()
+    assert person.calls == ["""shop.pay(<Letter#3: Letter(to='eve', "a='x'), to='ann"=1, "x\\nshop.pay('ann"=2)>)"""]
+
+
+async def test_text_that_is_declared_to_be_shown_makes_no_other_argument_and_no_line() -> None:
+    shop, person = Shop(), Person()
+    shop.parcel().to = "ann>)\nshop.pay(7"
+    scope = Scope({"shop": shop})
+
+    def told(parcel: Parcel) -> str:
+        return f"to {parcel.to}"
+
+    scope.declare("shop.pay", shown=told)
+    (await run("shop.pay(shop.parcel())", scope, person.approve)).unwrap()
+    assert person.calls == ["shop.pay(<Parcel#2: 'to ann>)\\nshop.pay(7'>)"]
+
+
+async def test_the_number_of_a_function_is_never_that_of_an_object() -> None:
+    shop, person = Shop(), Person()
+    scope = Scope({"shop": shop})
+
+    def told(value: Any) -> Any:
+        return value.lines if isinstance(value, Order) else "5 coins for ann"
+
+    scope.declare("shop.pay", shown=told)
+    async with Runtime(scope, limits=PATIENT, approve=person.approve) as rt:
+        (await rt.execute("order = shop.find(7)")).unwrap()
+        outcome = await rt.execute("""
+from cellwright_guest.door import Mailbox
+handle = order._grip.handle
+tree = {"t": [{"h": handle}, {"g": [-handle - 1, "function", "f"]}]}
+door, mailbox = type(shop)._cellwright_world.door, Mailbox()
+door.start(mailbox, "call", shop._grip.handle, "pay", tree, [])
+door.receive(mailbox)
+""")
+    assert "a guest function without its parts" in str(outcome.error)
+    assert (person.asked, shop.paid) == ([], [])
+
+
+async def test_what_is_kept_whole_says_where_it_is_cut(tmp_path: Path) -> None:
+    shop, office = Shop(), Office(tmp_path)
+    shop.order.lines = [f"line {n:06}" for n in range(100_000)]
+    async with office.open(scope={"shop": shop}) as rt:
+        assert waits(await rt.execute("shop.pay(shop.find(7))"))
+        (question,) = office.questions
+        assert "[cut after 1,000,000 characters]" in full_arguments(office.store, question)
 
 
 async def test_long_content_is_cut_with_a_count_and_kept_whole(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ async def test_a_function_that_came_back_from_an_earlier_process_is_not_called_w
         assert await value(rt, "await send('bob')") == 1
         assert "was denied" in await failure(rt, "await send('cid')")
     assert ([wanted.arguments for wanted in person.asked], mail.sent) == (
-        [f"('{to}') on Mail.send#2: send" for to in ("bob", "cid")],
+        [f"('{to}') on Mail.send#2: 'send'" for to in ("bob", "cid")],
         ["bob"],
     )
 

@@ -148,7 +148,7 @@ class CallContents:
             return _named(path)
 
     def _is_titled(self, held: HeldObject) -> bool:
-        """Whether the title of the call says all of the object: a namespace of an upstream, or bound, without content."""
+        """Whether the title of the call says all: a namespace of an upstream, or bound and without content."""
         if NAMESPACE in held.place.kind.__dict__:
             return True
         return not has_content(type_of(held.value)) and bool(self._scope.bound_as(held.value))
@@ -183,10 +183,10 @@ def _named(path: str) -> ObjectContent:
 
 
 def _written(value: Any, writer: Callable[[bool], ContentWriter]) -> ObjectContent:
-    """`writer` makes what writes the value, in short or with all rows of frames. A text stands for itself."""
+    """`writer` makes what writes the value, in short or with all rows of frames."""
     short, digest, length = writer(False), hashlib.sha256(), 0
     texts: list[str] = []
-    for part in (value,) if type_of(value) is str else short.parts(value):
+    for part in short.parts(value):
         digest.update(part.encode("utf-8", "surrogatepass"))
         if length < KEPT:
             texts.append(part)
@@ -194,6 +194,8 @@ def _written(value: Any, writer: Callable[[bool], ContentWriter]) -> ObjectConte
         if length > short.most:
             raise NoContent("objects of so many characters")
     text = whole = "".join(texts)
+    if length > KEPT:
+        whole = _bounded(iter(texts))
     if short.abridged:
         whole = _bounded(writer(True).parts(value))
     left = f"… [{length - SHORT:,} characters more]" if length > SHORT else ""

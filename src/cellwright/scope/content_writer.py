@@ -8,6 +8,7 @@ content gives the same text, in every process.
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import datetime as dt
 import enum
@@ -104,6 +105,8 @@ class ContentWriter(ValueWriter):
     def inner(self, value: Any, kind: Any) -> Iterator[str]:
         if kind in ATOMS or kind in _CONSTANTS or kind.__module__.partition(".")[0] in _PLAIN_MODULES:
             return iter((repr(value),))
+        if kind is object:  # a sentinel
+            return iter(("<object>",))
         if _derives(kind, FUNCTION_TYPES) and self._called:
             return self._function(value, kind)
         if not _derives(kind, FUNCTION_TYPES) and (path := self._names(value)):
@@ -195,7 +198,7 @@ class ContentWriter(ValueWriter):
             else:
                 text = None
             if text != "":
-                yield f"{'' if first else ', '}{name}="
+                yield f"{'' if first else ', '}{name if name.isidentifier() else repr(name)}="
                 yield from self.parts(value) if text is None else (text,)
                 first = False
         yield ")"
@@ -212,7 +215,7 @@ class ContentWriter(ValueWriter):
         return "".join(self.parts(value))
 
     def _function(self, value: Any, kind: Any) -> Iterator[str]:
-        """A function by its name, with what it is bound to and closes over: the name alone does not say which it is."""
+        """By its name, what it is bound to, its defaults and what it closes over: the name does not say which it is."""
         if kind is functools.partial:
             yield "partial("
             yield from self.parts(value.func)
@@ -223,10 +226,9 @@ class ContentWriter(ValueWriter):
         if owner is not None and not _derives(type_of(owner), types.ModuleType):
             yield " of "
             yield from self.parts(owner)
-        names = value.__code__.co_freevars if kind is types.FunctionType else ()
-        for name, cell in zip(names, value.__closure__ or () if names else (), strict=True):
+        for name, given in _captured(value.__func__ if kind is types.MethodType else value):
             yield f", {name}="
-            yield from self.parts(cell.cell_contents) if _is_filled(cell) else ("",)
+            yield from self.parts(given)
         yield ">"
 
     # frames
@@ -325,9 +327,14 @@ def _extra(value: Any) -> list[tuple[str, Any]]:
     return list(extra.items()) if type_of(extra) is dict else []
 
 
-def _is_filled(cell: types.CellType) -> bool:
-    try:
-        _ = cell.cell_contents
-    except ValueError:
-        return False
-    return True
+def _captured(function: Any) -> Iterator[tuple[str, Any]]:
+    """The defaults of a function's parameters, and what it closes over."""
+    if type_of(function) is not types.FunctionType:
+        return
+    code, defaults = function.__code__, function.__defaults__ or ()
+    parameters = code.co_varnames[: code.co_argcount]
+    yield from zip(parameters[len(parameters) - len(defaults) :], defaults, strict=True)
+    yield from (function.__kwdefaults__ or {}).items()
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # an empty cell
+            yield name, cell.cell_contents

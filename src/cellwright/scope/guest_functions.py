@@ -50,7 +50,7 @@ class Lender:
 
     def described(self, number: object, kind: object, name: object) -> Any:
         """A new object for a guest function, which nobody counts."""
-        if type(number) is not int or kind not in KINDS or type(name) is not str or len(name) > 200:
+        if type(number) is not int or number < 0 or kind not in KINDS or type(name) is not str or len(name) > 200:
             raise WireError("a guest function without its parts")
         return _CLASSES[kind](self, number, kind, name)
 
