@@ -266,3 +266,40 @@ async def test_without_a_rule_the_method_is_the_undo() -> None:
         (await rt.execute("post.put(7)")).unwrap()
         await rt.rollback(0)
     assert sent == [7, -7]
+
+
+# the class of an object is bound too
+
+
+class Office:
+    """Sends without an object."""
+
+    @staticmethod
+    def post(to: Any) -> None:
+        sent.append(to)
+
+    @classmethod
+    def mail(cls, to: Any) -> None:
+        sent.append(to)
+
+
+@pytest.mark.parametrize("rule", [{"ask": True}, {"read_only": True}, {"read_only": "ask"}, {"hide": True}])
+@pytest.mark.parametrize("pattern", ["office.*", "office.post office.mail"])
+async def test_a_rule_of_a_static_method_holds_where_the_class_is_bound(pattern: str, rule: dict[str, Any]) -> None:
+    for names in ({"office": Office(), "Office": Office}, {"other": Office(), "office": Office()}):
+        scope, person = Scope(names), Person(lambda wanted: False)
+        for one in pattern.split():
+            scope.declare(one, **rule)
+        async with Runtime(scope, limits=PATIENT, approve=person.approve) as rt:
+            for way in ("office.post('a')", "office.mail('a')", "f = office.post\nf('a')", "f = office.mail\nf('a')"):
+                outcome = await rt.execute(way)
+                assert (outcome.ok, sent) == (False, []), way
+        assert len(person.asked) == (4 if "ask" in (*rule, *rule.values()) else 0)
+
+
+async def test_a_static_method_that_is_declared_to_read_stays_usable() -> None:
+    scope = Scope({"office": Office(), "Office": Office})
+    scope.declare("office.*", read_only=True)
+    scope.declare("office.post", reads=True)
+    (await run("office.post('a')", scope)).unwrap()
+    assert sent == ["a"]

@@ -149,6 +149,9 @@ class Abouts:
             said = CAREFUL if member is None else facts_of(member.value)
             facts = self._rules.facts(known.place, call.name, said)
             facts = self._asks.called(known.place, call.name, facts, None)
+            if member is not None:
+                function = types.MethodType(member.value, cls) if member.kind == "class" else member.value
+                facts = self._everywhere(facts, function)
         elif call.verb == "new":
             facts = self._own(known.place, facts_of(cls), cls)
             # building plain data twice does no harm
@@ -185,7 +188,12 @@ class Abouts:
         """The facts of a function or a class itself: a member of the object, or the scope, that its path names."""
         owner, _, name = place.path.rpartition(".")
         above = Place(owner, place.kind)
-        known = self._asks.itself(above, name, self._rules.facts(above, name, said), function)
+        return self._everywhere(
+            self._asks.itself(above, name, self._rules.facts(above, name, said), function), function
+        )
+
+    def _everywhere(self, known: Operation, function: Any) -> Operation:
+        """The facts, with what the rules say of the function at its other paths."""
         verdict = self._functions.verdict(function)
         if not verdict.visible or (verdict.read_only and not known.reads):
             return replace(known, ask=False)

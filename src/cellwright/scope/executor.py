@@ -181,8 +181,7 @@ class CallExecutor:
         place = held.place if call.name else Place(owner, held.place.kind)
         facts = self._rules.facts(place, call.name or name, facts_of(function))
         if not call.name and not facts.reads and self._rules.verdict(place, name).read_only:
-            why = "this scope is read-only and does not know that it only reads"
-            raise NotPublic(f"{held.shown} is refused: {why}")
+            raise NotPublic(f"{held.shown} is refused: this scope is read-only and does not know that it only reads")
         if not (call.name and _is_plain_method(held, call.name)) or self._functions.is_elsewhere(function):
             self._functions.require(function, facts)
         return function, facts
@@ -213,6 +212,8 @@ class CallExecutor:
         value = getattr(known.value, name)
         if verdict.read_only and of_class and not self._rules.facts(known.place, name, facts_of(value)).reads:
             raise NotPublic(f"{known.value.__name__}.{name} is read-only in this scope")
+        if of_class:
+            self._functions.require(value, self._rules.facts(known.place, name, facts_of(value)))
         return value
 
     def _run(self, function: Any, call: Call, given: Given) -> Any:
@@ -225,8 +226,7 @@ class CallExecutor:
             self._contents.require_same(call)
         try:
             if rule is not None and rule.library in GUARDED:
-                title = self._abouts.of(call).title
-                return guarded(lambda: function(*args, **kwargs), owner_of(function), title)
+                return guarded(lambda: function(*args, **kwargs), owner_of(function), self._abouts.of(call).title)
             return function(*args, **kwargs)
         except TypeError as error:
             trace = error.__traceback__

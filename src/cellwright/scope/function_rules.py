@@ -40,10 +40,13 @@ class FunctionRules:
             owner = function.__self__
             kind = owner if issubclass(type_of(owner), type) else type_of(owner)
             names = names_in(kind, getattr(function, "__func__", None)) or (function.__name__,)
-            return self._rules.of_function(self._place(owner, kind), names, elsewhere)
+            # a class method is the same whatever object of the class a rule names
+            titles = self._elsewhere(function.__func__) if owner is kind and hasattr(function, "__func__") else ()
+            return self._rules.of_function(self._place(owner, kind), names, elsewhere, titles)
         title = ".".join(str(getattr(function, "__qualname__", "")).split(".")[-2:])
         is_method = "." in title and "<locals>" not in title  # without its object, which code can give it
-        return self._rules.of_function(None, (), (*elsewhere, title), alias=not is_method)
+        titles = (*elsewhere, title)
+        return self._rules.of_function(None, (), () if is_method else titles, titles if is_method else ())
 
     def is_elsewhere(self, function: Any) -> bool:
         """Whether rules name the function by a path that is not a member of its object."""

@@ -202,16 +202,21 @@ class Rules:
         return place if not self._rules or self.objects is None else self.objects.placed(place, value, others)
 
     def of_function(
-        self, owner: Place | None, names: tuple[str, ...], elsewhere: tuple[str, ...], *, alias: bool = True
+        self, owner: Place | None, names: tuple[str, ...], aliases: tuple[str, ...], titles: tuple[str, ...] = ()
     ) -> RuleVerdict:
         """The verdict on a function that is a value: `names` of it in its `owner`, and titles that it has elsewhere.
 
-        `alias`: the titles elsewhere are other names of it.
+        Of `aliases`, other names of it, only rules about that very name count.
         """
         own = [] if owner is None else [self._decided(owner.titles(name), name) for name in names]
         if owner is not None:
             own += [one for name in names for group in self._decisions(owner, name) for one in group]
-        own += [self._decided((title,), title.rpartition(".")[2], alias=alias) for title in elsewhere]
+        own += [self._decided((title,), title.rpartition(".")[2], alias=True) for title in aliases]
+        for title in titles:
+            made = self._decided((title,), title.rpartition(".")[2])
+            refuses = made.facts.get("reads") is not True  # what is declared to only read is read-only as it is
+            made.read_only, made.asks_writes = made.read_only and refuses, made.asks_writes and refuses
+            own.append(made)
         return _joined(RuleVerdict(visible=True, read_only=False), (), own)
 
     def _strictest(self, verdict: RuleVerdict, place: Place, name: str) -> RuleVerdict:
