@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -274,6 +275,71 @@ async def test_a_record_that_is_bound_is_shown_and_compared_inside_of_another() 
     (await run("shop.pay(deal())", names, person.approve)).unwrap()
     assert ["Deal(cart=<cart: Names(['ann'])>)" in call for call in person.calls] == [True, False]
     assert "Deal(cart=<cart: Names(['ann', 'eve'])>)" in person.calls[1]
+
+
+@dataclass
+class Later:
+    id: int
+
+    def __post_init__(self) -> None:
+        self.to = "ann"
+
+    def post(self) -> None: ...
+
+
+class Below(Order):
+    def __init__(self) -> None:
+        super().__init__(7, 30)
+        self.to = "ann"
+
+
+@dataclass
+class Basket(list[str]):
+    to: str
+
+    def post(self) -> None: ...
+
+
+class Tags(set[str]):
+    to = "nobody"
+
+    def __init__(self) -> None:
+        super().__init__(["a"])
+        self.to = "ann"
+
+
+class Private(pydantic.BaseModel):
+    _to: str = pydantic.PrivateAttr("ann")
+
+    def post(self) -> None: ...
+
+
+class Slotted(Names):
+    __slots__ = ("to",)
+
+    def __init__(self) -> None:
+        self.to = "ann"
+
+
+STATES: dict[str, Callable[[], Any]] = {
+    "Later(id=7, to='ann')": lambda: Later(7),
+    "Below(id=7, total=30, lines=[], api_key=***, to='ann')": Below,
+    "Basket([], to='ann')": lambda: Basket("ann"),
+    "Tags({'a'}, to='ann')": Tags,
+    "Private(_to='ann')": Private,
+    "Slotted([], to='ann')": Slotted,
+    "SimpleNamespace(to='ann')": lambda: types.SimpleNamespace(to="ann"),
+}
+
+
+@pytest.mark.parametrize("shown", STATES)
+async def test_attributes_beyond_the_fields_are_shown_and_compared(shown: str) -> None:
+    given = STATES[shown]()
+    name = "_to" if shown.startswith("Private") else "to"
+    person = Person(once(lambda: setattr(given, name, "eve")))
+    names = {"shop": Shop(), "given": operation(reads=True)(lambda: given)}
+    (await run("shop.pay(given())", names, person.approve)).unwrap()
+    assert [shown in person.calls[0], shown.replace("ann", "eve") in person.calls[1]] == [True, True]
 
 
 @pytest.mark.parametrize("source", ["shop.pay(order)", "await shop.pay_later(order)", "order.cancel()"])

@@ -38,8 +38,11 @@ _SHARED: tuple[type[Any], ...] = (str, bytes, int, float, complex)
 _TIMES: tuple[type[Any], ...] = (dt.datetime, dt.date, dt.time, dt.timedelta)
 _SEQUENCES: tuple[type[Any], ...] = (list, tuple, collections.deque)
 _SETS: tuple[type[Any], ...] = (set, frozenset)
-_CONTAINERS: tuple[type[Any], ...] = (Record, dict, bytearray, BaseException, *_SEQUENCES, *_SETS)
-_PLAIN_MODULES = ("datetime", "decimal", "uuid", "pathlib", "zoneinfo", "fractions")
+_HOLDERS: tuple[type[Any], ...] = (types.SimpleNamespace, collections.UserDict, collections.UserList)
+_CONTAINERS: tuple[type[Any], ...] = (Record, dict, bytearray, BaseException, *_SEQUENCES, *_SETS, *_HOLDERS)
+_EMPTY = dict[Any, Any]()
+_VIEWS: tuple[type[Any], ...] = (type(_EMPTY.keys()), type(_EMPTY.values()), type(_EMPTY.items()))
+_PLAIN_MODULES = ("datetime", "decimal", "uuid", "pathlib", "zoneinfo", "fractions", "ipaddress")
 _CONSTANTS = (type(...), type(NotImplemented), bytearray)
 FUNCTION_TYPES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
 _FRAMES = {"pandas": ("DataFrame", "Series"), "polars": ("DataFrame", "Series"), "numpy": ("ndarray",)} | {
@@ -133,36 +136,46 @@ class ContentWriter(ValueWriter):
 
     def _standard(self, value: Any, kind: Any) -> Iterator[str] | None:
         """Python's own containers and types, and what derives from them."""
-        if kind in (list, tuple, dict, slice, range) or _derives(kind, BaseException):
+        if kind in (list, tuple, dict, slice, range):
             return super().inner(value, kind)
+        if _derives(kind, BaseException):
+            return self._derived(kind, "", map(self._text, value.args), value)
+        if kind in _VIEWS:
+            return self.items(f"{kind.__name__}([", value, "])")
         if is_frame(kind):
             return self._frame(value, kind)
         if _derives(kind, enum.Enum):
-            return iter((f"{kind.__name__}.{value.name}",))
+            return iter((f"{kind.__name__}.{value.name}" if value.name else f"{kind.__name__}({value.value!r})",))
         if _derives(kind, type):
             return iter((f"<{value.__name__}>",))
         if _derives(kind, _SETS):
-            return self._derived(kind, "{", sorted(map(self._text, _base(kind, _SETS).__iter__(value))))
+            return self._derived(kind, "{", sorted(map(self._text, _base(kind, _SETS).__iter__(value))), value)
         if _derives(kind, _SHARED):
-            return self._derived(kind, "", [_base(kind, _SHARED).__repr__(value)])
+            return self._derived(kind, "", [_base(kind, _SHARED).__repr__(value)], value)
         if _derives(kind, _TIMES):
-            return iter((_base(kind, _TIMES).__repr__(value),))
+            if kind.__module__.startswith("pandas."):  # it has nanoseconds, and a time that is none
+                return iter((repr(value),))
+            return self._derived(kind, "", [_base(kind, _TIMES).__repr__(value)], value)
         return None
 
     def _fields(self, value: Any, kind: Any) -> Iterator[str] | None:
         """Records, of whatever library; a class may have methods too."""
-        if _derives(kind, Record):
-            return self._record(kind, _attributes(value), frozenset())
+        pairs: Iterable[tuple[str, Any]] = ()
+        silent: Iterable[str] = ()
         if is_model(kind):
-            shown = [*((name, getattr(value, name, None)) for name in kind.model_fields), *_extra(value)]
-            return self._record(kind, shown, frozenset(n for n, one in kind.model_fields.items() if not one.repr))
-        if hasattr(kind, "__dataclass_fields__"):
+            pairs = [*((name, getattr(value, name, None)) for name in kind.model_fields), *_extra(value)]
+            silent = (name for name, one in kind.model_fields.items() if not one.repr)
+        elif hasattr(kind, "__dataclass_fields__") and not _derives(kind, (dict, *_SEQUENCES)):
             known = dataclasses.fields(kind)
             pairs = [(one.name, getattr(value, one.name, None)) for one in known]
-            return self._record(kind, pairs, frozenset(one.name for one in known if not one.repr))
-        if _derives(kind, tuple) and hasattr(kind, "_fields"):
-            return self._record(kind, list(zip(kind._fields, _TUPLE.__iter__(value), strict=True)), frozenset())
-        return None
+            silent = (one.name for one in known if not one.repr)
+        elif _derives(kind, tuple) and hasattr(kind, "_fields"):
+            pairs = list(zip(kind._fields, _TUPLE.__iter__(value), strict=True))
+        elif _derives(kind, (Record, *_HOLDERS)) or hasattr(kind, "__attrs_attrs__"):
+            pairs = list(_state(value, kind))
+        else:
+            return None
+        return self._record(kind, pairs, frozenset(silent), value)
 
     def _other(self, value: Any, kind: Any) -> Iterator[str] | None:
         if _derives(kind, dict):
@@ -170,26 +183,35 @@ class ContentWriter(ValueWriter):
         if _derives(kind, _SEQUENCES):
             return self._derived(kind, "[", map(self._text, _base(kind, _SEQUENCES).__iter__(value)), value)
         if kind.__module__ == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
+            if kind.__name__ in ("datetime64", "timedelta64"):
+                return iter((repr(value),))
             scalar = value.item()
             return self.parts(scalar) if type_of(scalar) in ATOMS else None
         if callable(getattr(kind, "to_journal", None)):
             return self.items(f"{kind.__name__}(", [value.to_journal()], ")")
         return None
 
-    def _derived(self, kind: type, opened: str, texts: Iterable[str], value: Any = None) -> Iterator[str]:
+    def _derived(self, kind: type, opened: str, texts: Iterable[str], value: Any) -> Iterator[str]:
         """What derives from one of Python's types: its items, by that type's own methods, and its attributes."""
         yield f"{kind.__name__}({opened}"
         for place, text in enumerate(texts):
             yield f", {text}" if place else text
         yield {"[": "]", "{": "}"}.get(opened, "")
-        own = getattr(value, "__dict__", None)
-        yield f", {self._text(own)}" if own and type_of(own) is dict else ""
+        yield from self._pairs_of(_state(value, kind), frozenset(), ", ")
         yield ")"
 
-    def _record(self, kind: type, pairs: Iterable[tuple[str, Any]], silent: frozenset[str]) -> Iterator[str]:
-        """Fields that are private, or left out of the `repr`, may hold what has no content: a client, a lock."""
+    def _record(
+        self, kind: type, pairs: Iterable[tuple[str, Any]], silent: frozenset[str], value: Any
+    ) -> Iterator[str]:
+        """The fields, and what else the object has: its methods may go by that."""
+        fields = dict(pairs)
+        others = {name: one for name, one in _state(value, kind) if name not in fields}
         yield f"{kind.__name__}("
-        first = True
+        yield from self._pairs_of({**fields, **others}.items(), silent | others.keys(), "")
+        yield ")"
+
+    def _pairs_of(self, pairs: Iterable[tuple[str, Any]], silent: frozenset[str], between: str) -> Iterator[str]:
+        """Fields that are private, or left out of the `repr`, may hold what has no content: a client, a lock."""
         for name, value in pairs:
             if is_secret_name(name):
                 text = MASK
@@ -198,10 +220,9 @@ class ContentWriter(ValueWriter):
             else:
                 text = None
             if text != "":
-                yield f"{'' if first else ', '}{name if name.isidentifier() else repr(name)}="
+                yield f"{between}{name if name.isidentifier() else repr(name)}="
                 yield from self.parts(value) if text is None else (text,)
-                first = False
-        yield ")"
+                between = ", "
 
     def _text_if_any(self, value: Any) -> str:
         depth = len(self.within)
@@ -209,7 +230,13 @@ class ContentWriter(ValueWriter):
             return self._text(value)
         except NoContent:
             del self.within[depth:]
+        if self._lenient or not has_content(type_of(value)):
             return ""
+        self._lenient = True
+        try:
+            return self._text(value)
+        finally:
+            self._lenient = False
 
     def _text(self, value: Any) -> str:
         return "".join(self.parts(value))
@@ -267,8 +294,8 @@ def has_content(kind: Any) -> bool:
     """Whether objects of the class are told by what they hold, wherever they are bound."""
     if _derives(kind, (type, enum.Enum)):
         return False
-    is_record = is_model(kind) or hasattr(kind, "__dataclass_fields__") or callable(getattr(kind, "to_journal", None))
-    return is_record or is_frame(kind) or _derives(kind, _CONTAINERS)
+    marks = ("__dataclass_fields__", "__attrs_attrs__", "to_journal")
+    return any(hasattr(kind, mark) for mark in marks) or is_model(kind) or is_frame(kind) or _derives(kind, _CONTAINERS)
 
 
 def _derives(kind: Any, bases: Any) -> bool:
@@ -318,13 +345,21 @@ def _rows(value: Any, kind: type, most: int) -> tuple[list[Any], list[Any]]:
     return list(value.schema.names), list(zip(*columns, strict=True))
 
 
-def _attributes(value: Any) -> list[tuple[str, Any]]:
-    return list(value.__dict__.items())
-
-
 def _extra(value: Any) -> list[tuple[str, Any]]:
     extra: Any = getattr(value, "__pydantic_extra__", None)
     return list(extra.items()) if type_of(extra) is dict else []
+
+
+def _state(value: Any, kind: type) -> Iterator[tuple[str, Any]]:
+    """All attributes of the object itself: in its `__dict__`, in slots, and those that pydantic keeps apart."""
+    for own in (getattr(value, "__dict__", None), getattr(value, "__pydantic_private__", None)):
+        if type_of(own) is dict:  # it may be the object itself
+            yield from ((name, one) for name, one in _DICT.items(own) if type_of(name) is str)
+    for base in kind.__mro__:
+        for name, slot in vars(base).items():
+            if type_of(slot) is types.MemberDescriptorType and "__slots__" in vars(base) and name[:2] != "__":
+                with contextlib.suppress(AttributeError):  # an empty slot
+                    yield name, slot.__get__(value)
 
 
 def _captured(function: Any) -> Iterator[tuple[str, Any]]:
