@@ -516,6 +516,20 @@ async def test_a_yes_for_other_content_is_not_good_in_another_process(tmp_path: 
     assert [shop.paid for shop in shops] == [[], [], [9000]]
 
 
+async def test_a_yes_does_not_outlive_a_later_no_to_the_same_call(tmp_path: Path) -> None:
+    office, shops = Office(tmp_path), [Shop(), Shop(), Shop()]
+    shops[1].order.total = 9000
+    async with office.open(scope={"shop": shops[0]}) as rt:
+        assert waits(await rt.execute("shop.pay(shop.find(7))"))
+    office.say(yes=True)
+    async with office.open(scope={"shop": shops[1]}) as rt:
+        assert waits(await rt.outcome())
+    office.say(yes=False)
+    async with office.open(scope={"shop": shops[2]}) as rt:
+        assert "shop.pay was denied" in str((await rt.outcome()).error)
+    assert [shop.paid for shop in shops] == [[], [], []]
+
+
 async def test_a_yes_for_the_same_content_is_good_in_another_process(tmp_path: Path) -> None:
     office, shop = Office(tmp_path), Shop()
     async with office.open(scope={"shop": Shop()}) as rt:

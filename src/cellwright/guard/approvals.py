@@ -18,7 +18,7 @@ from cellwright.events import ApprovalWanted
 from cellwright.guard.approval_desk import ApprovalDesk, once, wanted_of
 from cellwright.guard.approver import Approvals, Approve, decision_by
 from cellwright.guard.arguments_text import CUT, LONGEST, arguments_text
-from cellwright.journal import CallQuestions, PauseWatch, is_late
+from cellwright.journal import WITHDRAWN, CallQuestions, PauseWatch, is_late
 from cellwright.sandboxes import guest_at_work, waiting
 from cellwright.short_texts import printable
 from cellwright.store import Decision, Question, off_loop
@@ -135,6 +135,10 @@ class StoredApproval(Approved):
     async def _asked(self, call: Call) -> Call:
         earlier = await self._questions.earlier(call)
         said = earlier.decision if earlier is not None else None
+        if earlier is not None and said is not None and not said.yes and said.who != WITHDRAWN:
+            # the last word about this call, whatever an earlier question about other content was answered
+            self._questions.heed(earlier.id, earlier.operation, said)
+            return replace(call, refused=_denial(call.about.title, said))
         # a row alone may be imported, a stranger's
         began = said is not None and said.yes and self._questions.began(call)
         if began and not call.about.operation.idempotent:
