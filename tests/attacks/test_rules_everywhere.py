@@ -6,6 +6,7 @@ import functools
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests.cells import PATIENT
 from tests.guard.people import Mail, Person
 
 from cellwright import Agent, Outcome, Runtime, Scope, operation
-from cellwright.errors import RollbackFailed, RollbackRefused
+from cellwright.errors import RollbackFailed, RollbackRefused, UsageError
 from cellwright.guard import decide, open_questions
 from cellwright.scope import Undoing
 from cellwright.testing import ScriptedModel, code
@@ -303,3 +304,48 @@ async def test_a_static_method_that_is_declared_to_read_stays_usable() -> None:
     scope.declare("office.post", reads=True)
     (await run("office.post('a')", scope)).unwrap()
     assert sent == ["a"]
+
+
+# a class that asks, and operators
+
+
+@dataclass
+class Note:
+    """Is sent when it is made."""
+
+    to: str
+
+    def __post_init__(self) -> None:
+        sent.append(self.to)
+
+
+FORGED = {
+    "a copy that no call made": "n = object.__new__(Note)\nn.to = 'eve'\nshow(n)",
+    "another copy": "n = Note('ann')\nn.to = 'eve'\nshow(n)",
+}
+
+
+@pytest.mark.parametrize("way", FORGED)
+async def test_a_record_whose_building_asks_is_not_built_from_a_copy(way: str) -> None:
+    scope = Scope({"Note": Note, "show": lambda note: note.to})  # type: ignore[reportUnknownLambdaType]
+    scope.declare("Note", ask=True)
+    person = Person()
+    outcome = await run(FORGED[way], scope, person.approve)
+    assert (outcome.ok, "eve" in sent) == (False, False)
+
+
+async def test_a_record_that_was_built_with_a_yes_is_used_and_passed_on() -> None:
+    scope = Scope({"Note": Note, "show": lambda note: note.to})  # type: ignore[reportUnknownLambdaType]
+    scope.declare("Note", ask=True)
+    outcome = await run("n = Note('ann')\nn.to, show(n)", scope, Person().approve)
+    assert (outcome.unwrap(), sent) == (("ann", "ann"), ["ann"])
+
+
+@pytest.mark.parametrize("rule", [{"ask": True}, {"read_only": True}, {"hide": True}])
+def test_a_rule_about_an_operator_which_would_hold_nothing_is_refused(rule: dict[str, Any]) -> None:
+    scope = Scope({"sender": Sender()})
+    with pytest.raises(UsageError, match=r"declare\('sender', …\)"):
+        scope.declare("sender.__call__", **rule)
+    with pytest.raises(UsageError, match=r"@operation"):
+        scope.declare("sender.__getitem__", **rule)
+    scope.declare("sender.__getitem__", hide=False)

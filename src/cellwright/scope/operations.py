@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 from typing import Any, Literal, TypeVar
 
 from cellwright.doors import Operation
+from cellwright.errors import UsageError
 from cellwright_guest.wire import type_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -21,6 +22,14 @@ _UNMARKABLE = frozenset(
 
 CAREFUL = Operation()
 FACTS = frozenset(f.name for f in fields(Operation))
+
+
+def refuse_operator(pattern: str) -> None:
+    """`UsageError` for a rule about an operator: of operators only `hide=False` is declared."""
+    owner, _, name = pattern.rpartition(".")
+    if name.startswith("__") and name.endswith("__"):
+        instead = f"declare({owner!r}, …)" if name in ("__call__", "__init__", "__new__") else "@operation(…) on it"
+        raise UsageError(f"declare({pattern!r}): a rule about an operator holds nothing; write {instead}")
 
 
 def operation(

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 from cellwright.errors import NotPublic, UsageError
 from cellwright.scope.hidden_fields import is_hidden, reading_members, reading_operators, record_fields
 from cellwright.scope.members import aliases, module_members, operators
-from cellwright.scope.operations import FACTS, Operation, with_facts
+from cellwright.scope.operations import FACTS, Operation, refuse_operator, with_facts
 from cellwright.scope.presets import granted_operators, hides_by_name, module_refusal, refusal
 from cellwright.scope.surfaces import NAMESPACE
 from cellwright.scope.weak_cache import weak_cache
@@ -170,6 +170,8 @@ class Rules:
             raise UsageError(f"declare() knows no {sorted(unknown)[0]!r}; it takes {names}")
         if facts.get("thread") == "task":
             raise UsageError('thread="task" belongs to the function: say it with @operation(thread="task")')
+        if facts or hide or only is not None or read_only:
+            refuse_operator(pattern)
         Operation(**facts)  # a wrong value fails here, not at the first call
         self._rules.append(
             Rule(

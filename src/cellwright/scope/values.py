@@ -160,7 +160,8 @@ class Values:
             return self._enum(value, packer)
         if how in ("object", "record", "model", "namedtuple"):
             place = Place(step(packer.path, value), kind)
-            if how == "object" or (is_by_value(value) and not self.classes.hides_field(place)):
+            alone = how == "object" or (is_by_value(value) and not self.classes.hides_field(place))
+            if alone and not self._asks(kind):
                 return self._record_parts(value, how, place, packer)
         if isinstance(value, _PLAIN) and how == "handle":
             plain = next(k for k in _PLAIN if isinstance(value, k))
@@ -171,6 +172,11 @@ class Values:
             scalar = value.item()
             return packer.pack(scalar) if type(scalar) in ATOMS else None
         return None
+
+    def _asks(self, kind: type) -> bool:
+        """Whether building the class waits for a yes: a copy that comes back would be built without one."""
+        known = self.classes.find(kind)
+        return known is not None and bool(self.guarded(known.number))
 
     def _record_parts(self, value: Any, how: str, place: Place, packer: Parcel) -> Any:
         reference = self.classes.reference(self.classes.enter(place.kind, place), packer)
@@ -280,6 +286,8 @@ class Values:
         """A data class whose instances the guest was sent: it may send them back, and each field is checked."""
         known = self.classes.get(number)
         sent = known.described or known.announced
+        if why := self.guarded(number):
+            raise NotPublic(f"{why}, which a copy of one would go past: send an object that was built with it")
         return known if known.kind in ("record", "model", "namedtuple", "object") and sent else self._buildable(number)
 
     def _member(self, known: KnownClass, name: object) -> Any:
