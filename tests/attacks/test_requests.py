@@ -98,7 +98,8 @@ async def test_a_description_that_moved_inside_is_not_read(servers: tuple[Upstre
 CONTROL = (
     "Host", "Transfer-Encoding", "Content-Length", "Connection", "Keep-Alive", "TE", "Trailer", "Upgrade", "Expect",
     "Proxy-Authorization", "Proxy-Connection", "Cookie", "Set-Cookie", "transfer_encoding", "Authorization",
-    "X-HTTP-Method-Override", "X-Original-URL", "X-Forwarded-Host",
+    "X-HTTP-Method-Override", "X-Original-URL", "X-Forwarded-Host", "X-Forwarded-For", "X-Forwarded-Server",
+    "X-Real-IP", "X-Remote-User", "X-Host", "X-Original-Host", "Cookie2", "Content-Encoding", "HTTP2-Settings",
 )  # fmt: skip
 
 

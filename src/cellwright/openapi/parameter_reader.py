@@ -17,7 +17,9 @@ _OWNED = frozenset(("accept", "content-type", "authorization"))  # HTTP's own, a
 # Of the connection, which only the client knows; of who asks; and those by which servers choose another route.
 _CONTROL = frozenset(
     """host connection content-length transfer-encoding keep-alive te trailer upgrade expect via cookie set-cookie
-    forwarded x-forwarded-host x-original-url x-rewrite-url x-http-method-override x-http-method x-method-override
+    cookie2 content-encoding http2-settings forwarded x-forwarded-for x-forwarded-host x-forwarded-server x-real-ip
+    x-remote-user x-host x-original-host x-original-url x-rewrite-url x-http-method-override x-http-method
+    x-method-override
     """.split()
 )
 _KEYS = frozenset(("token", "access_token", "auth_token", "api_key", "apikey", "authorization"))
