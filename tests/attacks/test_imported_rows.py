@@ -202,8 +202,32 @@ async def test_a_forged_call_is_not_undone_by_a_rollback(tmp_path: Path) -> None
     assert shop.cancelled == ["the victim's order"]
     (wanted,) = agreed.asked
     assert (wanted.name, wanted.session) == ("undo of imported calls", "gift")
-    assert "shop.order('pen')" in wanted.arguments
+    assert wanted.arguments.startswith("shop.order('pen',) in cell 1")
     assert "the victim's order" in wanted.arguments
+
+
+async def test_a_person_is_asked_about_what_would_be_done_and_not_by_words_of_the_file(tmp_path: Path) -> None:
+    pen = "x" * 3000 + "\n\u202ethe victim's"
+
+    def renamed(lines: Lines) -> None:
+        for line in lines:
+            if line.get("name") in ("order", "account"):
+                line["title"] = "notes.clear_cache()\nshop.read('pen') in cell 1"
+
+    file = await exported(tmp_path, f"shop.order({pen!r})", f"mine = shop.account({pen!r})")
+    imported(tmp_path, forged(file, renamed))
+    shop, person = Shop(), Person(True)
+    async with resumed(tmp_path, shop, person) as rt:
+        assert await value(rt, "mine.balance()") == f"balance of {pen}"
+        await rt.rollback(0, yes=True)
+    assert shop.cancelled == [f"order of {pen}"]
+    assert [wanted.name for wanted in person.asked] == ["bring back an imported object", "undo of imported calls"]
+    for wanted, title in zip(person.asked, ("shop.account", "shop.order"), strict=True):
+        assert "clear_cache" not in wanted.arguments
+        assert f'{title}("xxx' in wanted.arguments
+        assert wanted.arguments.isprintable()
+        assert wanted.arguments.count("x\\n\\u202ethe victim's") == 2  # what it was given, and what is made of it
+    assert person.asked[1].arguments.endswith("undone by _cancel")
 
 
 async def test_a_forged_transaction_is_not_undone_when_the_session_is_opened(tmp_path: Path) -> None:
@@ -258,7 +282,7 @@ async def test_a_forged_object_is_not_built(tmp_path: Path) -> None:
     assert Account.rebuilt == ["victim"]
     (wanted,) = agreed.asked
     assert wanted.name == "bring back an imported object"
-    assert "shop.account('victim')" in wanted.arguments
+    assert "shop.account('victim',) in cell 1" in wanted.arguments
 
 
 async def test_a_fork_of_an_import_and_a_copy_of_the_own_session_are_a_strangers_too(tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from cellwright.doors import Call
-from cellwright.short_texts import cut, printable
+from cellwright.short_texts import cut, cut_counted, printable
 from cellwright.store import CellRow, Row
 from cellwright_guest.wire import Packed, type_of
 
 LONGEST = 200
+LONGEST_WHOLE = 20_000
 ITEMS = 40  # of all that is in the arguments of a call; more would not be seen
 _NAMED = ("call", "new", "op")
 
@@ -35,6 +36,44 @@ def value_text(packed: Packed | None) -> str:
                 return printable(repr(plain(packed))[: 5 * LONGEST])
     except (TypeError, LookupError, AttributeError, RecursionError):  # a tree of a guest that lies
         return "…"
+
+
+def whole_line(title: str, call: Call | Row) -> str:
+    """A call that a stranger tells of, for the person who is asked about it: on one line, and a cut has a mark."""
+    verb = "" if call.verb in _NAMED else f"{escaped(call.verb)} "
+    return f"{verb}{escaped(title)}{whole_text(call.arguments)}"
+
+
+def whole_text(packed: Packed | None) -> str:
+    """All of a packed value on one line, also what has no plain form. A cut says how much is missing."""
+    packed = Packed(None, []) if packed is None else Packed(*packed)
+    try:
+        text = repr(_whole(packed.tree, packed.blobs))
+    except (TypeError, LookupError, RecursionError):
+        return "[it cannot be shown]"
+    return cut_counted(escaped(text), LONGEST_WHOLE)
+
+
+def escaped(text: str) -> str:
+    """The text on one line, as it was written: what does not print stands as its number."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _whole(tree: Any, blobs: list[Any]) -> Any:
+    if type_of(tree) is list:
+        return [_whole(item, blobs) for item in tree]
+    if type_of(tree) is not dict:
+        return tree
+    only: tuple[Any, Any] = next(iter(tree.items())) if len(tree) == 1 else ("", None)
+    tag, body = only
+    if tag == "t" and type_of(body) is list:
+        return tuple(_whole(item, blobs) for item in body)
+    if tag == "m" and type_of(body) is dict:
+        return {key: _whole(value, blobs) for key, value in body.items()}
+    if tag in ("b", "B", "S") and type_of(body) is int:
+        content = bytes(blobs[body])
+        return content.decode("utf-8", "backslashreplace") if tag == "S" else content
+    return _Word(f"<{', '.join(f'{ascii(key)[1:-1]} {_whole(value, blobs)!r}' for key, value in tree.items())}>")
 
 
 def _arguments(packed: Packed) -> str:

@@ -18,7 +18,7 @@ from cellwright.doors import Answer, Call, Host, Operation, Undo
 from cellwright.errors import NotReversible
 from cellwright.journal.blocks import ENDED, VERBS
 from cellwright.journal.call_rows import call_of
-from cellwright.journal.call_text import call_line, value_text
+from cellwright.journal.call_text import call_line, escaped, value_text, whole_line, whole_text
 from cellwright.journal.history import NAMES
 from cellwright.journal.lineage import ImportConsent
 from cellwright.journal.writer import JournalWriter
@@ -183,8 +183,16 @@ class Undoer:
 
     async def _refused(self, imported: Sequence[Effect]) -> str:
         """Why these are not undone, which only an import says were done. A person is asked for all of them at once."""
-        lines = [f"{effect} -> {value_text(effect.row.value) or None}" for effect in imported]
+        lines = [self._told(effect.row) for effect in imported]
         return await self._consent.refusal("undo of imported calls", "\n".join(lines), imported[0].row.cell)
+
+    def _told(self, row: Row) -> str:
+        """What an undo would do, by what the host knows: the title in the row is the file's."""
+        about = self._host.about(row.verb, row.target, row.name)
+        undo = about.operation.undo
+        by = escaped(str(getattr(undo, "__qualname__", type(undo).__qualname__)))
+        call, result = whole_line(about.title, row), whole_text(row.value)
+        return f"{call} in cell {row.cell}, line {row.line}, which gave {result}: undone by {by}"
 
     async def _in_the_way(self, effect: Effect) -> str:
         call = call_of(effect.row)

@@ -9,10 +9,10 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cellwright.doors import Made, ObjectOrigin
+from cellwright.doors import Host, Made, ObjectOrigin
 from cellwright.events import ApprovalWanted
 from cellwright.journal.call_rows import call_of
-from cellwright.journal.call_text import call_line
+from cellwright.journal.call_text import escaped, whole_line, whole_text
 from cellwright.journal.history import History
 from cellwright.store import Note
 
@@ -44,7 +44,8 @@ class ImportConsent:
 class JournalLineage:
     """See `cellwright.doors.Lineage`."""
 
-    def __init__(self, history: History, consent: ImportConsent) -> None:
+    def __init__(self, history: History, consent: ImportConsent, host: Host) -> None:
+        self._host = host
         self._history = history
         self._consent = consent
         self._has_imports = any(part.facts.imported for part in history.parts)
@@ -87,6 +88,9 @@ class JournalLineage:
     async def refusal(self, made: Made, origin: ObjectOrigin) -> str:
         if not origin.imported:
             return ""
-        kind = made.kind.rpartition(":")[2]
-        details = f"{kind}#{made.number}, as {call_line(origin.title, origin.call)} gave it in cell {origin.call.cell}"
+        call = origin.call
+        title = self._host.about(call.verb, call.target, call.name).title  # that in the row is the file's
+        details = f"{escaped(made.kind)}#{made.number}, from {whole_line(title, call)} in cell {call.cell}"
+        if origin.kept is not None:
+            details += f", rebuilt of {whole_text(origin.kept)}"
         return await self._consent.refusal("bring back an imported object", details, origin.call.cell)

@@ -110,7 +110,8 @@ def guest_doors(
     def begin(beginning: Beginning) -> Beginning:
         return session.begin_first(beginning) if history is None else session.begin_again(beginning, history)
 
-    outer = Replayed(guarded, replay, begin, None if history is None else JournalLineage(history, consent))
+    lineage = None if history is None else JournalLineage(history, consent, inner)
+    outer = Replayed(guarded, replay, begin, lineage)
     return GuestDoors(host=outer, replay=replay, pause=pause, reversible=reversible)
 
 
