@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -580,6 +581,32 @@ async def test_what_is_declared_to_be_shown_is_compared_too() -> None:
     scope.declare("Parcel.post", shown=vars)
     assert (await run("shop.parcel().post()", scope, person.approve)).unwrap() == "eve"
     assert person.calls == [f"Parcel#2.post() on Parcel#2: {{'to': '{to}'}}" for to in ("ann", "eve")]
+
+
+async def test_objects_inside_of_what_is_declared_to_be_shown_are_compared_too() -> None:
+    class Outer:
+        def __init__(self) -> None:
+            self.inner = Parcel("ann")
+            self.log = logging.getLogger("shop")
+
+        @operation(ask=True, shown=vars)
+        def post(self) -> str:
+            return self.inner.to
+
+    outer = Outer()
+    person = Person(once(lambda: setattr(outer.inner, "to", "eve")))
+    assert (await run("find().post()", {"find": operation(reads=True)(lambda: outer)}, person.approve)).ok
+    shown = "{{'inner': Parcel(to='{}'), 'log': <Logger>}}"
+    assert [call.partition(": ")[2] for call in person.calls] == [shown.format("ann"), shown.format("eve")]
+
+
+async def test_a_secret_field_is_compared_and_not_shown() -> None:
+    shop = Shop()
+    person = Person(once(lambda: setattr(shop.order, "api_key", "of eve")))
+    (await run("shop.pay(shop.find(7))", {"shop": shop}, person.approve)).unwrap()
+    assert len(person.calls) == 2
+    assert person.calls[0] == person.calls[1]
+    assert "api_key=***" in person.calls[0]
 
 
 async def test_a_shown_function_that_raises_gives_no_yes() -> None:

@@ -11,6 +11,7 @@ import inspect
 import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from cellwright.doors import Call, CallContent, Operation
@@ -28,6 +29,7 @@ from cellwright_guest.wire import WireError, type_of
 SHORT = 2_000  # characters of one object that are shown at once
 KEPT = 1_000_000  # characters of it that are kept
 ON_LOOP = 100_000  # characters of it where the call runs on the event loop, which other sessions wait for
+ROUNDS = 20_000  # some milliseconds
 TARGET = 0  # the number that stands for the object of the call
 
 Tags = Sequence[tuple[str, Any]]
@@ -129,19 +131,17 @@ class CallContents:
 
     def _content(self, value: Any, operation: Operation, most: int, *, called: bool = False) -> ObjectContent:
         declared = None if operation.shown is None else operation.shown(value)
-        if declared is not None:
-            return _written(declared, lambda whole: ContentWriter(whole=whole, lenient=True, most=most))
 
         def nested(part: Any) -> str:
             return "" if part is value else self._path_of(part)
 
+        if declared is not None:
+            return _written(declared, partial(ContentWriter, nested, lenient=True, nested=True, most=most))
         kind = type_of(value)
         path = "" if issubclass(kind, FUNCTION_TYPES) and not called else self._path_of(value)
         lenient = bool(path) and has_content(kind)  # a service with fields holds what has no content: a client, a lock
         try:
-            return _written(
-                value, lambda whole: ContentWriter(nested, whole=whole, lenient=lenient, called=called, most=most)
-            )
+            return _written(value, partial(ContentWriter, nested, lenient=lenient, called=called, most=most))
         except NoContent:
             if lenient or not path:
                 raise
@@ -182,9 +182,9 @@ def _named(path: str) -> ObjectContent:
     return ObjectContent(text=path, digest=hashlib.sha256(path.encode()).hexdigest())
 
 
-def _written(value: Any, writer: Callable[[bool], ContentWriter]) -> ObjectContent:
+def _written(value: Any, writer: Callable[..., ContentWriter]) -> ObjectContent:
     """`writer` makes what writes the value, in short or with all rows of frames."""
-    short, digest, length = writer(False), hashlib.sha256(), 0
+    short, digest, length = writer(), hashlib.sha256(), 0
     texts: list[str] = []
     for part in short.parts(value):
         digest.update(part.encode("utf-8", "surrogatepass"))
@@ -197,10 +197,11 @@ def _written(value: Any, writer: Callable[[bool], ContentWriter]) -> ObjectConte
     if length > KEPT:
         whole = _bounded(iter(texts))
     if short.abridged:
-        whole = _bounded(writer(True).parts(value))
+        whole = _bounded(writer(whole=True).parts(value))
+    compared = _secret_digest(writer(reveal=True).parts(value)) if short.masked else digest.hexdigest()
     left = f"… [{length - SHORT:,} characters more]" if length > SHORT else ""
     whole = whole if left or short.abridged else ""
-    return ObjectContent(text=text[:SHORT] + left, digest=digest.hexdigest(), whole=whole, length=length + short.cells)
+    return ObjectContent(text=text[:SHORT] + left, digest=compared, whole=whole, length=length + short.cells)
 
 
 def _bounded(parts: Iterator[str]) -> str:
@@ -211,3 +212,11 @@ def _bounded(parts: Iterator[str]) -> str:
         if room < 0:
             return "".join(texts) + f"… [cut after {KEPT:,} characters]"
     return "".join(texts)
+
+
+def _secret_digest(parts: Iterator[str]) -> str:
+    """The digest is kept, and who reads it knows all but the secret: a slow one, so that nobody tries them all."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.encode("utf-8", "surrogatepass"))
+    return hashlib.pbkdf2_hmac("sha256", digest.digest(), b"cellwright", ROUNDS).hex()

@@ -15,6 +15,7 @@ import enum
 import functools
 import hashlib
 import math
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -23,6 +24,8 @@ from cellwright.errors import CannotCross
 from cellwright.redaction import MASK, is_secret_name
 from cellwright.scope import frames
 from cellwright.scope.classes import ATOMS, is_model
+from cellwright.scope.distributions import package_of
+from cellwright.scope.grant_tables import library, table_of
 from cellwright.scope.guest_functions import GuestFunction, GuestIterator
 from cellwright.scope.value_text import ValueWriter
 from cellwright_guest.json_records import Record
@@ -48,6 +51,7 @@ FUNCTION_TYPES = (types.FunctionType, types.BuiltinFunctionType, types.MethodTyp
 _FRAMES = {"pandas": ("DataFrame", "Series"), "polars": ("DataFrame", "Series"), "numpy": ("ndarray",)} | {
     "pyarrow": ("Table", "RecordBatch")
 }
+_NO_VARS = (*FUNCTION_TYPES, type, types.ModuleType, GuestFunction, GuestIterator)
 _ALL_LIBRARIES = frozenset(_FRAMES)
 
 _DICT: Any = dict
@@ -67,7 +71,9 @@ class ContentWriter(ValueWriter):
 
     names    gives the path of an object that the developer bound by name, "" for any other
     whole    all rows of frames, and not the first with a digest of all
-    lenient  the class of what has no content, and no exception: for data that `shown=` gives
+    lenient  the class of what has no content, and no exception
+    nested   the attributes of what has no content and is of no library: for data that `shown=` gives
+    reveal   secret fields as they are: to compare them, and never to be shown
     called   functions too, with what they close over: for the function that is called itself
     most     characters that whoever takes the parts will take, and cells of a frame
     """
@@ -78,6 +84,8 @@ class ContentWriter(ValueWriter):
         *,
         whole: bool = False,
         lenient: bool = False,
+        nested: bool = False,
+        reveal: bool = False,
         called: bool = False,
         most: int = MOST,
     ) -> None:
@@ -86,7 +94,10 @@ class ContentWriter(ValueWriter):
         self._names = names
         self._whole = whole
         self._lenient = lenient
+        self._nested = nested
+        self._reveal = reveal
         self._called = called
+        self.masked = False  # whether there are secret fields
         self.abridged = False  # whether rows of a frame were left out
         self.cells = 0  # of frames
 
@@ -130,6 +141,8 @@ class ContentWriter(ValueWriter):
         found = self._standard(value, kind) or self._fields(value, kind) or self._other(value, kind)
         if found is not None:
             return found
+        if self._nested and not _derives(kind, _NO_VARS) and _is_own(kind):
+            return self._record(kind, list(_state(value, kind)), frozenset(), value)
         if self._lenient:
             return iter((f"<{kind.__name__}>",))
         raise NoContent(_without_content(kind))
@@ -214,7 +227,8 @@ class ContentWriter(ValueWriter):
         """Fields that are private, or left out of the `repr`, may hold what has no content: a client, a lock."""
         for name, value in pairs:
             if is_secret_name(name):
-                text = MASK
+                self.masked = True
+                text = (self._text_if_any(value) or MASK) if self._reveal else MASK
             elif name in silent or name.startswith("_"):
                 text = self._text_if_any(value)
             else:
@@ -296,6 +310,12 @@ def has_content(kind: Any) -> bool:
         return False
     marks = ("__dataclass_fields__", "__attrs_attrs__", "to_journal")
     return any(hasattr(kind, mark) for mark in marks) or is_model(kind) or is_frame(kind) or _derives(kind, _CONTAINERS)
+
+
+def _is_own(kind: type) -> bool:
+    """Whether it is a class of the developer's: attributes of a library's (a logger, a client) lead anywhere."""
+    package = kind.__module__.partition(".")[0]
+    return package not in sys.stdlib_module_names and not package_of(kind) and table_of(library(package)) is None
 
 
 def _derives(kind: Any, bases: Any) -> bool:
