@@ -453,3 +453,25 @@ def test_no_path_in_any_graph_reaches_a_denied_member(edges: dict[tuple[int, str
         warnings.simplefilter("ignore")
         asyncio.run(walk())
     assert not any(nodes[number].ran for number in denied)
+
+
+async def test_hiding_a_name_warns_that_its_object_is_not_hidden_and_how_it_is() -> None:
+    class Desk:
+        def __init__(self) -> None:
+            self.contacts = Contacts()
+
+        def get(self) -> Any:
+            return self.contacts
+
+    scope = Scope({"desk": Desk()})
+    scope.declare("desk.contacts", hide=True)
+    with pytest.warns(UserWarning, match=r'scope\.declare\("desk\.contacts\.\*", hide=True\)'):
+        async with Runtime(scope, limits=PATIENT):
+            pass
+    scope = Scope({"desk": Desk()})
+    scope.declare("desk.contacts", hide=True)
+    scope.declare("desk.contacts.*", hide=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        async with Runtime(scope, limits=PATIENT) as rt:
+            assert not (await rt.execute("desk.get().wipe()")).ok

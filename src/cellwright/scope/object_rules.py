@@ -101,6 +101,13 @@ class ObjectRules:
         found = self._look()
         for rule in self._rules.listed:
             owner, _, name = rule.pattern.rpartition(".")
+            if self._hides_a_name(found, rule):
+                self._warned.add(rule.pattern)
+                warnings.warn(
+                    f"the rule {rule.pattern!r} hides the name, not the object, which other ways may give to code; "
+                    f'scope.declare("{rule.pattern}.*", hide=True) hides its members',
+                    stacklevel=2,
+                )
             if not is_strict(rule) or rule.pattern in self._warned or not self._is_by_path(found, owner):
                 continue
             self._warned.add(rule.pattern)
@@ -117,6 +124,12 @@ class ObjectRules:
                 "names; beyond, rules hold by path. Name narrower paths, or classes",
                 stacklevel=2,
             )
+
+    def _hides_a_name(self, found: _Found, rule: Rule) -> bool:
+        if rule.hide is not True or "." not in rule.pattern or rule.pattern in self._warned:
+            return False
+        title = (f"{rule.pattern}.any",)
+        return bool(found.at.get(rule.pattern)) and not any(r.hide and r.covers(title) for r in self._rules.listed)
 
     def _is_by_path(self, found: _Found, owner: str) -> bool:
         if "." not in owner or _WILD & set(owner) or owner in found.at:
