@@ -107,6 +107,12 @@ class Shop:
         return type(card).__name__
 
 
+class Desk:
+    def __init__(self) -> None:
+        self.tray = Report("tray")
+        self.account = Account("desk")
+
+
 @dataclass
 class Order:
     lines: list[str]
@@ -306,6 +312,26 @@ async def test_an_operation_that_asks_is_not_called_again_for_a_forged_object(tm
         assert "came with an import" in str((await rt.execute("theirs.read()")).error)
         assert await value(rt, "shop.order('ink')") == "order of ink"  # its own names are there
     assert shop.opened == []
+
+
+def elsewhere(lines: Lines) -> None:
+    for line in lines:
+        if "made" in line:
+            line["made"] = json.loads(json.dumps(line["made"]).replace("desk.tray", "desk.other"))
+
+
+@pytest.mark.parametrize("change", [None, elsewhere])
+async def test_an_attribute_of_a_bound_object_is_read_again_without_a_yes(tmp_path: Path, change: Any) -> None:
+    file = await exported(tmp_path, "tray = desk.tray; mine = desk.account", scope={"desk": Desk()})
+    imported(tmp_path, forged(file, change or (lambda lines: None)))
+    Account.rebuilt.clear()
+    async with Runtime.resume("gift", scope={"desk": Desk()}, store=tmp_path / "ours.db", limits=PATIENT) as rt:
+        if change is None:
+            assert await value(rt, "tray.read()") == "report tray"
+            assert await value(rt, "mine.balance()") == "balance of desk"  # asked of our desk, not of the file
+        else:  # under a path that has other rules
+            assert "came with an import" in str((await rt.execute("tray.read()")).error)
+    assert Account.rebuilt == []
 
 
 async def test_a_forged_class_is_not_built(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from cellwright.doors import Answer, Call, Lineage, Made, ObjectOrigin
@@ -119,7 +120,9 @@ class Revivals:
             origin = await asyncio.to_thread(self._origin, made.number)  # it may have to be read from a journal
             if origin is None:
                 raise self._not_bound(made)
-            if self.lineage is not None and (why := await self.lineage.refusal(made, origin)):
+            if origin.imported and await self._is_read_again(made, origin, (*chain, made.number)):
+                origin = replace(origin, kept=None)  # a stranger's data
+            elif self.lineage is not None and (why := await self.lineage.refusal(made, origin)):
                 raise handle_lost(made, origin, why)
             value = await self._rebuilt(made, origin, (*chain, made.number))
             others = self._executor.others(origin.call)
@@ -158,6 +161,15 @@ class Revivals:
         if origin.touched and not isinstance(value, FUNCTIONS) and not self._is_part_of_scope(origin, value):
             raise handle_lost(made, origin, CHANGED)
         return value
+
+    async def _is_read_again(self, made: Made, origin: ObjectOrigin, chain: tuple[int, ...]) -> bool:
+        """Whether it is an attribute of a bound object, which guest code may read without a yes, by its own path."""
+        call = origin.call
+        if call.verb != "get" or handles_in(call.arguments.tree) or not self._is_part_of_scope(origin, None):
+            return False
+        await self._revive_needed(made, origin, chain)
+        held, facts = self._handles.find(call.target), self._abouts.of(call).operation
+        return held is not None and made.path == f"{held.place.path}.{call.name}" and facts.reads and not facts.ask
 
     def _is_part_of_scope(self, origin: ObjectOrigin | None, value: Any) -> bool:
         """Whether the value is an attribute of a bound object, and so came back with it. An iterator had a position."""
