@@ -14,7 +14,7 @@ import pytest
 from tests.cells import PATIENT
 from tests.guard.people import Mail, Person
 
-from cellwright import Agent, Outcome, Runtime, Scope, operation
+from cellwright import Agent, Decision, Outcome, Runtime, Scope, operation
 from cellwright.errors import RollbackFailed, RollbackRefused, UsageError
 from cellwright.guard import decide, open_questions
 from cellwright.scope import Undoing
@@ -158,6 +158,38 @@ async def test_a_cell_may_end_with_such_a_function_and_a_child_keeps_its_rule() 
     agent = Agent(ScriptedModel(otherwise=reply), scope={"send": send}, approve=person.approve, spawn=True, check="off")
     await agent.run("the parent")
     assert ([wanted.arguments for wanted in person.asked], sent) == (["('ann')"], [])
+
+
+class Bank:
+    @operation(ask=True)
+    def payer(self, amount: int) -> Any:
+        @operation(ask=True)
+        def pay_it() -> int:
+            sent.append(amount)
+            return amount
+
+        return pay_it
+
+
+async def test_a_yes_for_always_to_a_maker_is_none_to_what_it_made_under_a_childs_name(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def approve(wanted: Any) -> Any:
+        asked.append(wanted.name)
+        return Decision(yes=True, always="operation") if len(asked) == 1 else False
+
+    def reply(request: Any) -> Any:
+        if len(request.messages) > 1:
+            return "over"
+        if "child" in request.messages[0].text:
+            return code("done(pay())")
+        return code("done(await spawn('the child', scope={'pay': bank.payer(1000)}))")
+
+    model = ScriptedModel(otherwise=reply)
+    options: dict[str, Any] = {"approve": approve, "spawn": True, "check": "off", "store": tmp_path / "agents.db"}
+    agent = Agent(model, scope={"bank": Bank()}, **options)
+    await agent.run("the parent")
+    assert (asked[0], len(asked), sent) == ("bank.payer", 2, [])
 
 
 # what the host calls by itself for a guest

@@ -393,9 +393,13 @@ async def test_writes_without_a_name_and_of_objects_without_an_annotation_follow
     assert (done, drawer.label) == ([], "a")
 
 
+class OpenDrawer(Drawer, dict[str, int]):
+    """A container, of which binding grants the items."""
+
+
 async def test_a_rule_against_what_destroys_leaves_the_rest_of_an_object() -> None:
     done: list[str] = []
-    drawer = Drawer(done)
+    drawer = OpenDrawer(done)
     async with connected(opened(drawer=drawer), policy=rules({"kind": "destructive", "action": "deny"})) as client:
         assert not (await run(client, "del drawer['a']"))["ok"]
         assert (await run(client, "drawer['a'] = 1\ndrawer.label"))["value"] == "a"

@@ -15,7 +15,7 @@ from asyncio import futures, tasks
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -291,7 +291,7 @@ class Callbacks:
         message[1] = self._numbers
         self._waiting[self._numbers] = future
         if not self.in_cell and (self._repeats is None or self._repeats.done()):
-            timer = self._loop.call_later(self._wall_s, self._overdue, future)
+            timer = self._loop.call_later(self._wall_s, self._overdue, future, context=Context())
             future.add_done_callback(lambda _: timer.cancel())
         self._send(message, blobs)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextvars import Context
 from typing import Any
 
 from cellwright.errors import GuestError, TimeLimit, UsageError
@@ -47,7 +48,7 @@ class StateTransfer:
             return None
         loop = asyncio.get_running_loop()
         self._asked, self._answer = kind, loop.create_future()
-        timer = loop.call_later(self._wall_s, self._overdue)
+        timer = loop.call_later(self._wall_s, self._overdue, context=Context())
         try:
             self._send([kind], blobs)
             return await asyncio.shield(self._answer)

@@ -163,7 +163,8 @@ class Abouts:
         return About(title=title, operation=facts, known_as=known_as)
 
     def _of_object(self, held: HeldObject, call: Call) -> About:
-        placed = held.bound or _names_itself(held) or _is_namespace(held)
+        made = held.handed and issubclass(type_of(held.value), (*FUNCTIONS, functools.partial))  # by a call
+        placed = (held.bound and not made) or _names_itself(held) or _is_namespace(held)
         owner = _stands(held) if placed else f"{_kind(held)}#{held.handle}"
         title = ".".join(filter(None, (owner, "next" if call.verb == "items" else _shown(call.name))))[:TITLE]
         known_as = _known_as(held, call, placed=placed)

@@ -24,6 +24,7 @@ class HeldObject:
         "abouts",
         "announced",
         "bound",
+        "handed",
         "handle",
         "methods",
         "name",
@@ -41,6 +42,7 @@ class HeldObject:
         self.placed_at = -1  # the version of the rules by which the place was last looked up
         self.name = ""  # in the scope
         self.bound = bound  # by name in the scope: never dropped, and a class or module may be used
+        self.handed = False  # in a child's scope, by a guest: its path is that of the call which made it
         self.pinned = False  # another process counted how often it was sent: never dropped
         self.announced = False  # in the `made` of an answer, or of the opening
         self.sent = 0

@@ -114,7 +114,7 @@ class ScopeHost:
                 there.remove(again)
                 self._handles.restore(again.number, value, place, bound=True)
             held = self._handles.hold(value, place, bound=True)
-            held.name = held.name or name
+            held.name, held.handed = held.name or name, self._scope.is_handed(name)
         for made in itertools.chain(*began.values()):
             self._handles.waiting.setdefault((made.path, made.kind), []).append(made.number)
         packed, made = self._values.names(names)

@@ -173,7 +173,8 @@ def never_crosses(kind: type) -> bool:
     """Whether objects of a type stay on the host: machinery of Cellwright's, of asyncio's and of threads."""
     module = str(vars(kind).get("__module__"))
     if module.partition(".")[0] in ("cellwright", "cellwright_guest"):
-        return not (hasattr(kind, CROSSES) or NAMESPACE in vars(kind))
+        ours = module.startswith("cellwright.testing")  # objects to bind in tests
+        return not (ours or hasattr(kind, CROSSES) or NAMESPACE in vars(kind))
     pythons = issubclass(kind, _NEVER_PYTHONS) and module.partition(".")[0] in sys.stdlib_module_names
     return pythons or issubclass(kind, _NEVER_LIVE)
 

@@ -126,6 +126,11 @@ class Scope:
             return self._above[0].bound_as(value)
         return next((name for name, bound in self._names.items() if bound.value is value and not bound.given), "")
 
+    def is_handed(self, name: str) -> bool:
+        """Whether a guest chose the value of a child's name: the developer bound it under no name."""
+        bound = self._names[name]
+        return self._above is not None and not bound.own and not self.bound_as(bound.value)
+
     def root(self, name: str) -> Any:
         """The value at the beginning of a path: a child's scope may not bind it. KeyError if there is none."""
         if name in self._names and self._names[name].path == name:

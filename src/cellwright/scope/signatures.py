@@ -253,7 +253,7 @@ def signature_text(function: Any, *, bound: bool = False) -> str:
 
 def doc(value: Any, limit: int = DOC_LIMIT) -> str:
     """The docstring, cut where it is long."""
-    raw = getattr(value, "__doc__", None)
+    raw: Any = getattr(value, "__doc__", None)
     if type_of(raw) is not str:  # boto3's write themselves when they are read: seconds for one client
         return ""
     kind: type = value if isinstance(value, type) else type_of(value)  # an object has the text of its class

@@ -11,6 +11,7 @@ import contextvars
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextvars import Context
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -145,7 +146,7 @@ class Worker:
         except asyncio.CancelledError:
             if job in lane.running:
                 lane.jobs.put(None)  # wakes it, if it waits for the guest
-                loop.call_later(GRACE_S, self._leave, lane, job)
+                loop.call_later(GRACE_S, self._leave, lane, job, context=Context())
             raise
         finally:
             job.work = lambda: None  # lets go of the arguments, which may be large
@@ -179,7 +180,7 @@ class Worker:
             return
         self._left.append(lane)
         self._lane = None
-        job.loop.call_later(GRACE_S, self._tell, lane, job)
+        job.loop.call_later(GRACE_S, self._tell, lane, job, context=Context())
         waiting = lane.left()
         try:
             self._lane = self._new_lane() if waiting else None

@@ -13,6 +13,7 @@ from cellwright.scope.handles import HeldObject
 from cellwright.scope.members import FUNCTIONS, members
 from cellwright.scope.presets import granted_operators, may_set, row_of
 from cellwright.scope.rules import Rules
+from cellwright.scope.surfaces import NAMESPACE
 from cellwright.scope.weak_cache import weak_cache
 from cellwright_guest.wire import type_of
 
@@ -30,6 +31,8 @@ def attribute_refusal(rules: Rules, held: HeldObject, name: str, *, deletes: boo
     verdict = rules.verdict(held.place, name, data=True)
     if verdict.read_only or issubclass(kind, types.ModuleType):
         return "is read-only in this scope"
+    if NAMESPACE in vars(kind):
+        return "is an upstream's, and cannot be set"
     member = members(kind).get(name)
     if issubclass(kind, FUNCTIONS) or (member is not None and member.kind != "property") or _holds_code(value, name):
         return "is code of the host, which guest code does not replace"
