@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import collections
+import enum
+import ipaddress
 import logging
 import types
 from collections.abc import Callable, Iterator
@@ -19,6 +22,7 @@ from tests.guard.people import Person
 from cellwright import Agent, Outcome, Runtime, Scope, operation
 from cellwright.events import ApprovalWanted
 from cellwright.guard import full_arguments
+from cellwright.scope.content_writer import ContentWriter
 from cellwright.testing import ScriptedModel, code
 
 LAYER = "approval"
@@ -239,6 +243,26 @@ async def test_what_is_kept_whole_says_where_it_is_cut(tmp_path: Path) -> None:
         assert waits(await rt.execute("shop.pay(shop.find(7))"))
         (question,) = office.questions
         assert "[cut after 1,000,000 characters]" in full_arguments(office.store, question)
+
+
+class Perm(enum.IntFlag):
+    READ = 1
+
+
+PLAIN: dict[str, Callable[[], Any]] = {
+    "Perm(64)": lambda: Perm(64),
+    "UserDict(data={'a': 1})": lambda: collections.UserDict({"a": 1}),
+    "UserList(data=[1])": lambda: collections.UserList([1]),
+    "IPv4Address('10.0.0.1')": lambda: ipaddress.ip_address("10.0.0.1"),
+    "dict_keys(['a'])": lambda: {"a": 1}.keys(),
+    "NaT": lambda: pytest.importorskip("pandas").NaT,
+    "datetime64('2026-01-02')": lambda: pytest.importorskip("numpy").datetime64("2026-01-02"),
+}
+
+
+@pytest.mark.parametrize("shown", PLAIN)
+def test_other_values_of_python_and_numpy_have_content(shown: str) -> None:
+    assert shown in "".join(ContentWriter().parts([PLAIN[shown]()]))
 
 
 async def test_long_content_is_cut_with_a_count_and_kept_whole(tmp_path: Path) -> None:
