@@ -7,12 +7,14 @@ memory that was written and then made read-only. A guest in a control group is c
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import resource
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from cellwright.errors import GuestError, MemoryLimit
 from cellwright.sandboxes.base import Limits
@@ -26,19 +28,25 @@ SLACK = 64 << 20
 _PAGE = resource.getpagesize()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class WatchedGuest:
-    """`most` bytes for each of its processes; `end` is called once it holds more."""
+    """`most` bytes for each of its processes; `end` is called on its loop once it holds more."""
 
     child: Child
     most: int
     limits: Limits
     end: Callable[[GuestError], None]
+    loop: asyncio.AbstractEventLoop
 
-    def look(self) -> None:
+    def look(self) -> bool:
+        """Whether it still keeps to its limit."""
         for pid in self.child.running():
             if any(held(process)[0] > self.most for process in self._processes(pid)):
-                self.end(MemoryLimit(f"the guest held more than memory_mb={self.limits.memory_mb}. {GONE}"))
+                error = MemoryLimit(f"the guest held more than memory_mb={self.limits.memory_mb}. {GONE}")
+                with contextlib.suppress(RuntimeError):  # the loop has been closed, and its guests are gone
+                    self.loop.call_soon_threadsafe(self.end, error)
+                return False
+        return True
 
     def _processes(self, pid: int) -> Iterator[int]:
         yield pid
@@ -48,40 +56,56 @@ class WatchedGuest:
 
 
 class MemoryWatch:
-    """The guests of one event loop, looked at in turn by one timer while there are any."""
+    """Looks at all guests in turn, on a thread while there are any.
 
-    def __init__(self) -> None:  # without the loop: it is found by its loop, which may go
+    A timer that comes again and again would keep the cancelled ones behind it in the loop, and what they hold.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._guests: deque[WatchedGuest] = deque()
-        self._timer: asyncio.TimerHandle | None = None
+        self._thread: threading.Thread | None = None
 
     def add(self, guest: WatchedGuest) -> None:
-        self._guests.append(guest)
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(LOOK_S, self._look)
+        with self._lock:
+            self._guests.append(guest)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._watch, name="cellwright-memory", daemon=True)
+                self._thread.start()
 
     def remove(self, guest: WatchedGuest) -> None:
-        if guest in self._guests:
+        with self._lock, contextlib.suppress(ValueError):
             self._guests.remove(guest)
 
+    def _watch(self) -> None:
+        while self._is_needed():
+            self._look()  # keeps nothing over the pause
+            time.sleep(LOOK_S)
+
+    def _is_needed(self) -> bool:
+        with self._lock:
+            if not self._guests:
+                self._thread = None
+            return self._thread is not None
+
     def _look(self) -> None:
-        due = [self._guests[i] for i in range(min(len(self._guests), MOST_LOOKS))]
-        self._guests.rotate(-len(due))
+        with self._lock:
+            due = [self._guests[i] for i in range(min(len(self._guests), MOST_LOOKS))]
+            self._guests.rotate(-len(due))
         for guest in due:
-            guest.look()
-        self._timer = asyncio.get_running_loop().call_later(LOOK_S, self._look) if self._guests else None
+            if not guest.look():
+                self.remove(guest)
 
 
-_watches: WeakKeyDictionary[asyncio.AbstractEventLoop, MemoryWatch] = WeakKeyDictionary()
+_WATCH = MemoryWatch()
 
 
 def watch(child: Child, limits: Limits, warm: int, end: Callable[[GuestError], None]) -> Callable[[], None]:
     """Watch a guest whose zygote holds `warm` bytes, until what is given back is called."""
-    loop = asyncio.get_running_loop()
-    if (watched := _watches.get(loop)) is None:
-        watched = _watches[loop] = MemoryWatch()
-    guest = WatchedGuest(child=child, most=warm + (limits.memory_mb << 20) + SLACK, limits=limits, end=end)
-    watched.add(guest)
-    return lambda: watched.remove(guest)
+    most, loop = warm + (limits.memory_mb << 20) + SLACK, asyncio.get_running_loop()
+    guest = WatchedGuest(child=child, most=most, limits=limits, end=end, loop=loop)
+    _WATCH.add(guest)
+    return lambda: _WATCH.remove(guest)
 
 
 def held(pid: int) -> tuple[int, int]:
