@@ -529,5 +529,6 @@ def names() -> dict[str, Any]:
 
 def scope() -> Scope:
     made = Scope(names())
+    made.declare("Draft.subject", writable=True)
     made.declare("archive.*", read_only=True)
     return made
