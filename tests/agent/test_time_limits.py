@@ -74,6 +74,7 @@ class Stubborn(ScriptedModel):
 
     async def request(self, request: Request, on_piece: Any = None) -> Any:
         await self._hall.insist()
+        raise asyncio.CancelledError  # at last: an error of a request that was given up would be told in another test
 
 
 def child_waits(request: Request) -> Any:

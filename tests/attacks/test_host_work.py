@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import logging
 import resource
@@ -358,6 +359,16 @@ MORE = {
 }
 
 
+@pytest.fixture
+def frozen() -> Iterator[None]:
+    """What other tests left in this process is not walked by the collector in the middle of a callback."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("frozen")
 async def test_a_large_result_does_not_hold_the_loop_of_another_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -365,6 +376,7 @@ async def test_a_large_result_does_not_hold_the_loop_of_another_session(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("frozen")
 @pytest.mark.parametrize("journaled", [False, True])
 async def test_nothing_that_a_cell_does_holds_the_loop_of_another_session(
     journaled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -11,17 +11,10 @@ from cellwright.openapi.documents import Documents
 from cellwright.openapi.name_words import argument_name
 from cellwright.openapi.operation_plan import ParameterPlan, Place, SecurityScheme
 from cellwright.openapi.schema_collector import SchemaCollector
+from cellwright.request_headers import is_control_header
 from cellwright.schemas import Types, as_list, as_object, as_text, first_sentence
 
 _OWNED = frozenset(("accept", "content-type", "authorization"))  # HTTP's own, as OpenAPI says
-# Of the connection, which only the client knows; of who asks; and those by which servers choose another route.
-_CONTROL = frozenset(
-    """host connection content-length transfer-encoding keep-alive te trailer upgrade expect via cookie set-cookie
-    cookie2 content-encoding http2-settings forwarded x-forwarded-for x-forwarded-host x-forwarded-server x-real-ip
-    x-remote-user x-host x-original-host x-original-url x-rewrite-url x-http-method-override x-http-method
-    x-method-override
-    """.split()
-)
 _KEYS = frozenset(("token", "access_token", "auth_token", "api_key", "apikey", "authorization"))
 _STYLES = {"path": "simple", "header": "simple", "query": "form", "cookie": "form"}
 _FORMATS = {"csv": ("form", False), "ssv": ("spaceDelimited", False), "tsv": ("tabDelimited", False),
@@ -30,11 +23,6 @@ _SCHEMA_2 = ("type", "format", "items", "enum", "default", "minimum", "maximum",
              "minLength", "maxLength", "pattern", "minItems", "maxItems", "multipleOf", "uniqueItems")  # fmt: skip
 _HOLE = re.compile(r"\{([^{}]+)\}")
 _DOC = 140
-
-
-def _is_control(header: str) -> bool:
-    name = header.strip().lower().replace("_", "-")
-    return name in _CONTROL or name.startswith("proxy-")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +63,7 @@ class ParameterReader:
             except (LookupError, ValueError) as wrong:
                 notes.append(f"a parameter left out: {wrong}")
                 continue
-            if one.place == "header" and _is_control(one.key):
+            if one.place == "header" and is_control_header(one.key):
                 notes.append(
                     f"the header {one.key} left out: code sets no header of the connection, of a key or a route"
                 )

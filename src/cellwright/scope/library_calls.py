@@ -13,12 +13,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from cellwright.redaction import is_secret_name
+from cellwright.request_headers import is_control_header
 from cellwright.scope.grant_tables import GrantRow, GrantTable, library, listed, table_of
 from cellwright.scope.guest_functions import GuestFunction, GuestIterator
 from cellwright.scope.members import FUNCTIONS
 from cellwright.scope.presets import row_of
 from cellwright.scope.signatures import signature
-from cellwright.scope.weak_cache import weak_cache
 from cellwright_guest.wire import type_of
 
 _NUMBERS = "biufcmM"  # numpy's kinds of data that hold no names: numbers and times
@@ -27,10 +27,6 @@ _ATOMS = frozenset((type(None), bool, int, float, complex, str, bytes))
 _BOUND = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)  # they have `__self__`
 _HOST_FUNCTIONS = (*FUNCTIONS, partial)
 _LENT = (GuestFunction, GuestIterator)
-_HEADERS = frozenset(
-    "host connection content-length transfer-encoding te trailer upgrade keep-alive proxy-connection "
-    "proxy-authorization authorization cookie".split()
-)
 # no scheme and no host, however it is read: libraries differ about what is no clean URL
 _RELATIVE = re.compile(r"(?![/\\]{2})[^\x00-\x20:/?#\\]*(?:[/?#][^\x00-\x1f]*)?")
 
@@ -61,7 +57,7 @@ def call_rule(function: Any) -> CallRule | None:
     name = str(function.__name__)
     row = row_of(kind, name)
     if row is None:
-        return _ANY_BY_NAME if name in _names_by_name(kind) else None
+        return None
     if row.member(name) is None:  # guest code may have got it by another name: `agg` is `aggregate`
         raw = getattr(function, "__func__", None)
         name = next((other for other in row.members if raw is not None and _raw(kind, other) is raw), name)
@@ -176,9 +172,9 @@ def _connection_header(headers: Any) -> str:
     pairs: Any = headers.keys() if hasattr(type_of(headers), "keys") else [pair[:1] for pair in headers or ()]
     for name in pairs:
         name = name[0] if type_of(name) in (list, tuple) and name else name
-        text = (name.decode("latin-1") if type_of(name) is bytes else str(name)).strip().lower()
-        if text in _HEADERS:
-            return text
+        text = name.decode("latin-1") if type_of(name) is bytes else str(name)
+        if is_control_header(text) or text.strip().lower() == "authorization":
+            return text.strip().lower()
     return ""
 
 
@@ -258,14 +254,3 @@ def refused_argument(hidden: Callable[[str], bool], arguments: Iterable[Any]) ->
         elif hasattr(kind_of_value, "__iter__") and not issubclass(kind_of_value, bytes):
             return f"<what a {kind_of_value.__name__} names>"  # the guest may decide what it gives
     return None
-
-
-# methods of libraries without a table that look up a member by a name in their arguments
-BY_NAME = {"pandas": frozenset(("agg", "aggregate", "apply", "transform", "map", "applymap", "pipe", "pivot_table"))}
-_ANY_BY_NAME = CallRule(None, True, True, "")
-
-
-@weak_cache
-def _names_by_name(kind: type) -> frozenset[str]:
-    packages = {library(base.__module__) for base in kind.__mro__}
-    return frozenset[str]().union(*(BY_NAME.get(p, ()) for p in packages if table_of(p) is None))
