@@ -17,6 +17,7 @@ from typing import Any
 
 import anyio
 import httpx
+import pydantic
 import pytest
 from tests.cells import PATIENCE_S, PATIENT, outcomes, value
 from tests.scope.test_hostile_guests import Refused, Session
@@ -58,6 +59,10 @@ class Host:
     async def one(self) -> int:
         self.served += 1
         return 1
+
+    def two(self) -> int:
+        self.served += 1
+        return 2
 
     async def later(self, seconds: float) -> float:
         await asyncio.sleep(seconds)
@@ -114,16 +119,33 @@ class Host:
 # what was remembered of a method
 
 
-@pytest.mark.parametrize("rule", [{"hide": ["one"]}, {"only": ["echo"]}, {"read_only": True}])
-async def test_a_rule_declared_after_a_call_holds_for_the_next(rule: dict[str, Any]) -> None:
+@pytest.mark.parametrize("code", ["await host.one()", "host.two()"])
+@pytest.mark.parametrize("rule", [{"hide": ["one", "two"]}, {"only": ["echo"]}, {"read_only": True}])
+async def test_a_rule_declared_after_a_call_holds_for_the_next(rule: dict[str, Any], code: str) -> None:
     host = Host()
     scope = Scope({"host": host})
     async with Runtime(scope, limits=PATIENT) as rt:
-        assert (await rt.execute("await host.one(), await host.one()")).unwrap() == (1, 1)
+        (await rt.execute(f"{code}, {code}")).unwrap()
         scope.declare("host.*", **rule)
-        outcome = await rt.execute("await host.one()")
+        outcome = await rt.execute(code)
     assert "NotPublic" in str(outcome.error)
     assert host.served == 2
+
+
+async def test_what_a_model_tells_is_judged_at_each_call() -> None:
+    class Settings(pydantic.BaseModel, extra="allow"):
+        name: str
+
+        def rename(self, name: str) -> None:
+            self.name = name
+
+    settings = Settings(name="a")
+    async with Runtime({"settings": settings}, limits=PATIENT) as rt:
+        assert (await rt.execute("settings.model_dump()")).unwrap() == {"name": "a"}
+        assert settings.model_extra is not None
+        settings.model_extra["api_key"] = "one"
+        outcome = await rt.execute("settings.model_dump()")
+    assert "NotPublic" in str(outcome.error)
 
 
 async def test_a_timeout_declared_after_a_call_holds_for_the_next() -> None:

@@ -20,6 +20,7 @@ from cellwright.scope.classes import KnownClass
 from cellwright.scope.construction import build_new
 from cellwright.scope.function_rules import FunctionRules
 from cellwright.scope.handles import HeldObject
+from cellwright.scope.hidden_fields import reading_members
 from cellwright.scope.library_calls import CallRule, build_rule, call_rule, owner_of, refused_argument, wrong_argument
 from cellwright.scope.members import FUNCTIONS, gives_coroutine, members
 from cellwright.scope.method_limits import check_method
@@ -110,7 +111,9 @@ class CallExecutor:
     # calling functions
 
     async def _call(self, call: Call, take: Take | None) -> Answer:
-        method = self._known_method(call) if take is None else None
+        method, thread = self._known_method(call) if take is None else (None, None)
+        if method is not None and thread is not None:
+            return await self._on(thread, lambda: self._run(method, call, self._args(call)), call, None)
         if method is not None:
             given = simple_arguments(call.arguments.tree) or await self._args_beside(call)
             result = await self._run(method, call, given)
@@ -121,13 +124,14 @@ class CallExecutor:
         function, facts = self._function(call)
         self._require_yes(call, facts.ask)
         if gives_coroutine(function) or gives_coroutine(getattr(type_of(function), "__call__", None)):  # noqa: B004  how, not if
-            self._remember(call, function, facts, version)
+            self._remember(call, function, facts, version, None)
             given = await self._args_beside(call)
             work = self._awaited(call, lambda: self._run(function, call, given), take)
         elif (facts.thread or ("loop" if self._loop_bound(call, function) else "worker")) == "loop":
             given = await self._args_beside(call)
             work = self._on("loop", lambda: self._run(function, call, given), call, take)
         else:
+            self._remember(call, function, facts, version, "worker")
             work = self._on("worker", lambda: self._run(function, call, self._args(call)), call, take)
         return await _within(facts.timeout_s, call, self._abouts, work)
 
@@ -140,21 +144,27 @@ class CallExecutor:
             title = about.title
             raise Denied(f"{title} waits for a person's yes, and nobody has been asked for it; call it once more")
 
-    def _known_method(self, call: Call) -> Any:
-        """An async method that was called before, and that needs no check of its own at each call."""
+    def _known_method(self, call: Call) -> tuple[Any, str | None]:
+        """A method that was called before, and that needs no check of its own at each call; and its thread.
+
+        The thread of an async method is None; the method is None where it is not known.
+        """
         held = self._handles.get(call.target) if call.target > 0 else None
         known = held.methods.get(call.name) if held is not None else None
         if held is None or known is None or known[1] != self._rules.version:
-            return None
+            return None, None
         method = getattr(held.value, call.name, None)
-        return method if getattr(method, "__func__", None) is known[0] else None
+        return (method, known[2]) if getattr(method, "__func__", None) is known[0] else (None, None)
 
-    def _remember(self, call: Call, function: Any, facts: Operation, version: int) -> None:
-        plain = type_of(function) is types.MethodType and inspect.iscoroutinefunction(function)
+    def _remember(self, call: Call, function: Any, facts: Operation, version: int, thread: str | None) -> None:
+        plain = type_of(function) is types.MethodType and (thread is not None or inspect.iscoroutinefunction(function))
         if call.target > 0 and call.name and plain and facts.timeout_s is None and not call.approved:
             held = self._handles.get(call.target)
-            if _is_plain_method(held, call.name):  # of the class, so there are few: `__getattr__` may invent any number
-                held.methods[call.name] = (function.__func__, version)
+            tells = call.name in reading_members(
+                type_of(held.value)
+            )  # whether it tells a secret changes with its object
+            if not tells and _is_plain_method(held, call.name):  # `__getattr__` may invent any number of others
+                held.methods[call.name] = (function.__func__, version, thread)
 
     def _loop_bound(self, call: Call, function: Any) -> bool:
         owner = self._handles.get(call.target).value if call.target > 0 else None
