@@ -160,9 +160,7 @@ class CallExecutor:
         plain = type_of(function) is types.MethodType and (thread is not None or inspect.iscoroutinefunction(function))
         if call.target > 0 and call.name and plain and facts.timeout_s is None and not call.approved:
             held = self._handles.get(call.target)
-            tells = call.name in reading_members(
-                type_of(held.value)
-            )  # whether it tells a secret changes with its object
+            tells = call.name in reading_members(type_of(held.value))  # a secret may be added to its object later
             if not tells and _is_plain_method(held, call.name):  # `__getattr__` may invent any number of others
                 held.methods[call.name] = (function.__func__, version, thread)
 
