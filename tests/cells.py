@@ -12,6 +12,7 @@ from cellwright.errors import CodeError
 
 PATIENCE_S = 20.0  # how long a test waits for what must happen; nothing asserts on how long it took
 PATIENT = Limits(wall_s=PATIENCE_S, cpu_s=PATIENCE_S)
+ENDS_LOOPS = Limits(wall_s=PATIENCE_S, cpu_s=0.5)  # an endless loop ends; other cells do not, however busy the machine
 # The interpreter may be anywhere: the directories that lead to it are in the guest's root, and hold nothing else.
 BESIDE = """
 import os, sys

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cells import ENDS_LOOPS
 from tests.journal.crash.dying import Mortal
 from tests.journal.shops import PATIENT, value
 
-from cellwright import Limits, Runtime, operation
+from cellwright import Runtime, operation
 from cellwright.errors import Fenced, JournalFailed, PlatformError
 from cellwright.journal import Restored, checkpoint_schedule, read_key
 from cellwright.runtime import replay
@@ -187,7 +188,7 @@ async def test_what_cannot_be_pickled_is_brought_back_from_the_last_whole_one(jo
 
 
 async def test_a_cell_that_a_limit_ends_costs_the_cells_since_the_last_one(journal: Store) -> None:
-    async with Runtime({"desk": Desk()}, store=journal, session="s1", limits=Limits(wall_s=1.0)) as rt:
+    async with Runtime({"desk": Desk()}, store=journal, session="s1", limits=ENDS_LOOPS) as rt:
         for number in range(9):
             await value(rt, f"v{number} = desk.next()")
         assert (await rt.execute("while True: pass")).error is not None
@@ -437,10 +438,9 @@ content = pickle.dumps(Bomb()) if {function!r} != 'desk.next' else b'not a pickl
 sys.modules['cellwright_guest.checkpoints'].GuestCheckpoints.save = lambda self: (content, [])
 n = desk.next()
 """
-    limits = Limits(wall_s=1.0, cpu_s=20.0)
-    async with Runtime({"desk": desk}, store=journal, session="s1", limits=limits) as rt:
+    async with Runtime({"desk": desk}, store=journal, session="s1", limits=ENDS_LOOPS) as rt:
         assert await value(rt, hostile) == 1
-    async with resume(journal, desk, limits=limits) as rt:
+    async with resume(journal, desk, limits=ENDS_LOOPS) as rt:
         assert (how(rt).checkpoint, how(rt).cells) == (0, (1,))
         assert [note for note in how(rt).notes if why in note]
         assert await value(rt, "n") == 1

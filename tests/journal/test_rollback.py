@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cells import eventually
+from tests.cells import ENDS_LOOPS, eventually
 from tests.journal.crash.dying import Mortal
 from tests.journal.shops import PATIENT, Shop, failure, run, session, value
 
-from cellwright import Limits, Runtime, Scope, operation
+from cellwright import Runtime, Scope, operation
 from cellwright.errors import JournalFailed, RollbackFailed, RollbackRefused, UsageError
 from cellwright.journal import RolledBack
 from cellwright.runtime import replay
@@ -119,7 +119,7 @@ async def test_an_undo_that_fails_stops_there_and_says_how_far_it_came() -> None
 
 async def test_cells_that_failed_or_were_ended_are_undone_as_well() -> None:
     shop = Shop()
-    async with Runtime({"shop": shop}, store="memory:", limits=Limits(wall_s=1.0, cpu_s=20.0)) as rt:
+    async with Runtime({"shop": shop}, store="memory:", limits=ENDS_LOOPS) as rt:
         await failure(rt, "shop.order('a'); 1 / 0")
         await failure(rt, "shop.order('b')\nwhile True: pass")
         await rt.rollback(0)

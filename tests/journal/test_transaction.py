@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cells import eventually
+from tests.cells import ENDS_LOOPS, eventually
 from tests.journal.shops import PATIENT, Shop, failure, run, session, value
 
 from cellwright import Limits, Runtime, Scope
-from cellwright.errors import CallLimit, ProtocolError, TimeLimit
+from cellwright.errors import CallLimit, CpuLimit, ProtocolError
 from cellwright.journal import reversible
 from cellwright.runtime import replay
 
@@ -499,8 +499,7 @@ async def test_blocks_as_deep_as_they_come_hold_what_is_in_them() -> None:
 async def test_a_cell_that_is_ended_in_a_block_leaves_nothing_of_it() -> None:
     shop = Shop()
     said: list[str] = []
-    limits = Limits(wall_s=1.0, cpu_s=20.0)
-    async with Runtime({"shop": shop}, store="memory:", limits=limits, progress=said.append) as rt:
+    async with Runtime({"shop": shop}, store="memory:", limits=ENDS_LOOPS, progress=said.append) as rt:
         await value(rt, "import time; open('f', 'w').write('1')")
         outcome = await run(
             rt,
@@ -515,7 +514,7 @@ async def test_a_cell_that_is_ended_in_a_block_leaves_nothing_of_it() -> None:
             """,
         )
         assert await value(rt, "open('f').read()") == "1"
-    assert isinstance(outcome.error, TimeLimit)
+    assert isinstance(outcome.error, CpuLimit)
     assert "Its transaction was undone" in str(outcome.error)
     assert shop.log == ["order before", "order a", "order b", "take back b", "take back a"]
     assert "undone: shop.order('b')" in said[0]
@@ -589,7 +588,7 @@ async def test_a_guest_that_dies_while_it_is_undone_is_undone_to_its_end() -> No
 
 async def test_a_block_of_an_older_task_outlives_a_cell_that_was_ended() -> None:
     shop = Shop()
-    async with Runtime({"shop": shop}, store="memory:", limits=Limits(wall_s=1.0, cpu_s=20.0)) as rt:
+    async with Runtime({"shop": shop}, store="memory:", limits=ENDS_LOOPS) as rt:
         await value(
             rt,
             """
@@ -606,7 +605,7 @@ async def test_a_block_of_an_older_task_outlives_a_cell_that_was_ended() -> None
             """,
         )
         ended = await run(rt, "await shop.order_later('x')\nawait asyncio.sleep(0.1)\nwhile True: pass")
-        assert isinstance(ended.error, TimeLimit)
+        assert isinstance(ended.error, CpuLimit)
         assert sorted(shop.log) == ["order a", "order x"]
         text = await failure(rt, "go.set()\nawait task")
     assert "ZeroDivisionError" in text
