@@ -1,7 +1,8 @@
 """The tables of grants, compared with the libraries that are installed.
 
-`grants/<table>.txt` names what was seen and not granted. A release with a new member fails here, by its name.
-`CELLWRIGHT_WRITE_GRANTS=1` writes these files anew.
+`grants/<table>.txt` names what was seen and not granted, in any of the Python versions. A release with a new member
+fails here, by its name. `CELLWRIGHT_WRITE_GRANTS=1` adds to these files what this Python sees; remove a file first to
+write it anew, once with each version.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ def kept(name: str) -> dict[str, set[str]]:
 def test_each_public_member_is_granted_or_was_seen_and_not_granted(name: str) -> None:
     found, known = seen(name), kept(name)
     if os.environ.get("CELLWRIGHT_WRITE_GRANTS"):
-        text = "".join(f"{title}: {' '.join(sorted(names))}\n" for title, names in sorted(found.items()))
+        both = {title: found.get(title, set()) | known.get(title, set()) for title in found.keys() | known.keys()}
+        text = "".join(f"{title}: {' '.join(sorted(names))}\n" for title, names in sorted(both.items()))
         (SEEN / f"{name}.txt").write_text(text)
         return
     new = sorted(f"{title}.{one}" for title, names in found.items() for one in names - known.get(title, set()))

@@ -18,7 +18,7 @@ import time
 
 end = time.monotonic() + 1.5
 i = 0
-while time.monotonic() < end and i < 4_000:
+while ((now := time.monotonic()) < end or (i <= 100 and now < end + 6)) and i < 4_000:
     os.close(os.open(f"f{i}" + "x" * 200, os.O_CREAT | os.O_WRONLY))
     if i % 20 == 0:
         os.makedirs(f"d{i}/e/f")

@@ -18,7 +18,7 @@ import time
 targets = [places["open_file"], places["closed_file"], "/etc/passwd", "../../canaries/open.txt", "/proc/self/environ"]
 end = time.monotonic() + 1.5
 i = 0
-while time.monotonic() < end:
+while (now := time.monotonic()) < end or (i <= 10 and now < end + 6):
     target = targets[i % len(targets)]
     i += 1
     try:
