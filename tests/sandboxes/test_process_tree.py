@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -42,7 +42,7 @@ threading.Thread(target=fork).start()
 
 
 @contextmanager
-def program(code: str, *args: str) -> Iterator[tuple[int, str]]:
+def program(code: str, *args: str) -> Generator[tuple[int, str]]:
     """A program that goes on until the block ends: its number, and the first line that it prints."""
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-S", "-c", code, *args], stdin=pipe, stdout=pipe, text=True) as process:
