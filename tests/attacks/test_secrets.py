@@ -419,6 +419,17 @@ async def test_a_record_does_not_tell_the_hidden_fields_of_what_it_holds(name: s
     assert dumped == harmless.model_dump()
 
 
+async def test_a_record_does_not_tell_a_field_that_a_rule_hides_of_what_it_holds() -> None:
+    held = [Person(name="ada", salary=KEY)]
+    scope = Scope({"target": Anything(inner=held), "logins": Logins("ada", [Contact("ada", KEY)])})
+    scope.declare("*.salary", hide=True)
+    async with Runtime(scope=scope) as runtime:
+        for code in ("target.model_dump()", "target.model_dump_json()", "logins.to_dict()"):
+            outcome = await runtime.execute(code)
+            assert "it tells a field that is hidden" in str(outcome.error)
+        assert (await runtime.execute("target.inner[0].name")).value == "ada"
+
+
 class Private:
     def __init__(self) -> None:
         self._token = KEY

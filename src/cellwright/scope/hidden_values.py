@@ -22,32 +22,39 @@ from cellwright.scope.hidden_fields import (
     reading_operators,
     record_fields,
 )
+from cellwright.scope.weak_cache import weak_cache
 from cellwright_guest.wire import type_of
 
 SHORTEST = 4  # characters of a hidden value that is looked for in a text
 MOST_SHOWN = 200  # objects whose values are looked for in one text
-MOST_READ = 100_000  # parts of a record that is read as a whole; a larger one counts as one with a secret
+MOST_READ = 10_000  # parts of a record that is read as a whole; a larger one counts as one with a secret
 _PLAIN = ("builtins", "datetime", "decimal", "uuid")  # modules of values whose text is looked for
 _SEQUENCES: tuple[type[Any], ...] = (list, tuple, set, frozenset)
-_ATOMS: tuple[type[Any], ...] = (type(None), bool, int, float, complex, str, bytes, bytearray)
+_ATOMS: frozenset[type] = frozenset((type(None), bool, int, float, complex, str, bytes, bytearray))
 _PARTIALS: tuple[type[Any], ...] = (functools.partial, functools.partialmethod)
 _CODE: tuple[type[Any], ...] = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
-_ITEMS: Any = tuple.__iter__  # whatever the class says of its items
+_TUPLE: Any = tuple
 _INPUT = re.compile(r"input_value=.*?(?=, input_type=)", re.DOTALL)
 
 IsTold = Callable[[Any, str], bool]  # whether a text may have the value of an object's attribute
 
 
-def tells_held(value: Any, name: str) -> bool:
-    """Whether a member or an operator of a record tells a secret by what the record holds now."""
+def tells_held(value: Any, name: str, hides_field: Callable[[type], bool]) -> bool:
+    """Whether a member or an operator of a record tells a hidden field by what the record holds now.
+
+    `hides_field`: whether a rule hides a field of a class. Of the record itself the rules decide elsewhere.
+    """
     reads = reading_operators if name.startswith("__") else reading_members
     if name not in reads(type_of(value)):
         return False
+    kinds = set[type]()
     for count, part in enumerate(_parts(value, _fields)):
         if count > MOST_READ or any(map(is_secret_name, extra_of(part))):
             return True
-        if part is not value and has_secret_field(type_of(part)):  # of the record itself the rules decide
-            return True
+        if part is not value and type_of(part) not in kinds:
+            kinds.add(type_of(part))
+            if has_secret_field(type_of(part)) or hides_field(type_of(part)):
+                return True
     return False
 
 
@@ -92,7 +99,7 @@ def _without_inputs(error: Any, text: str) -> str:
 
 
 def _is_data(value: Any) -> bool:
-    return all(type_of(part) in (*_ATOMS, *_SEQUENCES, dict) for part in _parts(value, _held))
+    return all(type_of(part) in (*_SEQUENCES, dict) or type_of(part) in _ATOMS for part in _parts(value, _held))
 
 
 def _without(text: str, held: Any) -> str:
@@ -110,17 +117,19 @@ def _parts(value: Any, inside: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
     while pending:
         below: list[Any] = []
         for part in pending:
+            kind = type_of(part)
+            if kind in _ATOMS:
+                yield part
+                continue
             if id(part) in seen:
                 continue
-            kind = type_of(part)
-            if kind not in _ATOMS:
-                seen[id(part)] = part  # keeps it: an id is only good while its object lives
+            seen[id(part)] = part  # keeps it: an id is only good while its object lives
             yield part
             if kind in _SEQUENCES:
                 below += part
             elif kind is dict:
                 below += [*part, *part.values()]
-            elif kind not in _ATOMS:
+            else:
                 below += inside(part)
         pending = below
 
@@ -135,7 +144,9 @@ def _held(value: Any) -> Iterable[Any]:
 
 def _fields(value: Any) -> Iterable[Any]:
     """The values of a record; of other objects nothing, because a dump leaves them as they are."""
-    return _attributes(value).values() if record_fields(type_of(value)) else ()
+    if not record_fields(type_of(value)):
+        return ()
+    return [part for part in _attributes(value).values() if type_of(part) not in _ATOMS]
 
 
 def _attributes(value: Any) -> dict[str, Any]:
@@ -143,14 +154,27 @@ def _attributes(value: Any) -> dict[str, Any]:
     kind = type_of(value)
     if kind in _ATOMS or issubclass(kind, _CODE):
         return {}
-    held = {name: part for name, part in own_dict(value).items() if isinstance(name, str)} | extra_of(value)
+    held = own_dict(value)
+    if not all(map(_is_text, held)):
+        held = {name: part for name, part in held.items() if _is_text(name)}
+    if extra := extra_of(value):
+        held = held | extra
     if tuple in kind.__mro__:
-        held |= zip(record_fields(kind), _ITEMS(value), strict=False)
-    for base in kind.__mro__:
-        for name, member in vars(base).items():
-            if type_of(member) is types.MemberDescriptorType and "__slots__" in vars(base):
-                try:
-                    held.setdefault(name, member.__get__(value))
-                except AttributeError:  # not set
-                    continue
+        held = held | dict(zip(record_fields(kind), _TUPLE.__iter__(value), strict=False))
+    for depth, name in _slots(kind):
+        try:
+            held = {name: vars(kind.__mro__[depth])[name].__get__(value), **held}
+        except AttributeError:  # not set
+            continue
     return held
+
+
+def _is_text(name: Any) -> bool:
+    return type_of(name) is str
+
+
+@weak_cache
+def _slots(kind: type) -> tuple[tuple[int, str], ...]:
+    """The slots of a class, each with the place of its home among the bases; of those that are written in Python."""
+    homes = [(depth, vars(base)) for depth, base in enumerate(kind.__mro__) if "__slots__" in vars(base)]
+    return tuple((at, n) for at, own in homes for n, m in own.items() if type_of(m) is types.MemberDescriptorType)

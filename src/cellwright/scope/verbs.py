@@ -164,9 +164,12 @@ class Verbs:
     def require_operator(self, held: HeldObject, name: str) -> None:
         """`NotPublic` for an operator that binding the object does not grant."""
         refused = refuses_operator(type_of(held.value), name) or self._rules.tells_field(held.place, name)
-        if (refused or tells_held(held.value, name)) and not self._rules.lifts(held.place, name):
+        if (refused or tells_held(held.value, name, self._hides_field)) and not self._rules.lifts(held.place, name):
             grant = f"binding it does not grant this operator; {held.place.grant(name)} grants it"
             raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here: {grant}")
+
+    def _hides_field(self, kind: type) -> bool:
+        return self._rules.hides_field(Place(kind.__name__, kind))
 
     def _is_data(self, held: HeldObject, name: str) -> bool:
         member = members(type_of(held.value)).get(name)
@@ -200,8 +203,8 @@ class Verbs:
             raise NotPublic(f"{type(held.value).__name__!r} object has no attribute {name!r} here")
         if self._is_data(held, name):
             self._rules.require(held.place, name, data=True)
-        if tells_held(held.value, name) and not self._rules.lifts(held.place, name):
-            why = f"it tells a field that can carry credentials; {held.place.grant(name)} grants it"
+        if tells_held(held.value, name, self._hides_field) and not self._rules.lifts(held.place, name):
+            why = f"it tells a field that is hidden or can carry credentials; {held.place.grant(name)} grants it"
             raise NotPublic(f"{type(held.value).__name__!r} object has no attribute {name!r} here: {why}")
         return getattr(held.value, name)
 
