@@ -26,7 +26,7 @@ MASK = "***"
 _LONGEST_NAME = 100
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _STRONG = frozenset(
-    "apikey apikeys authorization bearer conninfo connstr cookie cookiejar cookies credential credentials dsn "
+    "apikey apikeys authorization bearer conninfo connstr cookie cookiejar cookies credential credentials creds dsn "
     "htpasswd jwt passcode passphrase passphrases passwd password passwords passwort pwd secret secrets".split()
 )
 _GLUED = ("apikey", "passphrase", "passwd", "password", "secret")  # also at the end of a longer word: `dbpassword`
@@ -59,7 +59,8 @@ _LOGINS = frozenset(
     "admin auth db email ftp http imap ldap login mail my mysql pg postgres proxy redis root smtp user".split()
 )
 _STORES = frozenset(
-    "amqp broker cassandra celery clickhouse conn connection couchdb database db jdbc kafka ldap mariadb mongo mongodb "
+    "amqp broker cassandra celery clickhouse conn connection couchdb database db elastic elasticsearch jdbc kafka ldap "
+    "mariadb mongo mongodb opensearch "
     "mssql mysql nats neo4j oracle pg postgres postgresql rabbitmq redis sentry smtp snowflake sqlalchemy".split()
 )
 _AUTHS = frozenset("api basic bearer client db digest http login proxy redis registry user".split())
@@ -88,6 +89,8 @@ def _is_secret(name: str) -> bool:
         return last in ("uri", "url") or before in ("conn", "connection")
     if last == "id" and words[-3:-1] == ["access", "key"]:
         return True  # of AWS
+    if words[-3:] == ["secret", "key", "base"]:
+        return True  # of Rails
     while len(words) > 1 and last in _ENDS:
         words.pop()
         before, last = words[-2] if len(words) > 1 else "", words[-1]
@@ -116,7 +119,7 @@ def _ends_secret(before: str, last: str) -> bool:
             return before in ("backup", "recovery")
         case _:
             return (last.endswith("token") and not last[:-5].endswith(tuple(_NO_SECRET_TOKENS))) or (
-                last.endswith("key") and last[:-3] in _KEYS
+                (last.endswith("key") and last[:-3] in _KEYS) or (last.endswith("pass") and last[:-4] in _LOGINS)
             )
 
 
@@ -126,16 +129,19 @@ _FORMATS = re.compile(
     r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?:"  # in the repr of a text a line break is a letter
     r"(?:AKIA|ASIA)[0-9A-Z]{16,}"
     r"|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}"
-    r"|(?:[sr]k_(?:live|test)|whsec|npm|hf|shpat|lin_api|dop_v1)_[A-Za-z0-9]{16,}"
+    r"|(?:[sr]k_(?:live|test)|whsec|npm|hf|shp(?:at|ca|pa|ss)|lin_api|do[opr]_v1|dckr_pat)_[A-Za-z0-9]{16,}"
+    r"|(?:hvs\.|ATATT3|PMAK-|AGE-SECRET-KEY-1)[\w-]{16,}|dapi[0-9a-f]{32}"
     r"|(?:xox[a-z]|xapp)-[\w-]{10,}|hooks\.slack\.com/services/[\w/]{8,}"
     r"|AIza[\w-]{16,}|ya29\.[\w-]{16,}|SG\.[\w-]{16,}(?:\.[\w-]+)?"
-    r"|(?P<digit>(?:sk-|gsk_|xai-|pypi-|pplx-|key-)[\w*.-]{12,})"  # with a digit: `sk-learn-contributors` is a word
+    # with a digit: `sk-learn-contributors` is a word
+    r"|(?P<digit>(?:sk-|gsk_|xai-|pypi-|pplx-|key-|nvapi-|tvly-|tskey-|figd_|sntrys_)[\w*.-]{12,})"
     r"|eyJ[\w-]{8,}+(?P<jwt>\.[\w-]{4,}(?:\.[\w-]+)?)?"
     r")"
 )
 _MARKS = tuple(  # one of these is in each
-    "AKIA ASIA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- k_live_ k_test_ whsec_ npm_ hf_ shpat_ lin_api_ dop_v1_ xox "
-    "xapp- hooks.slack AIza ya29. SG. sk- gsk_ xai- pypi- pplx- key- eyJ".split()
+    "AKIA ASIA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- k_live_ k_test_ whsec_ npm_ hf_ shp lin_api_ _v1_ dckr_pat_ "
+    "xox xapp- hooks.slack AIza ya29. SG. sk- gsk_ xai- pypi- pplx- key- eyJ hvs. ATATT3 "
+    "PMAK- AGE-SECRET dapi nvapi- tvly- figd_ sntrys_".split()
 )
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----(?:[^-]|-(?!----))*+(?:-----END [^-]{1,60}-----)?"

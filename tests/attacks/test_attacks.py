@@ -62,8 +62,8 @@ NOT_HELD_BY_LANDLOCK = {
     "memory_tmpfs": "there is no /tmp of its own",
 } | ({"no_capabilities": "an ordinary user cannot empty the bounding set"} if os.getuid() else {})
 QUICK_ON_LANDLOCK = set(
-    "act_on_other_processes change_host_files meet_a_sibling network_unix read_absolute_paths signals_to_others "
-    "stat_host_files trace_processes wire_descriptors_beside_a_frame".split()
+    "act_on_other_processes change_host_files clocks_of_other_processes meet_a_sibling network_unix "
+    "read_absolute_paths signals_to_others stat_host_files trace_processes wire_descriptors_beside_a_frame".split()
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
@@ -15,7 +16,7 @@ from cellwright import OpenAPI, Runtime
 from cellwright.connectors import Secret
 from cellwright.errors import SpecError, UpstreamError
 from cellwright.openapi import compile_openapi
-from cellwright.openapi.spec_content import read_spec_url
+from cellwright.openapi.spec_content import is_private, read_spec_url
 
 LAYER = "requests"
 KEY = "k3y-of-the-host-0123456789"
@@ -71,6 +72,23 @@ async def test_a_redirect_to_another_name_of_this_machine_is_not_followed(server
     assert inner.asked == []
 
 
+async def test_a_redirect_by_a_public_name_does_not_lead_inside_where_the_connection_ends_with_the_reply(
+    servers: tuple[Upstream, Upstream], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api, inner = servers
+    inner.on("/admin", reply(INNER))  # which says `connection: close`
+    api.on("/x", reply(None, 302, location=f"http://shop.example:{inner.url.rpartition(':')[2]}/admin"))
+    resolve = socket.getaddrinfo
+
+    def to_this_machine(host: Any, *args: Any, **kwargs: Any) -> Any:
+        return resolve("127.0.0.1" if host in ("shop.example", b"shop.example") else host, *args, **kwargs)
+
+    monkeypatch.setattr(socket, "getaddrinfo", to_this_machine)
+    async with await opened(api) as shop:
+        with pytest.raises(UpstreamError, match="private network; not followed"):
+            await shop.call("shop.look", {})
+
+
 async def test_a_redirect_inside_is_followed_where_the_developer_allows_that_server_and_without_the_key(
     servers: tuple[Upstream, Upstream],
 ) -> None:
@@ -93,6 +111,21 @@ async def test_a_description_that_moved_inside_is_not_read(servers: tuple[Upstre
     assert inner.asked == []
 
 
+@pytest.mark.parametrize(
+    "host",
+    ["[::ffff:10.0.0.1]", "[64:ff9b::a9fe:a9fe]", "[2002:7f00:1::]", "[fec0::1]", "[::1]", "0", "0x7f.1", "localhost."],
+)
+def test_an_address_inside_is_known_in_every_form(host: str) -> None:
+    assert is_private(f"http://{host}/")
+
+
+@pytest.mark.parametrize(
+    "host", ["[::ffff:8.8.8.8]", "[64:ff9b::808:808]", "[2606:4700::1]", "8.8.8.8", "shop.example"]
+)
+def test_an_address_of_the_internet_is_not_taken_for_one_inside(host: str) -> None:
+    assert not is_private(f"http://{host}/")
+
+
 # headers
 
 CONTROL = (
@@ -100,6 +133,9 @@ CONTROL = (
     "Proxy-Authorization", "Proxy-Connection", "Cookie", "Set-Cookie", "transfer_encoding", "Authorization",
     "X-HTTP-Method-Override", "X-Original-URL", "X-Forwarded-Host", "X-Forwarded-For", "X-Forwarded-Server",
     "X-Real-IP", "X-Remote-User", "X-Host", "X-Original-Host", "Cookie2", "Content-Encoding", "HTTP2-Settings",
+    "X-Forwarded-User", "X-Forwarded-Uri", "X-Forwarded-Client-Cert", "X-Client-IP", "True-Client-IP", "Remote-User",
+    "CF-Connecting-IP", "X-Original-Method", "X-Envoy-Original-Path", "X-Accel-Redirect", "SSL_CLIENT_CERT",
+    ":authority", "Host:", "Ho st",
 )  # fmt: skip
 
 

@@ -361,3 +361,190 @@ async def test_a_field_that_a_rule_hides_does_not_cross_with_its_record() -> Non
         loot = (await runtime.execute(dedent(code))).unwrap()
     assert KEY not in str(loot)
     assert "Contact(name='ada', salary=***)" in loot
+
+
+# what an object holds, where its annotations do not say so
+
+
+class Anything(pydantic.BaseModel):
+    user: str = "ada"
+    inner: Any = None
+
+    def greeting(self) -> str:
+        return f"hello {self.user}"
+
+
+class Someone(pydantic.BaseModel):
+    user: str = "ada"
+
+
+class Member(Someone):
+    api_key: str = KEY
+
+
+class Team(pydantic.BaseModel):
+    user: str = "ada"
+    lead: pydantic.SerializeAsAny[Someone]
+
+    def greeting(self) -> str:
+        return f"hello {self.user}"
+
+
+@dataclass
+class Logins:
+    user: str
+    logins: list[Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+HOLDERS = {
+    "a list of models": Anything(inner=[RECORDS["model"]]),
+    "a dict of dataclasses": Anything(inner={"a": RECORDS["dataclass"]}),
+    "a derived class": Team(lead=Member()),
+    "a bare list": Logins("ada", [RECORDS["dataclass"]]),
+    "a model that knows more": Anything(inner=[Anything(inner=(RECORDS["extra"],))]),
+}
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+async def test_a_record_does_not_tell_the_hidden_fields_of_what_it_holds(name: str) -> None:
+    harmless = Anything(inner=[Someone()])
+    async with Runtime(scope=Scope({"target": HOLDERS[name], "harmless": harmless})) as runtime:
+        loot = (await runtime.execute(READERS)).unwrap()
+        dumped = (await runtime.execute("harmless.model_dump()")).unwrap()
+    assert KEY not in str(loot)
+    assert "ada" in loot[0]
+    assert dumped == harmless.model_dump()
+
+
+async def test_a_record_does_not_tell_a_field_that_a_rule_hides_of_what_it_holds() -> None:
+    held = [Person(name="ada", salary=KEY)]
+    scope = Scope({"target": Anything(inner=held), "logins": Logins("ada", [Contact("ada", KEY)])})
+    scope.declare("*.salary", hide=True)
+    async with Runtime(scope=scope) as runtime:
+        for code in ("target.model_dump()", "target.model_dump_json()", "logins.to_dict()"):
+            outcome = await runtime.execute(code)
+            assert "it tells a field that is hidden" in str(outcome.error)
+        assert (await runtime.execute("target.inner[0].name")).value == "ada"
+
+
+class Private:
+    def __init__(self) -> None:
+        self._token = KEY
+
+    def greeting(self) -> str:
+        return "hello"
+
+    def __repr__(self) -> str:
+        return f"<Private {self._token}>"
+
+
+class Mangled(Private):
+    def __init__(self) -> None:
+        super().__init__()
+        self.__password = f"another-{KEY}"
+
+    def __repr__(self) -> str:
+        return f"<Mangled {self.__password}>"
+
+
+class WithSlots:
+    __slots__ = ("auth_token",)
+
+    def __init__(self) -> None:
+        self.auth_token = KEY
+
+    def greeting(self) -> str:
+        return "hello"
+
+    def __repr__(self) -> str:
+        return f"<WithSlots {self.auth_token}>"
+
+
+class Several:
+    def __init__(self) -> None:
+        self.api_keys = ["another-key", KEY]
+        self.inner = Private()
+
+    def greeting(self) -> str:
+        return "hello"
+
+    def __repr__(self) -> str:
+        return f"<Several {self.api_keys[-1]} {self.inner}>"
+
+
+@dataclass(eq=False)
+class Employee:
+    name: str
+    salary: str
+
+    def greeting(self) -> str:
+        return f"hello {self.name}"
+
+
+class Registry:
+    """What host code usually says of an argument."""
+
+    def __init__(self) -> None:
+        self._entries: dict[Any, int] = {}
+
+    def find(self, one: Any) -> int:
+        return self._entries[one]
+
+    def place(self, one: Any) -> int:
+        return list[Any]().index(one)
+
+    def check(self, one: Any) -> None:
+        raise ValueError("no such object", [{"one": one}])
+
+    def refuse(self, one: Any) -> None:
+        raise ValueError(f"{one} is not here; the others are")
+
+    def load(self) -> Config:
+        return Config.model_validate({"api_key": KEY, "size": "large"})
+
+
+class Config(pydantic.BaseModel):
+    api_key: str = pydantic.Field(max_length=5)
+    size: int
+
+
+SPEAKERS: dict[str, Any] = {
+    "plain": Plain(),
+    "private": Private(),
+    "mangled": Mangled(),
+    "slots": WithSlots(),
+    "several": Several(),
+    "a rule": Employee("ada", KEY),
+    "method": Several().greeting,
+    "partial": functools.partial(send, KEY),
+}
+SAID = """
+loot = []
+for use in (repr, str, format, registry.find, registry.place, registry.check, registry.refuse,
+            lambda one: Model.model_validate({"user": one, "database_url": "x"}), lambda one: repr(one.greeting)):
+    try:
+        loot.append(str(use(target)))
+    except Exception as error:
+        loot.append(f"{error} {error!r} {error.args} {vars(error)}")
+loot
+"""
+
+
+@pytest.mark.parametrize("name", SPEAKERS)
+async def test_no_text_about_an_object_tells_what_is_hidden_of_it(name: str) -> None:
+    scope = Scope({"target": SPEAKERS[name], "registry": Registry(), "Model": Model})
+    scope.declare("*.salary", hide=True)
+    async with Runtime(scope=scope) as runtime:
+        loot = (await runtime.execute(SAID)).unwrap()
+    assert KEY not in str(loot)
+    assert "is not here; the others are" in loot[6]
+
+
+async def test_a_failed_validation_tells_other_inputs_but_no_secret() -> None:
+    code = "try:\n    registry.load()\nexcept Exception as error:\n    told = str(error)\ntold"
+    told = await value(code, registry=Registry())
+    assert KEY not in told
+    assert "input_value='large'" in told

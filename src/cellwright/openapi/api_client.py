@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 from cellwright.connectors import Redactor
 from cellwright.openapi.api_request import with_query
-from cellwright.openapi.spec_content import is_private, origin
+from cellwright.openapi.spec_content import is_inside, is_private, origin
 from cellwright.short_texts import one_line
 
 if TYPE_CHECKING:
@@ -192,6 +192,7 @@ class ApiClient:
         except TimeoutError:
             raise httpx2.ReadTimeout("", request=http_request) from None
         response.request = http_request
+        inside = _came_from_inside(response)  # now: a connection that ends with the body has no address any more
         try:
             body = await self._body(response)
         finally:
@@ -202,7 +203,7 @@ class ApiClient:
             headers=dict(response.headers),
             body=body if request.asks_for_keys else self._redactor.body(body),
             url=request.url,
-            inside=_came_from_inside(response),
+            inside=inside,
         )
 
     async def _body(self, response: httpx2.Response) -> bytes:
@@ -300,11 +301,13 @@ def _led_inside(told: str, there: str, status: int) -> ReplyRefused:
 
 
 def _came_from_inside(response: httpx2.Response) -> bool:
-    """Whether the reply came from a private address: a public name may lead to one."""
+    """Whether the reply came from a private address, or from an unknown one: a public name may lead to one."""
     stream = response.extensions.get("network_stream")
-    peer: Any = stream.get_extra_info("server_addr") if stream is not None else None
+    if stream is None:  # no network at all
+        return False
+    peer: Any = stream.get_extra_info("server_addr")
     address = _address(str(cast(tuple[Any, ...], peer)[0])) if isinstance(peer, tuple) else None
-    return address is not None and not address.is_global
+    return address is None or is_inside(address)
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -21,6 +21,7 @@ from cellwright.short_texts import error_line
 MOST_BYTES = 128 * 1024 * 1024
 _REDIRECTS = 5
 _TIMEOUT_S = 60.0
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # a gateway sends it on to the IPv4 address at the end
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,7 +163,16 @@ def is_private(url: str) -> bool:
         address = ipaddress.ip_address(_dotted(host))
     except ValueError:
         return host == "localhost" or host.endswith((".localhost", ".local", ".internal")) or "." not in host
-    return not address.is_global
+    return is_inside(address)
+
+
+def is_inside(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether an address is this machine's or known to its own network only, also where IPv6 stands for IPv4."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return not address.is_global
+    last = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+    inner = address.ipv4_mapped or address.sixtofour or (last if address in _NAT64 else None)
+    return is_inside(inner) if inner is not None else address.is_site_local or not address.is_global
 
 
 def _dotted(host: str) -> str:

@@ -15,6 +15,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from cellwright.sandboxes.process_tree import living_task
+
 if sys.platform != "win32":
     import fcntl
 
@@ -101,7 +103,7 @@ def mapped(pids: Iterable[int]) -> set[int]:
     inodes: set[int] = set()
     for pid in pids:
         try:
-            with open(f"/proc/{pid}/maps", "rb", buffering=BUFFER) as maps:
+            with open(f"/proc/{living_task(pid)}/maps", "rb", buffering=BUFFER) as maps:
                 queried = _queried(maps.fileno())
                 inodes |= queried if queried is not None else _listed(maps)
         except (FileNotFoundError, ProcessLookupError):

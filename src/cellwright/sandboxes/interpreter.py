@@ -31,6 +31,7 @@ from cellwright.sandboxes.guest_calls import Callbacks, GuestCalls, RunningCell
 from cellwright.sandboxes.guest_socket import GuestOutput, GuestSocket
 from cellwright.sandboxes.limit_watch import CellWatch, DiskGauge, IdleWatch, at_work
 from cellwright.sandboxes.outer_limits import OuterLimits
+from cellwright.sandboxes.process_tree import family
 from cellwright.sandboxes.state_transfer import StateTransfer
 from cellwright.sandboxes.workspace_stack import WorkspaceStack
 from cellwright.sandboxes.zygotes import SETUP_FAILED, Child
@@ -68,7 +69,7 @@ class ProcessInterpreter:
         self._host = opening.host
         self._limits = opening.limits
         self._repeats = opening.repeats
-        guests = child.running if group is None else group.pids
+        guests = self._guests if group is None else group.pids
         self._stack = WorkspaceStack(opening, child, guests, self._send, self.kill, covered=not bare)
         self._bare = bare
         self._gauge = DiskGauge(self._stack, opening.limits)
@@ -98,6 +99,11 @@ class ProcessInterpreter:
             self._begin(beginning)
         else:
             self._joining = self._loop.create_task(self._join_group(group, beginning))
+
+    def _guests(self) -> list[int]:
+        """Its processes, where no group counts them."""
+        running = self._child.running()
+        return [one for pid in running for one in family(pid)] if self._limits.processes else running
 
     async def _join_group(self, group: Cgroup, beginning: Beginning) -> None:
         # The guest reads nothing, and so runs nothing, before it is in its group.

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import resource
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from cellwright.errors import GuestError, MemoryLimit
 from cellwright.sandboxes.base import Limits
 from cellwright.sandboxes.exit_errors import GONE
+from cellwright.sandboxes.process_tree import family, living_task, memory
 from cellwright.sandboxes.zygotes import Child
 
 LOOK_S = 0.1
@@ -41,18 +41,12 @@ class WatchedGuest:
     def look(self) -> bool:
         """Whether it still keeps to its limit."""
         for pid in self.child.running():
-            if any(held(process)[0] > self.most for process in self._processes(pid)):
+            if any(held(process)[0] > self.most for process in (family(pid) if self.limits.processes else (pid,))):
                 error = MemoryLimit(f"the guest held more than memory_mb={self.limits.memory_mb}. {GONE}")
                 with contextlib.suppress(RuntimeError):  # the loop has been closed, and its guests are gone
                     self.loop.call_soon_threadsafe(self.end, error)
                 return False
         return True
-
-    def _processes(self, pid: int) -> Iterator[int]:
-        yield pid
-        if self.limits.processes:
-            for below in _read(f"/proc/{pid}/task/{pid}/children"):
-                yield from self._processes(int(below))
 
 
 class MemoryWatch:
@@ -110,18 +104,8 @@ def watch(child: Child, limits: Limits, warm: int, end: Callable[[GuestError], N
 
 def held(pid: int) -> tuple[int, int]:
     """Bytes of memory without files': those that are present, and those that may be written; zeros when it is gone."""
-    fields = [int(pages) * _PAGE for pages in _read(f"/proc/{pid}/statm")]
-    return (fields[1] - fields[2], fields[5]) if len(fields) > 5 else (0, 0)
-
-
-def _read(path: str) -> list[bytes]:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return []
-    try:
-        return os.read(fd, 4096).split()
-    except OSError:
-        return []
-    finally:
-        os.close(fd)
+    fields = memory(pid)
+    if fields[:1] == [b"0"]:  # its first thread has ended
+        fields = memory(living_task(pid))
+    pages = [int(count) * _PAGE for count in fields]
+    return (pages[1] - pages[2], pages[5]) if len(pages) > 5 else (0, 0)

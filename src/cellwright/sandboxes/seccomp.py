@@ -26,17 +26,20 @@ _SOL_SOCKET = 1
 # REUSEADDR, TYPE, ERROR, SNDBUF, RCVBUF, KEEPALIVE, LINGER, RCVLOWAT, RCVTIMEO, SNDTIMEO, ACCEPTCONN, PROTOCOL, DOMAIN;
 # not those that tell of the peer, which is the host: its pidfd, its number, its groups
 _SOCKET_OPTIONS = (2, 3, 4, 7, 8, 9, 13, 18, 20, 21, 30, 38, 39)
-# All but HWPOISON, MERGEABLE (equal pages of other sessions would show in the time that a write takes) and COLLAPSE
-_ADVICE = (0, 1, 2, 3, 4, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23)
+# All but HWPOISON, MERGEABLE (equal pages of other sessions would show in the time that a write takes), COLLAPSE, and
+# PAGEOUT, because `memory_watch` does not count what was swapped out
+_ADVICE = (0, 1, 2, 3, 4, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19, 20, 22, 23)
 _O_NOTIFICATION_PIPE = 0o200
 _RENAME_WHITEOUT = 4
+_CLOSE_RANGE_UNSHARE = 2
+_OF_A_PROCESS = 0x8000_0000  # the bit of clocks that are made from the number of a process or a thread
 # FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TCGETS, TCGETS2, TIOCGWINSZ
 _IOCTLS = (0x541B, 0x5421, 0x5451, 0x5450, 0x5401, 0x802C_542A, 0x5413)
 # get PDEATHSIG, get DUMPABLE, set NAME, get NAME, get SECCOMP, read CAPBSET, get TIMERSLACK, get NO_NEW_PRIVS, set VMA
 _PRCTLS = (2, 3, 15, 16, 21, 23, 30, 39, 0x5356_4D41)
 
 ALWAYS = """
-    read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 close close_range lseek dup dup2 dup3
+    read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 close lseek dup dup2 dup3
     stat lstat fstat newfstatat statx statfs fstatfs access faccessat faccessat2 readlink readlinkat getcwd chdir fchdir
     getdents getdents64 mkdir mkdirat rmdir unlink unlinkat rename renameat symlink symlinkat
     truncate ftruncate fsync fdatasync flock umask utime utimes futimesat utimensat fadvise64 readahead
@@ -82,6 +85,8 @@ def _special(programs: bool) -> dict[str, SyscallVerdict]:
             ArgumentCheck(argument=4, kind="no_bit", values=(_RENAME_WHITEOUT,)), errno=EINVAL
         ),  # makes a device
         "epoll_pwait2": SyscallVerdict(errno=ENOSYS),
+        # the other way to a thread with descriptors of its own
+        "close_range": when(ArgumentCheck(argument=2, kind="no_bit", values=(_CLOSE_RANGE_UNSHARE,)), errno=EINVAL),
         "fallocate": SyscallVerdict(
             errno=EOPNOTSUPP
         ),  # with KEEP_SIZE it takes the whole disk at once, past RLIMIT_FSIZE
@@ -136,11 +141,15 @@ def _bare() -> dict[str, SyscallVerdict]:
     }
     # The guest's own files cannot be told from the host's: nobody's mode or time is changed, and programs go on.
     special = _special(False)
+    # the clocks of the host's processes tell how much they compute, and a timer on one costs that process time
+    clock = ArgumentCheck(argument=0, kind="no_bit", values=(_OF_A_PROCESS,))
+    clocks = ("clock_gettime", "clock_getres", "clock_nanosleep", "timer_create")
     modes = {name: replace(special[name], pretended=True) for name in ("chmod", "fchmod", "fchmodat")}
     times = dict.fromkeys(("utime", "utimes", "futimesat", "utimensat"), SyscallVerdict(errno=0, pretended=True))
     attributes = [name for name in ALWAYS if name.endswith("xattr")]
     return {
         **{name: SyscallVerdict(errno=EPERM, checks=checks) for name, checks in only.items()},
+        **{name: SyscallVerdict(errno=EINVAL, checks=(clock,)) for name in clocks},
         **modes,
         **times,
         **dict.fromkeys(attributes, SyscallVerdict(errno=EOPNOTSUPP)),

@@ -25,6 +25,7 @@ from cellwright.errors import PlatformError, UsageError
 from cellwright.sandboxes import directory_tree
 from cellwright.sandboxes.directory_tree import DiskUsage
 from cellwright.sandboxes.guest_uid import guest_uid
+from cellwright.sandboxes.process_tree import living_task
 
 PREFIX = "cellwright-ws-"
 _MADE = re.compile(rf"{PREFIX}[a-z0-9_]{{8}}")  # by `mkdtemp`
@@ -251,23 +252,13 @@ def held_bytes(pids: Iterable[int], device: int) -> int:
     """
     blocks: dict[int, int] = {}  # by inode: each file counts once
     for pid in pids:
-        task = _living_task(pid)
+        task = living_task(pid)
         for path in (*_open_files(task), *_mapped_files(task)):
             with contextlib.suppress(OSError):  # gone meanwhile, or not for us to see
                 about = os.stat(path)
                 if stat.S_ISREG(about.st_mode) and about.st_nlink == 0 and about.st_dev == device:
                     blocks[about.st_ino] = about.st_blocks * 512
     return sum(blocks.values())
-
-
-def _living_task(pid: int) -> int:
-    """A thread that has the process's files and memory: the first one may end before the others, and has none then."""
-    with contextlib.suppress(OSError):
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with contextlib.suppress(OSError):
-                if os.listdir(f"/proc/{task}/fd"):
-                    return int(task)
-    return pid
 
 
 def _open_files(pid: int) -> Iterator[str]:

@@ -292,7 +292,7 @@ class CallExecutor:
             except (WireError, ContentChanged):
                 raise
             except (Exception, SystemExit) as error:  # the outer edge of `ScopeHost`, on the worker's side
-                return self._values.failed(error)
+                return self._values.failed(error, call)
 
         return await self._packed_beside(work(), call, take) if thread == "loop" else await self._worker.run(answer)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import datetime as dt
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -13,6 +13,7 @@ from uuid import UUID
 from cellwright.errors import CodeError
 from cellwright.redaction import MASK, clean, is_secret_name, is_secret_setting, masked
 from cellwright.scope.classes import Classes, is_builtin
+from cellwright.scope.hidden_values import IsTold, text_of_error
 from cellwright.scope.parcels import Parcel
 from cellwright.scope.rules import Place
 from cellwright.short_texts import whole_words
@@ -28,11 +29,18 @@ _PAIRS: tuple[type[Any], ...] = (list, tuple)
 _SETTINGS = re.compile("headers|environ|^env$|query|params", re.IGNORECASE)  # attributes that hold settings by name
 
 
-def pack(error: BaseException, classes: Classes, packer: Parcel) -> Any:
-    """An exception for the guest: its class, its arguments, its plain attributes, its text."""
+def pack(error: BaseException, classes: Classes, packer: Parcel, is_told: IsTold, named: Sequence[Any] = ()) -> Any:
+    """An exception for the guest: its class, its arguments, its plain attributes, its text.
+
+    `named` are the objects of the call that raised it, which its text may show.
+    """
+
+    def said(text: str) -> str:
+        return clean(text_of_error(error, whole_words(text, TEXT_LIMIT), is_told, named))
+
     kind = type(error)
-    text = clean(_text(error))
-    args: list[Any] = [clean(whole_words(a, TEXT_LIMIT)) if isinstance(a, str) else a for a in error.args]
+    text = said(_text(error))
+    args: list[Any] = [said(a) if isinstance(a, str) else a for a in error.args]
     if not all(type(a) in _ATTRIBUTE_TYPES for a in args):
         args = [text]
     if is_builtin(kind) and kind is not ExceptionGroup and kind is not BaseExceptionGroup:
@@ -46,7 +54,7 @@ def pack(error: BaseException, classes: Classes, packer: Parcel) -> Any:
 
 def error_text(error: BaseException) -> str:
     """An exception as one text: its type, and its message."""
-    return f"{type(error).__name__}: {clean(_text(error))}"
+    return f"{type(error).__name__}: {clean(text_of_error(error, _text(error)))}"
 
 
 def _text(error: BaseException) -> str:

@@ -1,23 +1,21 @@
 """Fields that carry a credential, hidden by name in every way of reading them.
 
 A record (dataclass, named tuple, model of pydantic, class of attrs or msgspec) with such a field, or with such a record
-in one of its fields, goes by handle. What would read all fields at once is refused: dumps, iteration, items, order. Its
-text has a mask in their place. Decides by types; only the text of an object is made with its values.
+in one of its fields, goes by handle. What would read all fields at once is refused: dumps, iteration, items, order.
+Decides by types; `hidden_values` by what an object holds.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from cellwright.redaction import MASK, is_secret_name
-from cellwright.scope.attributes import held_by
+from cellwright.redaction import is_secret_name
 from cellwright.scope.weak_cache import weak_cache
 from cellwright_guest.wire import type_of
 
-SHORTEST = 4  # characters of a hidden value that is looked for in a text
 _DUMPS = frozenset(
     "as_dict as_json as_tuple asdict astuple dict dump dumps json serialize to_dict to_json to_tuple to_yaml todict "
     "tojson".split()
@@ -26,7 +24,6 @@ _OF_MODELS = frozenset(  # of pydantic: what tells no value
     "construct copy model_construct model_copy model_fields_set model_post_init model_rebuild model_validate "
     "model_validate_json model_validate_strings parse_obj parse_raw validate".split()
 )
-_PLAIN = ("builtins", "datetime", "decimal", "uuid")  # modules of values whose text is looked for
 _OF_TUPLES = frozenset(("count", "index"))
 _TELLING = (
     *("__iter__", "__getitem__", "__reversed__", "__contains__", "__add__", "__radd__", "__mul__", "__rmul__"),
@@ -141,13 +138,6 @@ def extra_of(value: Any) -> dict[str, Any]:
     return found if type_of(found) is dict else {}
 
 
-def tells_extra(value: Any, name: str) -> bool:
-    """Whether a member or an operator of a model tells a secret among the fields that its class does not know."""
-    kind = type_of(value)
-    reads = reading_operators if name.startswith("__") else reading_members
-    return name in reads(kind) and any(map(is_secret_name, extra_of(value)))
-
-
 def _hints(kind: Any, names: tuple[str, ...]) -> list[Any]:
     models: Any = getattr(kind, "model_fields", None) if hasattr(kind, "__pydantic_validator__") else None
     if type_of(models) is dict:
@@ -170,21 +160,6 @@ def _classes(hints: Iterable[Any]) -> list[type]:
         elif isinstance(hint, type):
             found.append(hint)
     return found
-
-
-def text_of(value: Any, text: str, visible: Callable[[str], bool] | None = None) -> str:
-    """What an object says of itself, without the values of its hidden attributes. `visible` decides which are not."""
-    kind = type_of(value)
-    held = held_by(value) | extra_of(value)
-    slots: dict[str, Any] = {name: getattr(value, name, None) for name in record_fields(kind) if name not in held}
-    for name, part in (held | slots).items():
-        if type_of(part).__module__ not in _PLAIN or (visible(name) if visible else not is_secret_name(name)):
-            continue
-        text = text.replace(f"{name}={part!r}", f"{name}={MASK}")
-        if type_of(part) in (str, bytes) and len(part) >= SHORTEST:
-            plain = part if isinstance(part, str) else part.decode("latin-1")
-            text = text.replace(plain, MASK).replace(repr(plain)[1:-1], MASK)
-    return text
 
 
 def has_own_text(kind: type) -> bool:

@@ -202,9 +202,9 @@ class ScopeHost:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            answer = self._values.failed(error)  # the call was not cancelled: the host object raised it
+            answer = self._values.failed(error, call)  # the call was not cancelled: the host object raised it
         except (Exception, SystemExit) as error:  # an outer edge: what a host object raises is the answer
-            answer = self._values.failed(error)
+            answer = self._values.failed(error, call)
         finally:
             CURRENT.reset(token)
         return replace(answer, made=self._values.confirmed(answer.made)) if answer.made else answer

@@ -14,7 +14,7 @@ from typing import Any
 
 from cellwright.redaction import clean
 from cellwright.scope.classes import is_model, kind_of
-from cellwright.scope.hidden_fields import text_of
+from cellwright.scope.hidden_values import text_of
 from cellwright.short_texts import LONGEST_WORD, whole_words
 from cellwright_guest.wire import type_of
 

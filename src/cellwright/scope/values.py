@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from cellwright.doors import Answer, Made
+from cellwright.doors import Answer, Call, Made
 from cellwright.errors import CallLimit, CannotCross, NotPublic
 from cellwright.scope import faults, frames, lost_objects
 from cellwright.scope.classes import ATOMS, Classes, KnownClass, field_names, is_by_value, kind_of
@@ -22,15 +22,16 @@ from cellwright.scope.function_rules import FunctionRules
 from cellwright.scope.guest_functions import GuestFunction, GuestIterator, Lender
 from cellwright.scope.handles import Handles
 from cellwright.scope.members import FUNCTIONS, is_async
-from cellwright.scope.parcels import Parcel, type_key
+from cellwright.scope.parcels import Parcel, handles_in, type_key
 from cellwright.scope.placement import Placed, PlaceOf
 from cellwright.scope.presets import NEVER, never_crosses
 from cellwright.scope.rules import Place
 from cellwright.scope.signatures import doc, packed_signature
+from cellwright.scope.verbs import is_told
 from cellwright_guest import hints, json_records
 from cellwright_guest.packer import TooLarge, simple
 from cellwright_guest.unpacker import Other, Unpacker
-from cellwright_guest.wire import NODES, Bounds, Packed, WireError, type_of
+from cellwright_guest.wire import NODES, Bounds, Packed, WireError, is_large, type_of
 
 PATH_PARTS = 6
 _PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)
@@ -88,10 +89,22 @@ class Values:
             tree[name] = parcel.pack(value)
         return Packed({"m": tree}, parcel.blobs), self.confirmed(parcel.made)
 
-    def failed(self, error: BaseException) -> Answer:
+    def failed(self, error: BaseException, call: Call | None = None) -> Answer:
         parcel = Parcel(self._pack_other, "")
-        packed = Packed(faults.pack(error, self.classes, parcel), parcel.blobs)
+        named = [] if call is None else self._named_in(call)
+        packed = Packed(faults.pack(error, self.classes, parcel, self._is_told, named), parcel.blobs)
         return Answer(value=packed, failed=True, made=tuple(parcel.made))
+
+    def _named_in(self, call: Call) -> list[Any]:
+        """The objects of a call: its target, and those among its arguments."""
+        numbers = {call.target} if is_large(call.arguments) else {call.target, *handles_in(call.arguments.tree)}
+        entries = (self.handles.find(number) for number in numbers)
+        return [entry.value for entry in entries if entry is not None]
+
+    def _is_told(self, value: Any, name: str) -> bool:
+        known = self.handles.known(value)
+        place = Place(type_of(value).__name__, type_of(value)) if known is None else known.place
+        return is_told(self.classes.rules, place, name)
 
     def described(self, number: object) -> Answer:
         """The description of a class, for a guest that has only its number."""
@@ -139,7 +152,7 @@ class Values:
         if isinstance(value, type):
             return self._class(value, packer)
         if isinstance(value, BaseException):
-            return faults.pack(value, self.classes, packer)
+            return faults.pack(value, self.classes, packer, self._is_told)
         by_value = self._by_value(value, packer)
         if by_value is not None:
             return by_value

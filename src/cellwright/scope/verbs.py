@@ -12,11 +12,12 @@ from cellwright.errors import NotPublic, WrongArguments
 from cellwright.redaction import clean, is_secret_name, without_addresses
 from cellwright.scope import operand_limits
 from cellwright.scope.handles import HeldObject
-from cellwright.scope.hidden_fields import has_own_text, tells_extra, text_of
+from cellwright.scope.hidden_fields import has_own_text
+from cellwright.scope.hidden_values import tells_held, text_of
 from cellwright.scope.members import FUNCTIONS, MACHINERY, members, operators
 from cellwright.scope.operations import facts_of
 from cellwright.scope.presets import module_refusal, refusal, refuses_operator
-from cellwright.scope.rules import Rules
+from cellwright.scope.rules import Place, Rules
 from cellwright.scope.signatures import signature, signature_text
 from cellwright.scope.writing import attribute_refusal, is_code, operator_refusal
 from cellwright_guest.wire import WireError, type_of
@@ -141,15 +142,9 @@ class Verbs:
 
     def _said(self, held: HeldObject, text: str, name: str) -> str:
         """What an object says of itself, without what is hidden."""
-        text = text_of(held.value, text, lambda attribute: self._is_told(held, attribute))
+        text = text_of(held.value, text, lambda part, name: is_told(self._rules, _place_of(held, part), name))
         data = name != "__repr__" and has_own_text(type_of(held.value))
         return without_addresses(text) if data else clean(text)
-
-    def _is_told(self, held: HeldObject, name: str) -> bool:
-        """Whether an object's text may have the value of an attribute. What only a table refuses may be in it."""
-        if is_secret_name(name):
-            return self._rules.verdict(held.place, name, data=True).visible
-        return bool(refusal(held.place.kind, name)) or not self._rules.hides(held.place, name)
 
     def items(self, held: HeldObject) -> tuple[list[Any], bool]:
         """The next items of an iterator, and whether there may be more."""
@@ -169,9 +164,12 @@ class Verbs:
     def require_operator(self, held: HeldObject, name: str) -> None:
         """`NotPublic` for an operator that binding the object does not grant."""
         refused = refuses_operator(type_of(held.value), name) or self._rules.tells_field(held.place, name)
-        if (refused or tells_extra(held.value, name)) and not self._rules.lifts(held.place, name):
+        if (refused or tells_held(held.value, name, self._hides_field)) and not self._rules.lifts(held.place, name):
             grant = f"binding it does not grant this operator; {held.place.grant(name)} grants it"
             raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here: {grant}")
+
+    def _hides_field(self, kind: type) -> bool:
+        return self._rules.hides_field(Place(kind.__name__, kind))
 
     def _is_data(self, held: HeldObject, name: str) -> bool:
         member = members(type_of(held.value)).get(name)
@@ -205,10 +203,21 @@ class Verbs:
             raise NotPublic(f"{type(held.value).__name__!r} object has no attribute {name!r} here")
         if self._is_data(held, name):
             self._rules.require(held.place, name, data=True)
-        if tells_extra(held.value, name) and not self._rules.lifts(held.place, name):
-            why = f"it tells a field that can carry credentials; {held.place.grant(name)} grants it"
+        if tells_held(held.value, name, self._hides_field) and not self._rules.lifts(held.place, name):
+            why = f"it tells a field that is hidden or can carry credentials; {held.place.grant(name)} grants it"
             raise NotPublic(f"{type(held.value).__name__!r} object has no attribute {name!r} here: {why}")
         return getattr(held.value, name)
+
+
+def is_told(rules: Rules, place: Place, name: str) -> bool:
+    """Whether an object's text may have the value of an attribute. What only a table refuses may be in it."""
+    if is_secret_name(name):
+        return rules.verdict(place, name, data=True).visible
+    return bool(refusal(place.kind, name)) or not rules.hides(place, name)
+
+
+def _place_of(held: HeldObject, part: Any) -> Place:
+    return held.place if part is held.value else Place(type_of(part).__name__, type_of(part))
 
 
 def explain(function: Any, title: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> TypeError:

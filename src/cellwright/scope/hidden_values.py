@@ -1,0 +1,180 @@
+"""Hidden fields by what an object holds: what of it tells them, and texts without their values.
+
+Where an annotation says less than the object (`Any`, a base class), `hidden_fields`, which decides by types, sees none.
+No code of an object runs here, except for the `repr` of plain values. Looks at a bounded number of objects.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from cellwright.redaction import MASK, is_secret_name
+from cellwright.scope.attributes import own_dict
+from cellwright.scope.hidden_fields import (
+    extra_of,
+    has_secret_field,
+    reading_members,
+    reading_operators,
+    record_fields,
+)
+from cellwright.scope.weak_cache import weak_cache
+from cellwright_guest.wire import type_of
+
+SHORTEST = 4  # characters of a hidden value that is looked for in a text
+MOST_SHOWN = 200  # objects whose values are looked for in one text
+MOST_READ = 10_000  # parts of a record that is read as a whole; a larger one counts as one with a secret
+_PLAIN = ("builtins", "datetime", "decimal", "uuid")  # modules of values whose text is looked for
+_SEQUENCES: tuple[type[Any], ...] = (list, tuple, set, frozenset)
+_ATOMS: frozenset[type] = frozenset((type(None), bool, int, float, complex, str, bytes, bytearray))
+_PARTIALS: tuple[type[Any], ...] = (functools.partial, functools.partialmethod)
+_CODE: tuple[type[Any], ...] = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
+_TUPLE: Any = tuple
+_INPUT = re.compile(r"input_value=.*?(?=, input_type=)", re.DOTALL)
+
+IsTold = Callable[[Any, str], bool]  # whether a text may have the value of an object's attribute
+
+
+def tells_held(value: Any, name: str, hides_field: Callable[[type], bool]) -> bool:
+    """Whether a member or an operator of a record tells a hidden field by what the record holds now.
+
+    `hides_field`: whether a rule hides a field of a class. Of the record itself the rules decide elsewhere.
+    """
+    reads = reading_operators if name.startswith("__") else reading_members
+    if name not in reads(type_of(value)):
+        return False
+    kinds = set[type]()
+    for count, part in enumerate(_parts(value, _fields)):
+        if count > MOST_READ or any(map(is_secret_name, extra_of(part))):
+            return True
+        if part is not value and type_of(part) not in kinds:
+            kinds.add(type_of(part))
+            if has_secret_field(type_of(part)) or hides_field(type_of(part)):
+                return True
+    return False
+
+
+def text_of(value: Any, text: str, is_told: IsTold | None = None) -> str:
+    """A text about an object, without the values of hidden attributes of all that the object holds."""
+    for part in itertools.islice(_parts(value, _held), MOST_SHOWN):
+        if isinstance(part, _PARTIALS) and "functools.partial" in text:
+            for given in (*part.args, *part.keywords.values()):  # values of the host, which no signature tells
+                text = _without(text, given)
+        for name, held in _attributes(part).items():
+            masked = text
+            if type_of(held).__module__ in _PLAIN and f"{name}=" in text:
+                masked = text.replace(f"{name}={held!r}", f"{name}={MASK}")
+            masked = _without(masked, held)
+            if masked != text and _is_hidden(part, name, is_told):  # few texts have the value, and rules take longer
+                text = masked
+    return text
+
+
+def _is_hidden(value: Any, name: str, is_told: IsTold | None) -> bool:
+    return is_secret_name(name) if name.startswith("_") or is_told is None else not is_told(value, name)
+
+
+def text_of_error(error: BaseException, text: str, is_told: IsTold | None = None, named: Sequence[Any] = ()) -> str:
+    """A text of an exception, without hidden values of the objects that it was raised with, or for."""
+    if type(error).__module__.startswith("pydantic"):
+        text = _without_inputs(error, text)
+    return text_of([*error.args, *named], text, is_told)
+
+
+def _without_inputs(error: Any, text: str) -> str:
+    """The text of a failed validation without inputs that have a secret's name, or are no plain data."""
+    try:
+        found: list[Any] = error.errors(include_url=False, include_context=False)
+    except (AttributeError, TypeError, ValueError):  # not that kind of error
+        return text
+    kept = [_is_data(one["input"]) and not any(is_secret_name(str(part)) for part in one["loc"]) for one in found]
+    if len(_INPUT.findall(text)) != len(kept):  # an input has such a text in it
+        kept = [False] * text.count("input_value=")
+    left = iter(kept)
+    return _INPUT.sub(lambda one: one[0] if next(left, False) else f"input_value={MASK}", text)
+
+
+def _is_data(value: Any) -> bool:
+    return all(type_of(part) in (*_SEQUENCES, dict) or type_of(part) in _ATOMS for part in _parts(value, _held))
+
+
+def _without(text: str, held: Any) -> str:
+    """The text without a value, or the texts inside a container."""
+    for part in itertools.islice(_parts(held, lambda _: ()), MOST_SHOWN):
+        if type_of(part) in (str, bytes) and len(part) >= SHORTEST:
+            plain = part if isinstance(part, str) else part.decode("latin-1")
+            text = text.replace(plain, MASK).replace(repr(plain)[1:-1], MASK)
+    return text
+
+
+def _parts(value: Any, inside: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
+    """An object and what it holds, each once, the nearest first. `inside` are the parts of what is no container."""
+    pending, seen = [value], dict[int, Any]()
+    while pending:
+        below: list[Any] = []
+        for part in pending:
+            kind = type_of(part)
+            if kind in _ATOMS:
+                yield part
+                continue
+            if id(part) in seen:
+                continue
+            seen[id(part)] = part  # keeps it: an id is only good while its object lives
+            yield part
+            if kind in _SEQUENCES:
+                below += part
+            elif kind is dict:
+                below += [*part, *part.values()]
+            else:
+                below += inside(part)
+        pending = below
+
+
+def _held(value: Any) -> Iterable[Any]:
+    if isinstance(value, types.MethodType):
+        return (value.__self__,)
+    if isinstance(value, _PARTIALS):
+        return (value.func, *value.args, *value.keywords.values())
+    return _attributes(value).values()
+
+
+def _fields(value: Any) -> Iterable[Any]:
+    """The values of a record; of other objects nothing, because a dump leaves them as they are."""
+    if not record_fields(type_of(value)):
+        return ()
+    return [part for part in _attributes(value).values() if type_of(part) not in _ATOMS]
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """What an object has of its own, in its dictionary, its slots, its items or its extra fields."""
+    kind = type_of(value)
+    if kind in _ATOMS or issubclass(kind, _CODE):
+        return {}
+    held = own_dict(value)
+    if not all(map(_is_text, held)):
+        held = {name: part for name, part in held.items() if _is_text(name)}
+    if extra := extra_of(value):
+        held = held | extra
+    if tuple in kind.__mro__:
+        held = held | dict(zip(record_fields(kind), _TUPLE.__iter__(value), strict=False))
+    for depth, name in _slots(kind):
+        try:
+            held = {name: vars(kind.__mro__[depth])[name].__get__(value), **held}
+        except AttributeError:  # not set
+            continue
+    return held
+
+
+def _is_text(name: Any) -> bool:
+    return type_of(name) is str
+
+
+@weak_cache
+def _slots(kind: type) -> tuple[tuple[int, str], ...]:
+    """The slots of a class, each with the place of its home among the bases; of those that are written in Python."""
+    homes = [(depth, vars(base)) for depth, base in enumerate(kind.__mro__) if "__slots__" in vars(base)]
+    return tuple((at, n) for at, own in homes for n, m in own.items() if type_of(m) is types.MemberDescriptorType)
