@@ -282,6 +282,7 @@ class CallExecutor:
             known = self._classes.get(call.target)
             if not known.buildable:
                 raise CannotCross(f"class {known.value.__name__} is not in scope; bind it by name, or declare it")
+            self._functions.require(known.value)
             self._check_building(known, given)
             return build_new(known, args, kwargs)
         if call.target < 0 and call.verb == "get":

@@ -22,9 +22,10 @@ from typing import Any
 from cellwright.scope.annotations import FRAMES, UNREADABLE, names_of, read
 from cellwright.scope.attributes import held_by, own_dict
 from cellwright.scope.classes import ATOMS, kind_of, type_hints
-from cellwright.scope.members import FUNCTIONS, members, module_members
+from cellwright.scope.declared_rule import Rule
+from cellwright.scope.members import FUNCTIONS, is_called, members, module_members
 from cellwright.scope.path_patterns import PathPatterns, Progress
-from cellwright.scope.rules import Place, Rule, Rules
+from cellwright.scope.rules import Place, Rules
 from cellwright.scope.surfaces import NAMESPACE, SURFACE
 from cellwright.scope.weak_cache import weak_cache
 from cellwright_guest.wire import type_of
@@ -238,6 +239,7 @@ class _Look:
             self._found.cut = self._found.cut or path
             return
         if issubclass(kind, type):
+            self._function(value, path, progress)  # code may build it under each of its names
             return self._add_class(value, path, progress)
         if issubclass(kind, (*FUNCTIONS, functools.partial)):
             return self._function(value, path, progress)
@@ -248,6 +250,8 @@ class _Look:
         if kind in (*_LISTS, dict):
             self._found.kept.append(value)
             return
+        if is_called(value):
+            self._function(value, path, progress)
         self._found.paths.setdefault(id(value), {})[path] = None
         self._found.at.setdefault(path, set()).add(id(value))
         self._found.kept.append(value)

@@ -214,7 +214,7 @@ class Values:
     def _handle(self, value: Any, place: Place, packer: Parcel) -> Any:
         known = self.handles.known(value)
         if known is None or not known.bound:  # the call of a bound one is refused
-            self._functions.require(value)
+            self._functions.require_handed(value)
         held = self.handles.hold(value, place)
         if not held.announced:
             packer.made.append(Made(number=held.handle, path=held.place.path, kind=type_key(type_of(value))))

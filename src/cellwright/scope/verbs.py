@@ -172,6 +172,11 @@ class Verbs:
         if (refused or tells_extra(held.value, name)) and not self._rules.lifts(held.place, name):
             grant = f"binding it does not grant this operator; {held.place.grant(name)} grants it"
             raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here: {grant}")
+        same = self._rules.of_operator(held.place, name)
+        if not same.visible:
+            raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here: {same.why}, under another name")
+        if same.read_only:
+            raise NotPublic(f"{name} of {held.shown} is refused: it is a member that is read-only in this scope")
 
     def _is_data(self, held: HeldObject, name: str) -> bool:
         member = members(type_of(held.value)).get(name)
