@@ -71,7 +71,7 @@ class _Decision:
 class StaticPlaces(Protocol):
     """Where the objects of a scope stand, without running code: an `ObjectRules`."""
 
-    def placed(self, place: Place, value: Any, others: tuple[str, ...] = ()) -> Place: ...
+    def placed(self, place: Place, value: Any, others: tuple[str, ...] = (), *, renew: bool = True) -> Place: ...
     def class_paths(self, kind: type) -> tuple[str, ...]: ...
     def titles(self, function: Any) -> tuple[str, ...]: ...
     def warn(self) -> None: ...
@@ -165,9 +165,14 @@ class Rules:
             known = verdicts[key] = self._strictest(self._judge(place, name, data), place, name)
         return known
 
-    def placed(self, place: Place, value: Any, others: tuple[str, ...] = ()) -> Place:
-        """The place with all paths of the object at which rules speak of it; `others` led to it, too."""
-        return place if not self._rules or self.objects is None else self.objects.placed(place, value, others)
+    def placed(self, place: Place, value: Any, others: tuple[str, ...] = (), *, renew: bool = True) -> Place:
+        """The place with all paths of the object at which rules speak of it; `others` led to it, too.
+
+        With `renew` the object may be newer than the last look at what stands where.
+        """
+        if not self._rules or self.objects is None:
+            return place
+        return self.objects.placed(place, value, others, renew=renew)
 
     def of_function(
         self, owner: Place | None, names: tuple[str, ...], aliases: tuple[str, ...], titles: tuple[str, ...] = ()

@@ -148,7 +148,8 @@ class Values:
         place = packer.places.get(id(value)) or self._place_of(value)
         place = place or Place(step(packer.path, value), type_of(value))
         self.classes.require_known(place)
-        return self._handle(value, self.classes.rules.placed(place, value, packer.others), packer)
+        renew, packer.looked = not packer.looked, True  # no host code runs between two objects of one parcel
+        return self._handle(value, self.classes.rules.placed(place, value, packer.others, renew=renew), packer)
 
     def _by_value(self, value: Any, packer: Parcel) -> Any:
         kind = type_of(value)

@@ -178,6 +178,10 @@ class Verbs:
         if same.read_only:
             raise NotPublic(f"{name} of {held.shown} is refused: it is a member that is read-only in this scope")
 
+    def is_method(self, held: HeldObject, name: str) -> bool:
+        """Whether the class of an object has a method of that name."""
+        return not self._is_data(held, name)
+
     def _is_data(self, held: HeldObject, name: str) -> bool:
         member = members(type_of(held.value)).get(name)
         return member is None or member.kind == "property"

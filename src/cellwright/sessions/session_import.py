@@ -175,9 +175,8 @@ def _check(contents: _FileContents, digests: _Digests, line: dict[str, Any], *, 
 
 def _claims(change: EntryChange) -> Iterator[str]:
     """What an entry says that would have the host do something. An entry that is told again counts again."""
-    if isinstance(change, Row) and change.door == "host" and change.status == "done":
-        if not change.reads:
-            yield "undoable"
+    if isinstance(change, Row) and change.door == "host" and change.status == "done" and not change.reads:
+        yield "undoable"
     if isinstance(change, Row) and any(made.number > 0 for made in change.made):
         yield "revivable"
     if isinstance(change, Note) and change.kind == "decided" and ": yes" in change.text:
