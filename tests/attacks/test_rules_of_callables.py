@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from tests.cells import PATIENT
 
 from cellwright import Outcome, Runtime, Scope, operation
 from cellwright.errors import RollbackFailed, RollbackRefused
+from cellwright.gateway.policy import GatewayPolicy, PolicyRule
+from cellwright.gateway.policy_rules import apply_policy
 
 LAYER = "binding"
 pytestmark = pytest.mark.usefixtures("warm")
@@ -94,6 +97,28 @@ async def test_a_class_has_the_rules_of_all_its_names(facts: Any) -> None:
         scope = Scope({**names, "tools": Tools()})
         scope.declare("Second", **facts)
         await none_passes(scope, "First()", "Second()", "tools.each(First)", "tools.each(Second)")
+
+
+@dataclass
+class Draft:
+    to: str
+
+
+POLICIES = (
+    GatewayPolicy(rules=(PolicyRule(action="deny", pattern="Second"),)),
+    GatewayPolicy(rules=(PolicyRule(action="deny", kind="writes"),)),
+    GatewayPolicy(rules=(PolicyRule(action="allow", pattern="tools.*"),), default="deny"),
+    GatewayPolicy(default="ask"),
+)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+async def test_a_policy_covers_classes_whose_objects_do_something(policy: GatewayPolicy) -> None:
+    scope = Scope({"First": Letter, "Second": Letter, "Draft": Draft, "tools": Tools()})
+    apply_policy(policy, scope)
+    await none_passes(scope, "First()", "Second()", "tools.each(First)")
+    if policy.default != "ask":
+        (await run("Draft('ann')", scope)).unwrap()
 
 
 class Post:
