@@ -13,7 +13,7 @@ import pytest
 from tests.sessions.worlds import PATIENT, value
 
 from cellwright import Runtime, open_questions, operation
-from cellwright.errors import RollbackRefused
+from cellwright.errors import RollbackRefused, UsageError
 from cellwright.events import ApprovalWanted
 from cellwright.guard import full_arguments
 from cellwright.scope import Undoing
@@ -159,6 +159,7 @@ def forged(file: Path, change: Callable[[Lines], Lines | None]) -> Path:
     lines = change(lines) or lines
     number = 0
     for line in lines:
+        number = 0 if "session" in line else number
         if "entry" in line:
             number += 1
             line["entry"] = number
@@ -252,22 +253,40 @@ async def test_a_forged_transaction_is_not_undone_when_the_session_is_opened(tmp
 
 
 async def test_a_forged_mark_does_not_hide_what_the_session_did_here(tmp_path: Path) -> None:
-    """It says that a call of the next cell is undone already."""
+    """It says that a call of the cell that runs again here is undone already."""
 
     def ahead(lines: Lines) -> Lines:
         call = told(lines, "call", "order")
+        begun = next(line for line in lines if line.get("number") == 2)
         mark = {
             "kind": "row", "parent": 0, "cell": call["cell"], "path": f"undo {call['path']}", "door": "undo",
             "title": "shop.order", "verb": "undo", "name": "order", "status": "done", "value": {"tree": None},
         }  # fmt: skip
-        return [line for line in lines if 2 not in (line.get("cell"), line.get("number"))] + [mark | {"entry": 0}]
+        first = [line for line in lines if 2 not in (line.get("cell"), line.get("number"))]
+        return [*first, begun, mark | {"entry": 0}]
 
     imported(tmp_path, forged(await exported(tmp_path, "1", "shop.order('ink')"), ahead))
     shop = Shop()
     async with resumed(tmp_path, shop) as rt:
-        assert await value(rt, "shop.order('ink')") == "order of ink"
+        outcome = await rt.outcome()
+        assert outcome is not None
+        assert outcome.unwrap() == "order of ink"
         await rt.rollback(1)  # ours: nobody is asked
     assert shop.cancelled == ["order of ink"]
+
+
+@pytest.mark.parametrize("in_a_fork", [False, True])
+async def test_a_file_does_not_speak_of_cells_that_begin_here(tmp_path: Path, in_a_fork: bool) -> None:
+    """A transaction that is open in the next cell would be undone, with its files, when that cell is ended."""
+
+    def ahead(lines: Lines) -> Lines:
+        begin = next(line for line in lines if line.get("verb") == "begin") | {"name": "3+1", "cell": 3, "path": "!x"}
+        facts = lines[0]["session"] | {"id": "fork", "parent": "gift", "parent_cell": 9}
+        return [*lines, *([{"session": facts}] if in_a_fork else []), begin]
+
+    file = forged(await exported(tmp_path, "1", "with transaction():\n    shop.order('ink')"), ahead)
+    with pytest.raises(UsageError, match="a call of a cell that has not begun"):
+        imported(tmp_path, file)
 
 
 # objects

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import abc
 import asyncio
 import functools
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import pytest
 from hypothesis import given, settings
@@ -269,6 +270,46 @@ async def test_an_object_that_comes_to_a_ruled_path_after_the_opening_has_its_ru
     assert crm.contacts.wiped == 0
 
 
+class Team:
+    """Holds more later than when the scope opens."""
+
+    def __init__(self) -> None:
+        self.all = [Contacts()]
+        self.by_name = {"main": [Contacts()]}
+        self.contacts: Contacts | None = None
+
+    def grow(self) -> None:
+        self.all.append(Contacts())
+        self.by_name["new"] = [Contacts()]
+        self.contacts = Contacts()
+
+    def newest(self) -> Any:
+        return types.SimpleNamespace(all=self.all[-1], by_name=self.by_name["new"][0], contacts=self.contacts)
+
+
+LATER = (
+    "team.all.wipe",
+    "team.by_name.wipe",
+    "team.contacts.wipe",
+    "team.con*.wipe",
+    "*.contacts.wipe",
+    "team.?ll.wipe",
+)
+
+
+@pytest.mark.parametrize("pattern", LATER)
+@pytest.mark.filterwarnings("ignore:the rule 'team.contacts.wipe'")  # where nothing stands when the scope opens
+async def test_an_object_that_a_ruled_path_gets_later_has_its_rules_and_no_other_object_has(pattern: str) -> None:
+    team = Team()
+    scope = Scope({"team": team})
+    scope.declare(pattern, hide=True)
+    async with Runtime(scope, limits=PATIENT) as rt:
+        await rt.execute("team.newest.__name__\nteam.grow()")
+        for name in ("all", "by_name", "contacts"):
+            ruled = pattern.split(".")[1][:2] in name or (name == "all" and "?" in pattern)
+            assert (await rt.execute(f"team.newest().{name}.wipe()")).ok is not ruled, name
+
+
 async def test_an_object_that_comes_again_by_a_ruled_path_has_its_rules() -> None:
     class Lazy:
         def __init__(self, book: Contacts) -> None:
@@ -311,6 +352,58 @@ async def test_a_rule_that_only_a_path_can_keep_is_named_once_with_the_line_that
     assert not (await ran(scope, "crm.contacts.wipe()")).ok
     scope.declare("Sharper.wipe", hide=True)
     assert not (await ran(scope, "crm.first().book.wipe()")).ok
+
+
+T = TypeVar("T")
+
+
+class Shelf(Generic[T]):
+    def wipe(self) -> str:
+        return "wiped"
+
+
+class Wiper(Protocol):
+    def wipe(self) -> str: ...
+
+
+class Wipes(abc.ABC):
+    @abc.abstractmethod
+    def wipe(self) -> str: ...
+
+
+Wipes.register(Shelf)
+HINTS: dict[str, tuple[Any, bool]] = {  # whether it tells the class
+    "a generic": (Shelf[int], True),
+    "a generic of a class": (Shelf[Contacts], True),
+    "generics in a container": (list[Shelf[Any] | None], True),
+    "an awaited one": (Awaitable[Shelf[str]], True),
+    "a constrained variable": (TypeVar("Either", Shelf[int], Contacts), True),
+    "a class that it is registered in": (Wipes, True),
+    "a union with a protocol": (Contacts | Wiper, False),
+    "a variable": (cast("Any", T), False),
+    "a container of any": (dict[str, Contacts | Any], False),
+}
+
+
+@pytest.mark.parametrize("hint", HINTS)
+async def test_an_annotation_holds_for_the_whole_class_that_it_names_or_the_rule_is_warned_of(hint: str) -> None:
+    annotation, tells = HINTS[hint]
+
+    class Lazy:
+        def shelf(self):  # annotated below
+            return shelf
+
+        def grab(self) -> Any:
+            return shelf
+
+    shelf = Shelf[Any]()
+    Lazy.shelf.__annotations__["return"] = annotation
+    scope = Scope({"lazy": Lazy()})
+    scope.declare("lazy.shelf.wipe", hide=True)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        outcome = await ran(scope, "lazy.grab().wipe()")
+    assert (outcome.ok, len(told)) == ((False, 0) if tells else (True, 1))
 
 
 async def test_rules_that_hold_for_objects_are_not_warned_of() -> None:

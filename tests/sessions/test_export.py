@@ -255,7 +255,7 @@ def test_files_that_only_another_session_has_here_are_missing_from_the_file(kind
     lines = [HEAD, {"blob": digest_of(tree), "base64": base64.b64encode(tree).decode()}]
     lines += [{"blob": secret, "dropped": True}] if dropped else []
     began = {**ROW, "verb": "begin", "name": "1/t", "status": "done", "value": {"tree": digest_of(tree)}}
-    lines.append({**CELL, "tree": digest_of(tree)} if kind == "cell" else began)
+    lines += [{**CELL, "tree": digest_of(tree)}] if kind == "cell" else [CELL, {**began, "entry": 2}]
     with pytest.raises(UsageError, match="nothing was imported: the file lacks"):
         imported(store, "".join(json.dumps(line) + "\n" for line in lines).encode())
     assert store.sessions() == ["other"]

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from cellwright.catalog import Catalog
 from cellwright.gateway.policy import Action, GatewayPolicy, PolicyRule, PolicySubject, is_destructive
-from cellwright.scope import Scope, Surface, UpstreamOperation, callables, surface_of
+from cellwright.scope import Scope, Surface, UpstreamOperation, callables, class_names, kind_of, surface_of
 
 MANY = 200  # patterns for one source; each is tried for each operation
 
@@ -51,9 +51,17 @@ def operations(scope: Scope, name: str) -> Iterator[PolicySubject]:
         for one in callables(scope):
             if one.path == name or one.path.startswith(f"{name}."):
                 yield PolicySubject(name=one.path, reads=one.operation.reads, destructive=is_destructive(one.path))
+        for cls, path in class_names(scope).items():
+            if _does_work(cls) and (path == name or path.startswith(f"{name}.")):
+                yield PolicySubject(name=path, destructive=is_destructive(path))
         return
     for one in surface.listed():
         yield _asked(name, one)
+
+
+def _does_work(cls: type) -> bool:
+    """Whether building the class may do something: plain data, errors and Python's own types do not."""
+    return kind_of(cls) == "handle" and not issubclass(cls, BaseException) and cls.__module__ != "builtins"
 
 
 def _asked(source: str, one: UpstreamOperation) -> PolicySubject:

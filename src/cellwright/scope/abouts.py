@@ -15,18 +15,18 @@ from dataclasses import replace
 from typing import Any
 
 from cellwright.doors import UNKNOWN, About, Call, Made, Operation
+from cellwright.scope.ask_rules import AskRules
 from cellwright.scope.classes import Classes, KnownClass
-from cellwright.scope.function_rules import NOWHERE, FunctionRules
+from cellwright.scope.function_rules import FunctionRules
 from cellwright.scope.handles import Handles, HeldObject
 from cellwright.scope.lost_objects import named
-from cellwright.scope.members import FUNCTIONS, OPERATORS, gives_coroutine, members, names_in
+from cellwright.scope.members import FUNCTIONS, OPERATORS, gives_coroutine, is_called, members, names_in
 from cellwright.scope.operations import CAREFUL, facts_of
 from cellwright.scope.parcels import find_type, type_key
 from cellwright.scope.placement import HANDED
-from cellwright.scope.rules import Place, Rules
+from cellwright.scope.rules import Place, Rules, RuleVerdict
 from cellwright.scope.surfaces import NAMESPACE
-from cellwright.scope.verbs import READS, VERBS, WRITES
-from cellwright.scope.writing import attribute_refusal, operator_refusal
+from cellwright.scope.verbs import READS, VERBS
 from cellwright_guest.wire import NOTHING, type_of
 
 TITLE = 200
@@ -89,7 +89,7 @@ class Abouts:
     def guarded(self, number: object) -> str:
         """Which rule a function or class has that host code would not keep, if it were given it; "" for none."""
         entry = self._entry(number) if type(number) is int else None
-        if entry is None or not _is_called(entry.value):
+        if entry is None or not is_called(entry.value):
             return ""
         version, known = self._rules.version, entry.abouts.get(_GIVEN)
         if known is None or known[0] != version:
@@ -105,19 +105,22 @@ class Abouts:
         if held is not None:
             facts = self.about("call", held.handle, "").operation
             return facts, self._asks.refuses(held, facts)
-        facts, home = facts_of(function), self._asks.home(function) or _method_of(owner, function)
-        if home is None or home[1].startswith("_"):
-            return facts, False
-        facts = self._asks.called(*home, self._rules.facts(*home, facts), None)
-        verdict = self._rules.verdict(*home)
-        return facts, not verdict.visible or (verdict.read_only and not facts.reads)
+        known, home = facts_of(function), self._asks.home(function) or _method_of(owner, function)
+        facts, verdicts = known, [self._functions.verdict(function, alone=False)]
+        if home is not None and not home[1].startswith("_"):
+            facts = self._asks.called(*home, self._rules.facts(*home, known), None)
+            verdicts.append(self._rules.verdict(*home))
+        if any(not one.visible or (one.read_only and not facts.reads) for one in verdicts):
+            return facts, True
+        return _with_ask(facts, verdicts[0]), False
 
     def _guarded(self, entry: HeldObject | KnownClass) -> str:
         number, verb = (entry.number, "new") if isinstance(entry, KnownClass) else (entry.handle, "call")
         about = self.about(verb, number, "")
         if about.operation.ask:
             return f"{about.title} waits for a person's yes"
-        if not isinstance(entry, KnownClass) and self._asks.refuses(entry, about.operation):
+        refused = isinstance(entry, KnownClass) and not self._functions.verdict(entry.value).visible
+        if refused or (isinstance(entry, HeldObject) and self._asks.refuses(entry, about.operation)):
             return f"{about.title} is refused in this scope"
         return ""
 
@@ -180,7 +183,7 @@ class Abouts:
     def _called(self, held: HeldObject, name: str) -> Operation:
         if not name:
             said = CAREFUL if held.value is _NO_OBJECT else facts_of(held.value)
-            return self._own(held.place, said, held.value)
+            return _with_ask(self._own(held.place, said, held.value), self._asks.operator(held, "__call__"))
         function = _static(held, name)
         facts = self._rules.facts(held.place, name, facts_of(function))
         return self._asks.called(held.place, name, facts, function)
@@ -198,13 +201,13 @@ class Abouts:
         verdict = self._functions.verdict(function)
         if not verdict.visible or (verdict.read_only and not known.reads):
             return replace(known, ask=False)
-        asks = verdict.facts.get("ask", False) or (verdict.asks_writes and not known.reads)
-        return replace(known, ask=True) if asks else known
+        return _with_ask(known, verdict)
 
 
-def _is_called(value: Any) -> bool:
-    """Whether host code can call it. A class has the `__call__` of its metaclass."""
-    return any("__call__" in vars(base) for base in type_of(value).__mro__)
+def _with_ask(known: Operation, verdict: RuleVerdict) -> Operation:
+    """The facts, with `ask` if the verdict on the same function says so."""
+    asks = verdict.facts.get("ask", False) or (verdict.asks_writes and not known.reads)
+    return replace(known, ask=True) if asks else known
 
 
 def _method_of(held: HeldObject | None, function: Any) -> tuple[Place, str] | None:
@@ -276,102 +279,3 @@ def _is_bounded(entry: HeldObject | KnownClass, name: str) -> bool:
 
 def _shown(name: str) -> str:
     return name if name.isidentifier() else ascii(name) if name else ""
-
-
-_BOUND = (types.MethodType, types.BuiltinFunctionType)
-_SPECIAL = {"items": "__next__", "await": "__await__"}  # the methods that these verbs run
-
-
-class AskRules:
-    """The decisions for one session."""
-
-    def __init__(self, rules: Rules, handles: Handles) -> None:
-        self._rules = rules
-        self._handles = handles
-        self._functions = FunctionRules(rules, handles)
-
-    def called(self, place: Place, name: str, known: Operation, function: Any) -> Operation:
-        """The facts of a call of the member `name`, which is `function`."""
-        known = self.itself(place, name, known, function)
-        return known if not known.ask or self._rules.verdict(place, name).visible else replace(known, ask=False)
-
-    def itself(self, owner: Place, name: str, known: Operation, function: Any) -> Operation:
-        """The facts of a call of a function or class that the guest holds, and that stands in `owner` as `name`."""
-        known = self._of_method(known, function)
-        verdict = self._rules.verdict(owner, name)
-        if not known.reads and verdict.asks_writes:
-            known = replace(known, ask=True)
-        refused = known.ask and not known.reads and verdict.read_only
-        return replace(known, ask=False) if refused else known
-
-    def _of_method(self, known: Operation, function: Any) -> Operation:
-        """The facts, with `ask` if it is declared of the method at the place of its own object.
-
-        The guest may hold a method without its object.
-        """
-        found = None if known.ask else self.home(function)
-        if found is None:
-            return known
-        place, name = found
-        verdict = self._functions.verdict(function)
-        asks = self.is_declared(place, name) or verdict.facts.get("ask", False)
-        asks = asks or (not known.reads and (verdict.asks_writes or self._rules.verdict(place, name).asks_writes))
-        return replace(known, ask=True) if asks else known
-
-    def home(self, function: Any) -> tuple[Place, str] | None:
-        """The place of the object that a method belongs to, and the method's name there; None for any other value."""
-        while type_of(function) is functools.partial:
-            function = function.func
-        if type_of(function) not in _BOUND:
-            return None
-        held = self._handles.known(function.__self__)
-        owner = function.__self__
-        place = held.place if held is not None else self._rules.placed(Place(NOWHERE, type_of(owner)), owner)
-        return place, getattr(function, "__name__", "")  # of a function of Python's own kinds
-
-    def refuses(self, held: HeldObject, known: Operation) -> bool:
-        """Whether the rules refuse a call of a function that the guest holds, there or at its own object."""
-        owner, _, name = held.place.path.rpartition(".")
-        home = self.home(held.value)
-        there = self._rules.verdict(Place(owner, held.place.kind), name)
-        if home is None or home[1].startswith("_") or issubclass(home[0].kind, types.ModuleType):
-            return there.read_only and not known.reads
-        own = self._rules.verdict(*home)
-        return not own.visible or ((own.read_only or there.read_only) and not known.reads)
-
-    def used(self, held: HeldObject, call: Call, member: Any) -> bool:
-        """Whether a verb other than `call` waits for a yes: `ask` is declared or marked of the member that it uses."""
-        if call.verb in ("get", "set", "del"):
-            return self._attribute(held, call, member)
-        name = call.name if call.verb == "op" else _SPECIAL.get(call.verb, "")
-        if name not in OPERATORS:
-            return False
-        place, bare = held.place, name.strip("_")
-        if name in WRITES and operator_refusal(self._rules, held, name):
-            return False
-        if name in WRITES and (self.is_declared(place, bare) or self._rules.verdict(place, bare).asks_writes):
-            return True
-        return facts_of(inspect.getattr_static(place.kind, name, None)).ask
-
-    def _attribute(self, held: HeldObject, call: Call, member: Any) -> bool:
-        if call.verb == "get" and (member is None or any("__call__" in vars(base) for base in type_of(member).__mro__)):
-            return False  # a function that is read is not called yet
-        verdict = self._rules.verdict(held.place, call.name, data=True)
-        writes = call.verb != "get"
-        if not verdict.visible or (
-            writes and attribute_refusal(self._rules, held, call.name, deletes=call.verb == "del")
-        ):
-            return False
-        if call.verb != "get" and verdict.asks_writes:
-            return True
-        return self.is_declared(held.place, call.name) or any(facts_of(function).ask for function in _accessors(member))
-
-    def is_declared(self, place: Place, name: str) -> bool:
-        """Whether the rules declare `ask` of a member."""
-        return self._rules.verdict(place, name).facts.get("ask", False)
-
-
-def _accessors(member: Any) -> tuple[Any, ...]:
-    if issubclass(type_of(member), property):
-        return (member.fget, member.fset, member.fdel)
-    return (member.func,) if issubclass(type_of(member), functools.cached_property) else ()

@@ -162,7 +162,7 @@ class CallExecutor:
         if call.target > 0 and call.name and plain and facts.timeout_s is None and not call.approved:
             held = self._handles.get(call.target)
             tells = call.name in reading_members(type_of(held.value))  # a secret may be added to its object later
-            if not tells and _is_plain_method(held, call.name):  # `__getattr__` may invent any number of others
+            if not tells and self._verbs.is_method(held, call.name):  # `__getattr__` may invent any number of others
                 held.methods[call.name] = (function.__func__, version, thread)
 
     def _loop_bound(self, call: Call, function: Any) -> bool:
@@ -175,7 +175,7 @@ class CallExecutor:
             value = self._class_attribute(known, call.name)
             return value, self._rules.facts(known.place, call.name, facts_of(value))
         held = self._handles.get(call.target)
-        if call.name and _is_plain_method(held, call.name):
+        if call.name and self._verbs.is_method(held, call.name):
             function = self._verbs.function(held, call.name)
             if type_of(function) is not types.MethodType and not issubclass(type_of(function), type):
                 self._require_callable(function, f"{held.place.path}.{call.name}")  # a class is a static method
@@ -191,7 +191,7 @@ class CallExecutor:
         facts = self._rules.facts(place, call.name or name, facts_of(function))
         if not call.name and not facts.reads and self._rules.verdict(place, name).read_only:
             raise NotPublic(f"{held.shown} is refused: this scope is read-only and does not know that it only reads")
-        if not (call.name and _is_plain_method(held, call.name)) or self._functions.is_elsewhere(function):
+        if not (call.name and self._verbs.is_method(held, call.name)) or self._functions.is_elsewhere(function):
             self._functions.require(function, facts)
         return function, facts
 
@@ -253,6 +253,7 @@ class CallExecutor:
             known = self._classes.get(call.target)
             if not known.buildable:
                 raise CannotCross(f"class {known.value.__name__} is not in scope; bind it by name, or declare it")
+            self._functions.require(known.value)
             self._arguments.require_building(known, given)
             return build_new(known, args, kwargs)
         if call.target < 0 and call.verb == "get":
@@ -358,11 +359,6 @@ async def _sleep(given: Given) -> Answer:
         raise ValueError(f"sleep takes 0 to {YEAR_S:.0f} seconds (a year), not {seconds!r:.40}")
     await asyncio.sleep(seconds)
     return Answer(value=NOTHING)
-
-
-def _is_plain_method(held: HeldObject, name: str) -> bool:
-    member = members(type_of(held.value)).get(name)
-    return member is not None and member.kind != "property"
 
 
 async def _within(seconds: float | None, call: Call, abouts: Abouts, work: Awaitable[Answer]) -> Answer:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 import types
+from dataclasses import replace
 from typing import Any
 
 from cellwright.doors import Operation
 from cellwright.errors import NotPublic
 from cellwright.scope.handles import Handles
-from cellwright.scope.members import FUNCTIONS, names_in
+from cellwright.scope.members import FUNCTIONS, is_called, names_in
 from cellwright.scope.operations import facts_of
 from cellwright.scope.rules import Place, Rules, RuleVerdict
 from cellwright_guest.wire import type_of
@@ -29,13 +30,20 @@ class FunctionRules:
         self._rules = rules
         self._handles = handles
 
-    def verdict(self, function: Any) -> RuleVerdict:
-        """What rules say of the function, whatever the path by which code got it."""
-        if not self._rules or not issubclass(type_of(function), (*FUNCTIONS, functools.partial)):
+    def verdict(self, function: Any, *, alone: bool = True) -> RuleVerdict:
+        """What rules say of the function, or of a class or an object that is called, however code got it.
+
+        Not `alone`: host code calls it, and rules about all members of what it stands in hold for it, too.
+        """
+        if not self._rules or not is_called(function):
             return _ALLOWED
-        while issubclass(type_of(function), functools.partial):
-            function = function.func
+        while issubclass(type_of(function), (functools.partial, staticmethod)):
+            function = function.func if issubclass(type_of(function), functools.partial) else function.__func__
         elsewhere = self._elsewhere(function)
+        if not is_function(function):
+            return self._of_object(function, elsewhere)
+        if not alone and elsewhere:
+            return self._rules.of_function(None, (), (), elsewhere)
         if type_of(function) in _BOUND and not isinstance(function.__self__, types.ModuleType | None):
             owner = function.__self__
             kind = owner if issubclass(type_of(owner), type) else type_of(owner)
@@ -48,6 +56,15 @@ class FunctionRules:
         titles = (*elsewhere, title)
         return self._rules.of_function(None, (), () if is_method else titles, titles if is_method else ())
 
+    def _of_object(self, value: Any, elsewhere: tuple[str, ...]) -> RuleVerdict:
+        """Of a class: whether code may build it. `read_only` is not about building."""
+        if issubclass(type_of(value), type):
+            made = self._rules.of_function(None, (), (), (*elsewhere, value.__name__))
+            return replace(made, read_only=False, asks_writes=False)
+        held = self._handles.known(value)
+        paths = () if held is None else (held.place.path, *held.place.others)
+        return self._rules.of_function(None, (), (), tuple(dict.fromkeys((*elsewhere, *paths))))
+
     def is_elsewhere(self, function: Any) -> bool:
         """Whether rules name the function by a path that is not a member of its object."""
         return bool(self._rules) and bool(self._elsewhere(function))
@@ -56,17 +73,30 @@ class FunctionRules:
         """Raise `NotPublic` if the rules hide the function; or, of a call with these `facts`, if it is read-only."""
         verdict = self.verdict(function)
         if verdict is _ALLOWED:
-            return  # an object that is no function may have any attribute: none is read
-        name = getattr(function, "__name__", type_of(function).__name__)
+            return
+        named = is_function(function) or issubclass(type_of(function), type)
+        # an object that is no function may have any attribute: none is read
+        name = getattr(function, "__name__", "") if named else self._shown(function)
+        name = name or type_of(function).__name__
         if not verdict.visible:
-            raise NotPublic(f"the function {name!r} is not there: {verdict.why}, under every name")
+            what = "function" if is_function(function) else "class" if named else "call of"
+            raise NotPublic(f"the {what} {name!r} is not there: {verdict.why}, under every name")
         if facts is not None and verdict.read_only and not facts.reads:
             raise NotPublic(f"{name} is refused: this scope is read-only and does not know that it only reads")
 
+    def require_handed(self, value: Any) -> None:
+        """Raise `NotPublic` for a function that is not there. An object that is called has other members, too."""
+        if self._rules and is_function(value):
+            self.require(value)
+
     def require_argument(self, value: Any) -> None:
         """Raise `NotPublic` for a function that code may not call: host code that gets it would call it."""
-        if self._rules and issubclass(type_of(value), (*FUNCTIONS, functools.partial)):
+        if self._rules and is_function(value):
             self.require(value, facts_of(value))
+
+    def _shown(self, value: Any) -> str:
+        held = self._handles.known(value)
+        return "" if held is None else held.shown
 
     def _elsewhere(self, function: Any) -> tuple[str, ...]:
         return () if self._rules.objects is None else self._rules.objects.titles(function)
@@ -76,3 +106,7 @@ class FunctionRules:
         if held is not None:
             return held.place
         return self._rules.placed(Place(kind.__name__ if owner is kind else NOWHERE, kind), owner)
+
+
+def is_function(value: Any) -> bool:
+    return issubclass(type_of(value), (*FUNCTIONS, functools.partial))

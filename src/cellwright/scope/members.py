@@ -33,7 +33,6 @@ MACHINERY = ("gi_", "cr_", "ag_", "tb_", "f_", "co_")
 _MACHINE_TYPES = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 
 _WRAPPED = (staticmethod, classmethod, functools.partialmethod, functools.partial)
-_SHARED = (*FUNCTIONS, *_WRAPPED, property, functools.cached_property)
 
 Kind = Literal["method", "class", "static", "property"]
 
@@ -101,7 +100,7 @@ def aliases(kind: type) -> dict[str, tuple[str, ...]]:
     names: dict[int, dict[str, None]] = {}
     for base in kind.__mro__[:-1]:
         for name, raw in vars(base).items():
-            if not name.startswith("_") and isinstance(raw, _SHARED):
+            if not name.startswith("_") and _is_shared(raw):
                 names.setdefault(id(_shared(raw)), {})[name] = None
     alike = [tuple(same) for same in names.values() if len(same) > 1]
     found: dict[str, tuple[str, ...]] = {}
@@ -113,8 +112,33 @@ def aliases(kind: type) -> dict[str, tuple[str, ...]]:
 
 def names_in(kind: type, function: Any) -> tuple[str, ...]:
     """The public names under which a type has a function."""
+    wanted = _shared(function)
     raw = ((name, raw) for base in kind.__mro__[:-1] for name, raw in vars(base).items() if not name.startswith("_"))
-    return tuple({name: None for name, there in raw if isinstance(there, _SHARED) and _shared(there) is function})
+    return tuple({name: None for name, there in raw if _is_shared(there) and _shared(there) is wanted})
+
+
+@weak_cache
+def operator_names(kind: type) -> dict[str, tuple[str, ...]]:
+    """The operators of a type that are the same function as public members (`__call__ = send`), with their names."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name in operators(kind):
+        raw = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
+        if _is_shared(raw) and (names := names_in(kind, raw)):
+            found[name] = names
+    return found
+
+
+def _is_shared(raw: Any) -> bool:
+    """Whether it is code, which is the same under each of its names; equal data is not."""
+    kind = type_of(raw)
+    if issubclass(kind, type | types.ModuleType):
+        return False
+    return hasattr(kind, "__get__") or is_called(raw)
+
+
+def is_called(value: Any) -> bool:
+    """Whether it can be called. A class has the `__call__` of its metaclass."""
+    return any("__call__" in vars(base) for base in type_of(value).__mro__)
 
 
 def _shared(raw: Any) -> Any:

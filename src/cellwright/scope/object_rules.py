@@ -9,31 +9,28 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import threading
 import types
-import typing
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cellwright.scope.annotations import FRAMES, UNREADABLE, names_of, read
-from cellwright.scope.attributes import held_by, own_dict
-from cellwright.scope.classes import ATOMS, kind_of, type_hints
-from cellwright.scope.members import FUNCTIONS, members, module_members
+from cellwright.scope.classes import ATOMS, type_hints
+from cellwright.scope.declared_rule import Rule
+from cellwright.scope.held_objects import ITEMS, RuledHolder, held_in, is_container, items_of
+from cellwright.scope.members import FUNCTIONS, is_called, members
 from cellwright.scope.path_patterns import PathPatterns, Progress
-from cellwright.scope.rules import Place, Rule, Rules
+from cellwright.scope.promised_classes import is_own, promised, promised_bases, returned
+from cellwright.scope.rules import Place, Rules
 from cellwright.scope.surfaces import NAMESPACE, SURFACE
 from cellwright.scope.weak_cache import weak_cache
 from cellwright_guest.wire import type_of
 
 VISITS = 5_000  # objects and classes that one look visits, each once for each way that the rules distinguish
 DEPTH = 12  # names in a path
-ITEMS = 1_000  # of one container
-_LISTS: tuple[Any, ...] = (list, tuple, set, frozenset)
-_DICT: Any = dict
+HOLDERS = 300  # objects that are looked at again for others that they hold now
 _WILD = frozenset("*?[")
 
 Names = Callable[[], Iterable[tuple[str, Any]]]
@@ -52,7 +49,8 @@ class _Found:
     kept: list[Any] = field(default_factory=list[Any])
     roots: dict[str, Any] = field(default_factory=dict[str, Any])
     cut: str = ""  # the path at which a bound was met
-    followed: dict[str, int] = field(default_factory=dict[str, int])  # owners of ruled members, by path
+    dim: set[str] = field(default_factory=set[str])  # paths whose annotation lets any object stand there
+    held: list[RuledHolder] = field(default_factory=list[RuledHolder])  # objects that hold others at ruled paths
 
 
 class ObjectRules:
@@ -69,11 +67,14 @@ class ObjectRules:
         """The names have changed: look again when it matters."""
         self._found = None
 
-    def placed(self, place: Place, value: Any, others: tuple[str, ...] = ()) -> Place:
-        """The place with every path of the object of which rules speak. `others` are further paths that led to it."""
+    def placed(self, place: Place, value: Any, others: tuple[str, ...] = (), *, renew: bool = True) -> Place:
+        """The place with every path of the object of which rules speak. `others` are further paths that led to it.
+
+        With `renew`, it is looked for anew where other objects stand at those paths now.
+        """
         found = self._look()
         known = found.paths.get(id(value))
-        if known is None and self._is_outdated(found):
+        if known is None and renew and any(one.ids() != one.were for one in found.held):
             self.forget()
             self._rules.changed()
             found = self._look()
@@ -89,7 +90,8 @@ class ObjectRules:
     def class_paths(self, kind: type) -> tuple[str, ...]:
         """The paths at which annotations promise objects of this class, or of a base of it."""
         classes = self._look().classes
-        return tuple(path for base in kind.__mro__ for path in classes.get(base, ())) if classes else ()
+        bases = promised_bases(kind, tuple(classes)) if classes else ()
+        return tuple(path for base in bases for path in classes.get(base, ()))
 
     def titles(self, function: Any) -> tuple[str, ...]:
         """The paths at which a function stands that no object of its own has: in a module, in an attribute."""
@@ -120,8 +122,8 @@ class ObjectRules:
         if found.cut and "" not in self._warned:
             self._warned.add("")
             warnings.warn(
-                f"the look for objects that rules name ended at {found.cut}, after {VISITS:,} objects or {DEPTH} "
-                "names; beyond, rules hold by path. Name narrower paths, or classes",
+                f"the look for objects that rules name ended at {found.cut}, after {VISITS:,} objects, {ITEMS:,} items "
+                f"or {DEPTH} names; beyond, rules hold by path. Name narrower paths, or classes",
                 stacklevel=2,
             )
 
@@ -132,7 +134,7 @@ class ObjectRules:
         return bool(found.at.get(rule.pattern)) and not any(r.hide and r.covers(title) for r in self._rules.listed)
 
     def _is_by_path(self, found: _Found, owner: str) -> bool:
-        if "." not in owner or _WILD & set(owner) or owner in found.at:
+        if "." not in owner or _WILD & set(owner) or (owner in found.at and owner not in found.dim):
             return False
         root = owner.partition(".")[0]
         under = any(owner.startswith(f"{path}.") for path in found.upstreams)
@@ -154,8 +156,6 @@ class ObjectRules:
                 for name, value in found.roots.items():
                     if id(value) in found.paths:
                         found.at.setdefault(name, set()).add(id(value))
-                owners = {pattern.rpartition(".")[0] for pattern in strict}
-                found.followed = {o: _followed(found.roots, o) for o in owners if "." in o and not _WILD & set(o)}
             self._found = (len(rules), found)
             return found
 
@@ -166,19 +166,6 @@ class ObjectRules:
             for number in found.at.get(path[:end], ()):
                 yield from (other + path[end:] for other in found.paths[number])
             end = path.rfind(".", 0, end)
-
-    def _is_outdated(self, found: _Found) -> bool:
-        """Whether another object stands now at a path whose members a rule names."""
-        return any(_followed(found.roots, owner) != number for owner, number in found.followed.items())
-
-
-def _followed(roots: dict[str, Any], path: str) -> int:
-    """The id of the object at a path of attributes."""
-    first, *rest = path.split(".")
-    value = roots.get(first)
-    for name in rest:
-        value = None if value is None else own_dict(value).get(name)
-    return id(value)
 
 
 def _distinct(patterns: PathPatterns, first: str, paths: Iterable[str]) -> tuple[str, ...]:
@@ -203,6 +190,8 @@ class _Look:
     def __init__(self, found: _Found, patterns: list[str], strict: frozenset[str]) -> None:
         self._found = found
         self._patterns = found.patterns
+        # of ruled members, but for those of bound objects: no other object comes to these paths
+        self._owners = PathPatterns([o for o in {p.rpartition(".")[0] for p in strict} if "." in o])
         self._written = strict
         self._strict = frozenset(number for number, pattern in enumerate(patterns) if pattern in strict)
         self._pending: deque[tuple[Any, bool, str, Progress]] = deque()
@@ -238,16 +227,23 @@ class _Look:
             self._found.cut = self._found.cut or path
             return
         if issubclass(kind, type):
+            self._function(value, path, progress)  # code may build it under each of its names
             return self._add_class(value, path, progress)
         if issubclass(kind, (*FUNCTIONS, functools.partial)):
             return self._function(value, path, progress)
         if self._is_behind_itself(value, path) or not self._is_new(value, False, path, progress):
             return
-        for item in _items(value, kind):
+        items = list(items_of(value, kind))
+        for item in items:
             self._add(item, path, progress)
-        if kind in (*_LISTS, dict):
+        if len(items) == ITEMS and type_of(items[-1]) not in ATOMS:
+            self._found.cut = self._found.cut or path
+        if is_container(value):
+            self._found.at.setdefault(path, set())
             self._found.kept.append(value)
             return
+        if is_called(value):
+            self._function(value, path, progress)
         self._found.paths.setdefault(id(value), {})[path] = None
         self._found.at.setdefault(path, set()).add(id(value))
         self._found.kept.append(value)
@@ -259,7 +255,7 @@ class _Look:
     def _add_class(self, cls: type, path: str, progress: Progress) -> None:
         if len(self._seen) > VISITS:
             return
-        named = _is_own(cls) or any(pattern.startswith(f"{path}.") for pattern in self._written)
+        named = is_own(cls) or any(pattern.startswith(f"{path}.") for pattern in self._written)
         if named and self._lives(progress) and self._is_new(cls, True, path, progress):
             self._found.classes.setdefault(cls, {})[path] = None
             self._found.at.setdefault(path, set())
@@ -288,15 +284,18 @@ class _Look:
 
     def _inside(self, value: Any, path: str, inner: Progress) -> None:
         kind = type_of(value)
-        if issubclass(kind, types.ModuleType):
-            held = module_members(value)
-        else:
-            held = {**_of_slots(value, kind), **held_by(value)}
+        held = held_in(value, kind)
+        if not issubclass(kind, types.ModuleType):
             names = frozenset(name for name in _described(kind) if held.get(name) is not None)
             key = (id(kind), names, path.partition(".")[0], inner)
             if key not in self._read:  # of many objects of one class alike to the rules one is enough
                 self._read.add(key)
                 self._members(kind, path, inner, names)
+        there = self._owners.after(self._owners.begin, f"{path}.")
+        if there and len(self._found.held) < HOLDERS:
+            ruled = RuledHolder(value, kind, lambda name: self._owners.leads(self._owners.after(there, name)))
+            if not ruled.is_empty or not self._owners.is_wild(there):
+                self._found.held.append(ruled)
         for name, there in held.items():
             self._add(there, f"{path}.{name}", self._patterns.after(inner, name))
 
@@ -312,19 +311,18 @@ class _Look:
             elif not hasattr(type_of(raw), "__get__"):
                 self._add(raw, whole, progress)  # an object that the class itself has
                 continue
-            for promised in _promised(_returned(raw), cls):
-                self._add_class(promised, whole, progress)
+            self._promised(returned(raw), cls, whole, progress)
         for name in _described(cls) - members(cls).keys() - held:
             progress = self._lives(self._patterns.after(inner, name))
             if progress:
-                for promised in _promised(type_hints(cls).get(name), cls):
-                    self._add_class(promised, f"{path}.{name}", progress)
+                self._promised(type_hints(cls).get(name), cls, f"{path}.{name}", progress)
 
-
-def _is_own(cls: type) -> bool:
-    """Whether the class is the developer's. `crm.*` is not about every object of a class that all programs use."""
-    top = cls.__module__.partition(".")[0].lstrip("_")
-    return top not in sys.stdlib_module_names and top not in FRAMES
+    def _promised(self, hint: Any, owner: type, path: str, progress: Progress) -> None:
+        for cls in promised(hint, owner):
+            if cls is None:
+                self._found.dim.add(path)
+            else:
+                self._add_class(cls, path, progress)
 
 
 @weak_cache
@@ -343,53 +341,3 @@ def _identity(function: Any) -> Any:
     if type_of(function) is types.BuiltinFunctionType and not isinstance(function.__self__, types.ModuleType | None):
         return function.__name__, id(function.__self__)  # made anew at each access
     return id(function)
-
-
-def _items(value: Any, kind: type) -> Iterator[Any]:
-    """The items of a container, by Python's own methods."""
-    base: Any = next((base for base in (_DICT, *_LISTS) if issubclass(kind, base)), None)
-    if base is not None:
-        items: Iterable[Any] = _DICT.values(value) if base is _DICT else base.__iter__(value)
-        for _, item in zip(range(ITEMS), items, strict=False):
-            yield item
-
-
-def _of_slots(value: Any, kind: type) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, member in members(kind).items():
-        if isinstance(member.value, types.MemberDescriptorType):
-            try:
-                found[name] = member.value.__get__(value, kind)
-            except AttributeError:
-                continue
-    return found
-
-
-def _returned(raw: Any) -> Any:
-    """The annotation of what a method returns, or a property is."""
-    function: Any = getattr(raw, "fget", None) or getattr(raw, "func", None) or raw
-    if not isinstance(function, types.FunctionType):
-        return None
-    hint = type_hints(function).get("return")
-    if hint is None:
-        hint = function.__annotations__.get("return")
-        hint = read(hint, names_of(function)) if isinstance(hint, str) else hint
-    return hint
-
-
-def _promised(hint: Any, owner: type, depth: int = 0) -> Iterator[type]:
-    """The classes of live objects in an annotation. A protocol names no class that its objects have."""
-    if hint is getattr(typing, "Self"):  # noqa: B009  else a type checker takes it for a use
-        yield owner
-    elif isinstance(hint, typing.TypeVar):
-        yield from _promised(hint.__bound__, owner, depth + 1)
-    elif isinstance(hint, type) and typing.get_origin(hint) is None:
-        plain = hint in (object, type, Any) or issubclass(hint, (*ATOMS, *_LISTS, dict))
-        if not plain and not getattr(hint, "_is_protocol", False) and kind_of(hint) == "handle":
-            yield hint
-    elif depth < DEPTH:
-        try:
-            for part in typing.get_args(hint):
-                yield from _promised(part, owner, depth + 1)
-        except UNREADABLE:
-            return

@@ -32,6 +32,14 @@ class PathPatterns:
         """The numbers of the patterns that match the path as it is."""
         return [number for number, positions in progress if len(self._tokens[number]) in positions]
 
+    def leads(self, progress: Progress) -> bool:
+        """Whether a pattern matches the path as it is, or a pattern without wild cards can match further on."""
+        return bool(self.ended(progress)) or not self.is_wild(progress)
+
+    def is_wild(self, progress: Progress) -> bool:
+        """Whether all these patterns have wild cards."""
+        return all(not self._literal[number] for number, _ in progress)
+
     def _moved(self, number: int, positions: frozenset[int], text: str) -> frozenset[int]:
         literal = self._literal[number]
         if literal:

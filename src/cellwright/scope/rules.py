@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, Protocol
 
 from cellwright.errors import NotPublic, UsageError
+from cellwright.scope.declared_rule import Rule
 from cellwright.scope.hidden_fields import is_hidden, reading_members, reading_operators, record_fields
-from cellwright.scope.members import aliases, module_members, operators
+from cellwright.scope.members import aliases, module_members, operator_names, operators
 from cellwright.scope.operations import FACTS, Operation, refuse_operator, with_facts
 from cellwright.scope.presets import granted_operators, hides_by_name, module_refusal, refusal
 from cellwright.scope.surfaces import NAMESPACE
@@ -21,41 +22,6 @@ from cellwright.scope.weak_cache import weak_cache
 
 WRITING_OPERATORS = frozenset(("__setitem__", "__delitem__"))
 _mark = weak_cache(lambda cls: object())  # stands for a class in keys: rules may outlive the class
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rule:
-    """One `declare`: the members that it is about, and what it says of them.
-
-    `when` decides by a member's path, too: an upstream may offer other operations meanwhile. With `read_only="ask"` an
-    operation that is not known to only read waits for a person's yes.
-    """
-
-    pattern: str
-    hide: bool | frozenset[str] | None = None
-    only: frozenset[str] | None = None
-    read_only: bool | Literal["ask"] = False
-    writable: bool | frozenset[str] | None = None
-    facts: dict[str, Any] = field(default_factory=dict[str, Any])
-    when: Callable[[str], bool] | None = None
-
-    @property
-    def general(self) -> bool:
-        """Whether the pattern names no owner: it says the same at every path."""
-        return self.pattern.startswith("*") and self.pattern.rpartition(".")[0] in ("", "*")
-
-    def names(self, name: str) -> bool:
-        """Whether the rule is about the member `name` in particular."""
-        return self.pattern.rpartition(".")[2] == name or (isinstance(self.hide, frozenset) and name in self.hide)
-
-    def covers(self, titles: tuple[str, ...]) -> bool:
-        matches = any(fnmatchcase(title, self.pattern) for title in titles)
-        return matches and (self.when is None or self.when(titles[0]))
-
-    def level_with(self, titles: tuple[str, ...]) -> bool:
-        """Whether the pattern names members of this very object, as `only` means, and not of objects below them."""
-        depth = self.pattern.count(".")
-        return any(fnmatchcase(title, self.pattern) and title.count(".") == depth for title in titles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +71,7 @@ class _Decision:
 class StaticPlaces(Protocol):
     """Where the objects of a scope stand, without running code: an `ObjectRules`."""
 
-    def placed(self, place: Place, value: Any, others: tuple[str, ...] = ()) -> Place: ...
+    def placed(self, place: Place, value: Any, others: tuple[str, ...] = (), *, renew: bool = True) -> Place: ...
     def class_paths(self, kind: type) -> tuple[str, ...]: ...
     def titles(self, function: Any) -> tuple[str, ...]: ...
     def warn(self) -> None: ...
@@ -199,9 +165,14 @@ class Rules:
             known = verdicts[key] = self._strictest(self._judge(place, name, data), place, name)
         return known
 
-    def placed(self, place: Place, value: Any, others: tuple[str, ...] = ()) -> Place:
-        """The place with all paths of the object at which rules speak of it; `others` led to it, too."""
-        return place if not self._rules or self.objects is None else self.objects.placed(place, value, others)
+    def placed(self, place: Place, value: Any, others: tuple[str, ...] = (), *, renew: bool = True) -> Place:
+        """The place with all paths of the object at which rules speak of it; `others` led to it, too.
+
+        With `renew` the object may be newer than the last look at what stands where.
+        """
+        if not self._rules or self.objects is None:
+            return place
+        return self.objects.placed(place, value, others, renew=renew)
 
     def of_function(
         self, owner: Place | None, names: tuple[str, ...], aliases: tuple[str, ...], titles: tuple[str, ...] = ()
@@ -220,6 +191,21 @@ class Rules:
             made.read_only, made.asks_writes = made.read_only and refuses, made.asks_writes and refuses
             own.append(made)
         return _joined(RuleVerdict(visible=True, read_only=False), (), own)
+
+    def of_operator(self, place: Place, name: str) -> RuleVerdict:
+        """The verdict on an operator, as far as it is the same function as members. Of rules that a scope is
+        read-only, those that name such a member: operators are not known to read."""
+        names = operator_names(place.kind).get(name, ()) if self._rules else ()
+        strict: list[_Decision] = []
+        for same in () if self.lifts(place, name) else names:
+            own = place.titles(same)
+            every = [self._decided(own, same, only=False)]
+            every += [one for group in self._decisions(place, same, only=False) for one in group]
+            reads = self._decided(own, same).facts.get("reads") is True
+            strict += [replace(one, read_only=False, asks_writes=False) for one in every]
+            titles = [own, *((f"{path}.{same}",) for path in place.others)]
+            strict += [self._decided(title, same, alias=True) for title in titles if not reads]
+        return _joined(RuleVerdict(visible=True, read_only=False), (), strict)
 
     def _strictest(self, verdict: RuleVerdict, place: Place, name: str) -> RuleVerdict:
         """The verdict at the object's path, with what the rules say of it at its other paths, and of its class."""

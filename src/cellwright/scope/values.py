@@ -161,7 +161,8 @@ class Values:
         place = packer.places.get(id(value)) or self._place_of(value)
         place = place or Place(step(packer.path, value), type_of(value))
         self.classes.require_known(place)
-        return self._handle(value, self.classes.rules.placed(place, value, packer.others), packer)
+        renew, packer.looked = not packer.looked, True  # no host code runs between two objects of one parcel
+        return self._handle(value, self.classes.rules.placed(place, value, packer.others, renew=renew), packer)
 
     def _by_value(self, value: Any, packer: Parcel) -> Any:
         kind = type_of(value)
@@ -227,7 +228,7 @@ class Values:
     def _handle(self, value: Any, place: Place, packer: Parcel) -> Any:
         known = self.handles.known(value)
         if known is None or not known.bound:  # the call of a bound one is refused
-            self._functions.require(value)
+            self._functions.require_handed(value)
         held = self.handles.hold(value, place)
         if not held.announced:
             packer.made.append(Made(number=held.handle, path=held.place.path, kind=type_key(type_of(value))))

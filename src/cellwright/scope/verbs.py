@@ -167,6 +167,15 @@ class Verbs:
         if (refused or tells_held(held.value, name, self._hides_field)) and not self._rules.lifts(held.place, name):
             grant = f"binding it does not grant this operator; {held.place.grant(name)} grants it"
             raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here: {grant}")
+        same = self._rules.of_operator(held.place, name)
+        if not same.visible:
+            raise NotPublic(f"{type(held.value).__name__!r} object has no {name} here: {same.why}, under another name")
+        if same.read_only:
+            raise NotPublic(f"{name} of {held.shown} is refused: it is a member that is read-only in this scope")
+
+    def is_method(self, held: HeldObject, name: str) -> bool:
+        """Whether the class of an object has a method of that name."""
+        return not self._is_data(held, name)
 
     def _hides_field(self, kind: type) -> bool:
         return self._rules.hides_field(Place(kind.__name__, kind))

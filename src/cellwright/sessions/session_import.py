@@ -49,6 +49,7 @@ class _FileContents:
 
     sessions: list[Facts] = field(default_factory=list[Facts])
     entries: list[int] = field(default_factory=list[int])  # of each session
+    cells: int = 0  # that began so far, in the session that the lines are about
     blobs: set[str] = field(default_factory=set[str])
     dropped: set[str] = field(default_factory=set[str])  # contents of files that are no longer kept anywhere
     under_way: str = ""  # the digest of a blob that the next line goes on with
@@ -161,6 +162,10 @@ def _check(contents: _FileContents, digests: _Digests, line: dict[str, Any], *, 
     if not contents.sessions or number != contents.entries[-1] + 1 or number > MOST_ENTRIES:
         raise Damaged("entries are numbered 1, 2, 3 … in their session")
     contents.entries[-1] = number
+    if isinstance(change, CellRow):
+        contents.cells = max(contents.cells, change.number)
+    elif isinstance(change, Row) and change.cell > contents.cells:  # it would speak of what is done here later
+        raise Damaged("a call of a cell that has not begun")
     contents.claims.update(_claims(change))
     if isinstance(change, CellRow):
         for tree in (change.tree, change.tree_after):
@@ -170,11 +175,10 @@ def _check(contents: _FileContents, digests: _Digests, line: dict[str, Any], *, 
 
 def _claims(change: EntryChange) -> Iterator[str]:
     """What an entry says that would have the host do something. An entry that is told again counts again."""
-    if isinstance(change, Row) and change.door == "host" and change.status == "done":
-        if not change.reads:
-            yield "undoable"
-        if any(made.number > 0 for made in change.made):
-            yield "revivable"
+    if isinstance(change, Row) and change.door == "host" and change.status == "done" and not change.reads:
+        yield "undoable"
+    if isinstance(change, Row) and any(made.number > 0 for made in change.made):
+        yield "revivable"
     if isinstance(change, Note) and change.kind == "decided" and ": yes" in change.text:
         yield "granted"
 
@@ -187,6 +191,7 @@ def _check_session(contents: _FileContents, facts: Facts) -> None:
         raise Damaged("a session is forked at an entry that its parent has not")
     if len(contents.sessions) >= MOST_SESSIONS:
         raise Damaged(f"more than {MOST_SESSIONS} sessions")
+    contents.cells = min(facts.parent_cell, contents.cells)
     contents.sessions.append(facts)
     contents.entries.append(0)
 

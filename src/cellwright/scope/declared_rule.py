@@ -1,0 +1,43 @@
+"""`Rule`: what one `declare` says, and which members it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """One `declare`: the members that it is about, and what it says of them.
+
+    `when` decides by a member's path, too: an upstream may offer other operations meanwhile. With `read_only="ask"` an
+    operation that is not known to only read waits for a person's yes.
+    """
+
+    pattern: str
+    hide: bool | frozenset[str] | None = None
+    only: frozenset[str] | None = None
+    read_only: bool | Literal["ask"] = False
+    writable: bool | frozenset[str] | None = None
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])
+    when: Callable[[str], bool] | None = None
+
+    @property
+    def general(self) -> bool:
+        """Whether the pattern names no owner: it says the same at every path."""
+        return self.pattern.startswith("*") and self.pattern.rpartition(".")[0] in ("", "*")
+
+    def names(self, name: str) -> bool:
+        """Whether the rule is about the member `name` in particular."""
+        return self.pattern.rpartition(".")[2] == name or (isinstance(self.hide, frozenset) and name in self.hide)
+
+    def covers(self, titles: tuple[str, ...]) -> bool:
+        matches = any(fnmatchcase(title, self.pattern) for title in titles)
+        return matches and (self.when is None or self.when(titles[0]))
+
+    def level_with(self, titles: tuple[str, ...]) -> bool:
+        """Whether the pattern names members of this very object, as `only` means, and not of objects below them."""
+        depth = self.pattern.count(".")
+        return any(fnmatchcase(title, self.pattern) and title.count(".") == depth for title in titles)
