@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import struct
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from cellwright_guest.wire import Bounds, WireError, type_of
@@ -44,10 +45,15 @@ def frame(message: list[Any], blobs: list[Any], bounds: Bounds | None = None) ->
 def large_frame(message: list[Any], blobs: list[Any]) -> list[Any]:
     """The same as `frame`, for a thread beside others: no step of it keeps them waiting."""
     sizes = [len(b) for b in blobs]
-    pieces: list[str] = []
-    _encode([message, sizes], pieces)
-    header = "".join(pieces).encode("ascii")
+    header = encoded([message, sizes]).encode("ascii")
     return [_head.pack(len(header), sum(sizes)) + header, *blobs]
+
+
+def encoded(tree: Any) -> str:
+    """A large tree as JSON, for a thread beside others."""
+    pieces: list[str] = []
+    _encode(tree, pieces)
+    return "".join(pieces)
 
 
 def _encode(tree: Any, pieces: list[str]) -> None:
@@ -147,11 +153,13 @@ class FrameReader:
         return frames
 
 
-def parse(header: bytes, blob_bytes: Any, bounds: Bounds) -> tuple[list[Any], list[Any]]:
-    """The message of a raw frame and its blobs."""
+def parse(
+    header: bytes, blob_bytes: Any, bounds: Bounds, read: Callable[[str], Any] | None = None
+) -> tuple[list[Any], list[Any]]:
+    """The message of a raw frame and its blobs. `read` reads the JSON text of a large one, instead of `load`."""
     text = _check_header(header, bounds)
     try:
-        message, sizes = _loads(text)
+        message, sizes = (read or load)(text)
     except (ValueError, TypeError, RecursionError, StopIteration):
         raise WireError("a frame that is not a message") from None
     if type_of(message) is not list or not message or type_of(sizes) is not list or len(sizes) > bounds.blobs:
@@ -182,14 +190,15 @@ def _check_header(header: bytes, bounds: Bounds) -> str:
     return text
 
 
-def _loads(text: str) -> Any:
+def load(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """A JSON text without white space around it. `pairs` makes the objects in it, instead of dicts."""
     # CPython reads an integer's digits in quadratic time, and refuses to beyond a limit, which a program may turn off.
-    if 0 < sys.get_int_max_str_digits() <= DIGITS:
+    if pairs is None and 0 < sys.get_int_max_str_digits() <= DIGITS:
         value, end = _scan(text, 0)
         if end != len(text):
             raise ValueError
         return value
-    return json.loads(text, parse_int=_bounded_int)
+    return json.loads(text, parse_int=_bounded_int, object_pairs_hook=pairs)
 
 
 def _bounded_int(digits: str) -> int:

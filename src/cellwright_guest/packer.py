@@ -12,6 +12,7 @@ from typing import Any
 from cellwright_guest.wire import INT_BITS, Packed, type_of
 
 LONG_STR = 1024
+PIECE = 1 << 22  # characters of a text that are encoded at once
 SHORT_STR = 64  # not counted in bytes: it takes less than its place in a list
 INT_LOW, INT_HIGH = -(1 << 63), 1 << 64
 _plain_atoms = frozenset((type(None), bool, float))
@@ -53,7 +54,7 @@ class Packer:
                 return value
             if len(value) > LONG_STR:
                 self.require_room(len(value))
-                return {"S": self.blob(value.encode("utf-8", "surrogatepass"))}
+                return {"S": self.blob(encoded(value))}
             self.take_room(len(value))
             return value
         if kind is int:
@@ -123,6 +124,14 @@ class Packer:
             self.take_room(sum(map(len, values)))
             return list(values)
         return [self.pack(v) for v in values]
+
+
+def encoded(text: str) -> bytes:
+    """The text as UTF-8. A long one is encoded in pieces, between which other threads have a turn."""
+    if len(text) <= PIECE:
+        return text.encode("utf-8", "surrogatepass")
+    pieces = (text[at : at + PIECE] for at in range(0, len(text), PIECE))
+    return b"".join([piece.encode("utf-8", "surrogatepass") for piece in pieces])
 
 
 def _pack_list(p: Packer, value: list[Any]) -> Any:

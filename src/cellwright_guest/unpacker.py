@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import datetime as dt
 import decimal
 import pathlib
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from cellwright_guest.wire import Bounds, WireError, type_of
 
+PIECE = 1 << 22  # bytes of a text that are decoded before other threads have a turn
 KEYS_AT_ONCE = 64
 KEY_S, KEYS_S = 20e-6, 0.25  # processor time that inserting keys may take: per key, and whatever their number
 
@@ -120,13 +123,13 @@ class Unpacker:
         bounds = self.bounds
         if len(keys) > bounds.keys:
             raise WireError(f"{len(keys)} keys are over the bound of {bounds.keys}")
+        counts: Counter[int] = Counter()
         try:
-            hashes = sorted(map(hash, keys))
+            self.insert(lambda some: counts.update(map(hash, some)), keys)
         except (TypeError, RecursionError):
             raise WireError("a key that cannot be hashed") from None
-        step = bounds.collisions
-        if any(hashes[i] == hashes[i + step] for i in range(len(hashes) - step)):
-            raise WireError(f"more than {step} keys with the same hash")
+        if counts and max(counts.values()) > bounds.collisions:
+            raise WireError(f"more than {bounds.collisions} keys with the same hash")
         return keys
 
     def insert(self, update: Callable[[Any], None], keys: list[Any], values: list[Any] | None = None) -> None:
@@ -159,7 +162,7 @@ def _unpack_str_dict(u: Unpacker, body: Any) -> dict[str, Any]:
         raise WireError("too many keys")
     values: list[Any] = []
     u.fill(values, list(body.values()))
-    made.update(zip(body, values, strict=True))
+    u.insert(made.update, list(body), values)
     u.whole(number, before)
     return made
 
@@ -194,8 +197,13 @@ def _unpack_integer(u: Unpacker, body: Any) -> int:
 
 
 def _unpack_text(u: Unpacker, body: Any) -> str:
+    data = u.blob(body)
     try:
-        return bytes(u.blob(body)).decode("utf-8", "surrogatepass")
+        if len(data) <= PIECE:
+            return bytes(data).decode("utf-8", "surrogatepass")
+        decode = codecs.getincrementaldecoder("utf-8")("surrogatepass").decode
+        ends = range(PIECE, len(data) + PIECE, PIECE)
+        return "".join(decode(data[end - PIECE : end], end >= len(data)) for end in ends)
     except UnicodeDecodeError:
         raise WireError("text that is not UTF-8") from None
 

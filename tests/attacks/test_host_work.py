@@ -102,6 +102,11 @@ OPERATORS = [
     "column == row",
     "text * 1_000_000_000",
     "text + 'x' * 5_000_000",
+    # texts and comparisons of C code, which gives no other thread a turn
+    "repr(fresh(list(range(60_000))))",
+    "str(fresh([0.1] * 60_000))",
+    "f'{fresh([[0.1] * 1000] * 60)}'",
+    "text % (1, fresh([0.1] * 60_000))",
     # by steps: each doubles what the last one made
     "x = queue\nfor _ in range(40): x = x + x",
     "x = money\nfor _ in range(40): x = x * x",
@@ -118,6 +123,9 @@ OPERATORS = [
 
 METHODS = [
     "for _ in range(40): rows.extend(rows)",
+    "rows.sort()",
+    "log.warning(rows)",
+    "log.warning('%s', rows)",
     "for _ in range(40): queue.extend(queue)",
     "for _ in range(40): codes.extend(codes)",
     "text.ljust(1_000_000_000)",
@@ -273,8 +281,9 @@ async def _serves(calls: Worker) -> bool:
         return False
 
 
-# The event loop belongs to all sessions. What one callback on it takes is measured in processor time of its thread:
-# on a busy machine the clock on the wall says little.
+# The event loop belongs to all sessions. It is held by a callback, and by C code on another thread, which gives up the
+# interpreter only when it ends. Both are measured in processor time, because on a busy machine the clock on the wall
+# says little; and without that of the garbage collector, which walks through all that other tests have left.
 
 
 class Box:
@@ -282,6 +291,9 @@ class Box:
 
     def rows(self, count: int) -> list[Any]:
         return [{"number": i, "name": "x", "share": 0.5} for i in range(count)]
+
+    def give(self, rows: list[Any]) -> list[Any]:
+        return rows
 
     async def rows_soon(self, rows: list[Any]) -> list[Any]:
         return rows
@@ -301,37 +313,76 @@ class Box:
         setattr(error, "rows", [["x" * 1000] * 1000] * 1000)  # noqa: B010  an attribute that its class does not know
         raise error
 
+    async def find(self, key: str) -> None:
+        raise KeyError(key)
+
     def endless(self) -> Iterator[Any]:
         return iter([["x" * 1000] * 100] * 100_000)
 
 
 class LoopMeter:
-    """The longest callback of the event loop."""
+    """The longest time for which the event loop was held."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.longest = (0.0, "")
+        self._loop_s = self._others_s = self._began_s = 0.0  # of the garbage collector, by thread
+        self._collecting = False
+        self._here = threading.get_ident()
         run: Callable[[asyncio.Handle], None] = getattr(asyncio.Handle, "_run")  # noqa: B009  no public name
-        here = threading.get_ident()
 
         def measured(handle: asyncio.Handle) -> None:
-            began = time.thread_time()
+            began = self._loop_now()
             run(handle)
-            if threading.get_ident() == here:
-                self.longest = max(self.longest, (time.thread_time() - began, repr(handle)[:200]))
+            if threading.get_ident() == self._here:
+                self._took(self._loop_now() - began, repr(handle)[:200])
 
         patch.setattr(asyncio.Handle, "_run", measured)
+
+    def collected(self, phase: str, about: dict[str, int]) -> None:
+        """For `gc.callbacks`."""
+        self._collecting = phase == "start"  # its end is told when other threads had a turn already
+        took_s = time.thread_time() - self._began_s
+        if phase == "start":
+            self._began_s = time.thread_time()
+        elif threading.get_ident() == self._here:
+            self._loop_s += took_s
+        else:
+            self._others_s += took_s
+
+    def _loop_now(self) -> float:
+        return time.thread_time() - self._loop_s
+
+    def _others_now(self) -> float:
+        return time.process_time() - time.thread_time() - self._others_s
+
+    def _took(self, took_s: float, what: str) -> None:
+        self.longest = max(self.longest, (took_s, what))
+
+    async def _tick(self) -> None:
+        """What other threads work while the loop waits for its turn. One that hashes or writes a file lets it go on."""
+        while True:
+            began, at = self._others_now(), time.monotonic()
+            await asyncio.sleep(TICK_S)
+            if not self._collecting:
+                late_s = time.monotonic() - at - TICK_S
+                self._took(min(self._others_now() - began, late_s) - TURNS_S, "another thread")
 
     async def of(self, rt: Runtime, code: str, other: Runtime) -> tuple[float, str]:
         """While a cell runs, and another session answers."""
         self.longest = (0.0, "")
+        ticking = asyncio.ensure_future(self._tick())
         cell = asyncio.ensure_future(rt.execute(code))
         while not cell.done():
             assert (await other.execute("1 + 1")).unwrap() == 2
             await asyncio.wait({cell}, timeout=0.1)
         await cell
+        ticking.cancel()
         return self.longest
 
 
+TICK_S = 0.005
+TURNS_S = 0.1  # that several threads, which each give up the interpreter in time, may have before the loop has its own
+TIMES = 3  # a pause of the machine is not there each time
 HELD_S = 0.1  # more than the loop is held by a cell that does nothing
 ATTACKS = {
     "a large result of the loop": "rows = await box.rows_soon([{'a': i, 'b': 'x', 'c': 0.5} for i in range(40_000)])",
@@ -352,45 +403,47 @@ MORE = {
     "many prints": "for i in range(200_000): print(i)",
     "deep data": "x = [1]\nfor _ in range(190): x = [x]\nfor _ in range(100): await box.take([x] * 100)",
     "a long exception": "box.fail(50_000_000)",
+    "a long key that is not there": "await box.find('é' * 60_000_000)",
     "an exception of its own": "raise ValueError('x' * 60_000_000)",
     "a long cell": "x = [\n" + "1,\n" * 300_000 + "]",
     "a long iterator": "rows = [row for row, _ in zip(box.endless(), range(1000))]",
     "help": "help(box)",
+    "a large argument of a sync call": "x = box.give([[i] for i in range(300_000)])",
+    "many numbers": "await box.take([1.5] * 3_500_000)",
+    "a large set of texts": "await box.take({str(i) for i in range(900_000)})",
+    "numbers of many digits": "await box.take([10**4000] * 3000)",
 }
 
 
 @pytest.fixture
-def frozen() -> Iterator[None]:
-    """What other tests left in this process is not walked by the collector in the middle of a callback."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+def meter(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopMeter]:
+    meter = LoopMeter(monkeypatch)
+    gc.callbacks.append(meter.collected)
+    yield meter
+    gc.callbacks.remove(meter.collected)
 
 
-@pytest.mark.usefixtures("frozen")
-async def test_a_large_result_does_not_hold_the_loop_of_another_session(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await _held_by(ATTACKS, True, tmp_path, monkeypatch)
+async def test_a_large_result_does_not_hold_the_loop_of_another_session(tmp_path: Path, meter: LoopMeter) -> None:
+    await _held_by(ATTACKS, True, tmp_path, meter)
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("frozen")
 @pytest.mark.parametrize("journaled", [False, True])
 async def test_nothing_that_a_cell_does_holds_the_loop_of_another_session(
-    journaled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    journaled: bool, tmp_path: Path, meter: LoopMeter
 ) -> None:
-    await _held_by(ATTACKS | MORE, journaled, tmp_path, monkeypatch)
+    await _held_by(ATTACKS | MORE, journaled, tmp_path, meter)
 
 
-async def _held_by(attacks: dict[str, str], journaled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    meter = LoopMeter(monkeypatch)
+async def _held_by(attacks: dict[str, str], journaled: bool, tmp_path: Path, meter: LoopMeter) -> None:
     limits = Limits(wall_s=120, cpu_s=60, memory_mb=1000, host_calls=20_000)
     store = tmp_path / "s.db" if journaled else None
     async with Runtime({}, limits=PATIENT) as other, Runtime({"box": Box()}, limits=limits, store=store) as rt:
         await meter.of(rt, "1 + 1", other)
         quiet_s, _ = await meter.of(rt, "1 + 1", other)
         for name, code in attacks.items():
-            held_s, callback = await meter.of(rt, code, other)
-            assert held_s < quiet_s + HELD_S, f"{name}: {held_s:.3f} s in {callback}"
+            held = [await meter.of(rt, code, other)]
+            while min(held)[0] > quiet_s + HELD_S and len(held) < TIMES:
+                held.append(await meter.of(rt, code, other))
+            held_s, what = min(held)
+            assert held_s < quiet_s + HELD_S, f"{name}: {held_s:.3f} s in {what}"

@@ -7,6 +7,7 @@ code of a host object runs: who asks knows what is shown of these.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 from cellwright.scope import ValueWriter, given_frame_text
@@ -17,6 +18,7 @@ from cellwright_guest.wire import Bounds, Packed, WireError, type_of
 LONGEST = 20_000  # characters
 MOST = 1 << 26  # of them, where all is asked for: more than crosses in one call
 CUT = "… [cut: there is more than is shown here]"
+ARGUMENTS = 200  # that are shown
 _DEPTH = 250  # beyond what crosses: only a list that holds itself is deeper
 
 Name = Callable[[int], str]
@@ -31,7 +33,8 @@ def arguments_text(
     functions: Name = lambda number: "",
     whole: bool = False,
 ) -> str:
-    """`(7, to='ann')`, up to `longest` characters. Raises `WireError` for what no honest guest sends.
+    """`(7, to='ann')`, up to `longest` characters, of which a long argument leaves the others their part. Raises
+    `WireError` for what no honest guest sends.
 
     `functions` gives more about a function of the guest. With `whole`, all rows of frames are told.
     """
@@ -44,30 +47,49 @@ def arguments_text(
     given = Unpacker(arguments.blobs, other, Bounds()).unpack(arguments.tree)
     if type_of(given) is not tuple:
         raise WireError("arguments that are not a tuple")
-    text: list[str] = []
     room = MOST if longest is None else longest
-    for part in _given(given, _ArgumentWriter(room)):
-        text.append(part[:room])
-        room -= len(part)
-        if room < 0:
-            return printable("".join(text)) + CUT
-    return printable("".join(text))
+    texts, more = _texts(given, room)
+    share = _share([len(text) for text in texts], room)
+    shown = (printable(text) if len(text) <= share else printable(text[:share]) + CUT for text in texts)
+    return f"({', '.join(shown)}{f', {CUT}' if more else ''})"
 
 
-def _given(given: tuple[Any, ...], writer: _ArgumentWriter) -> Iterator[str]:
+def _texts(given: tuple[Any, ...], room: int) -> tuple[list[str], bool]:
+    """Each argument, longer than its share where that is too long; and whether there are more arguments."""
     args: tuple[Any, ...] = given
     kwargs: dict[Any, Any] = {}
     if len(given) == 2 and type_of(given[0]) is tuple and type_of(given[1]) is dict:
         args, kwargs = given
-    yield "("
-    for place, value in enumerate(args):
-        yield ", " if place else ""
-        yield from writer.parts(value)
-    for place, (key, value) in enumerate(kwargs.items()):
-        yield ", " if place or args else ""
-        yield f"{_word(key)}="
-        yield from writer.parts(value)
-    yield ")"
+    named = [*(("", value) for value in args[:ARGUMENTS]), *((f"{_word(key)}=", one) for key, one in kwargs.items())]
+    writer, texts, left = _ArgumentWriter(room), list[str](), 2 * room
+    least = room // max(min(len(named), ARGUMENTS), 1)
+    for name, value in named[:ARGUMENTS]:
+        texts.append(_start(chain((name,), writer.parts(value)), max(min(room, left), least)))
+        left -= len(texts[-1])
+        writer.within.clear()  # of what was not written to its end
+    return texts, len(args) + len(kwargs) > ARGUMENTS
+
+
+def _start(parts: Iterator[str], most: int) -> str:
+    """At most one character more than `most`."""
+    texts = list[str]()
+    for part in parts:
+        texts.append(part[: most + 1])
+        most -= len(part)
+        if most < 0:
+            break
+    return "".join(texts)
+
+
+def _share(lengths: list[int], room: int) -> int:
+    """How long an argument may be, so that all fit in the room: short ones leave their rest to long ones."""
+    share = room
+    for left, length in zip(range(len(lengths), 0, -1), sorted(lengths), strict=True):
+        share = room // left
+        if length > share:
+            break
+        share, room = room, room - length
+    return share
 
 
 class _ArgumentWriter(ValueWriter):

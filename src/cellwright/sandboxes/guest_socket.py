@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from cellwright.sandboxes import large_headers
 from cellwright_guest.framing import FrameReader, frame, large_frame, parse
 from cellwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
 
@@ -150,7 +151,7 @@ class GuestSocket:
         try:
             for i, (header, blobs) in enumerate(raw):
                 if _is_large(header, blobs):
-                    message = await asyncio.to_thread(parse, header, blobs, self._bounds)
+                    message = await asyncio.to_thread(parse, header, blobs, self._bounds, large_headers.read)
                 else:
                     if i % BATCH == 0:
                         await asyncio.sleep(0)

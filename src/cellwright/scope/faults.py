@@ -16,6 +16,7 @@ from cellwright.scope.classes import Classes, is_builtin
 from cellwright.scope.hidden_values import IsTold, text_of_error
 from cellwright.scope.parcels import Parcel
 from cellwright.scope.rules import Place
+from cellwright.scope.value_text import shown
 from cellwright.short_texts import whole_words
 from cellwright_guest.packer import is_bulky
 from cellwright_guest.unpacker import Unpacker
@@ -26,6 +27,7 @@ _ATTRIBUTE_TYPES = (type(None), bool, int, float, str)
 _DATA = (*_ATTRIBUTE_TYPES, bytes, dt.datetime, dt.date, dt.time, dt.timedelta, Decimal, UUID)
 _COLLECTIONS: tuple[type[Any], ...] = (list, tuple, set)
 _PAIRS: tuple[type[Any], ...] = (list, tuple)
+_OWN_TEXTS = (BaseException.__str__, KeyError.__str__)
 _SETTINGS = re.compile("headers|environ|^env$|query|params", re.IGNORECASE)  # attributes that hold settings by name
 
 
@@ -58,6 +60,10 @@ def error_text(error: BaseException) -> str:
 
 
 def _text(error: BaseException) -> str:
+    args: Any = error.args
+    if is_bulky(args) and type_of(error).__str__ in _OWN_TEXTS:  # what guest code gave, as the key of a KeyError
+        whole = args if len(args) > 1 else args[0]
+        return whole_words(whole if type_of(whole) is str else shown(whole, TEXT_LIMIT), TEXT_LIMIT)
     try:
         return whole_words(str(error), TEXT_LIMIT)
     except Exception as broken:  # an exception of a library that cannot be printed

@@ -21,6 +21,7 @@ _GROWING = (list, dict, set, deque, bytearray, array, UserList, UserDict)
 _TEXTS = (str, bytes, bytearray, UserString)
 _SIZED = (*_GROWING, *_TEXTS, tuple, frozenset)
 _FILES = (io.BytesIO, io.StringIO)
+SORTED = 200_000  # items, which C code compares without giving up the interpreter
 _LOGS = (logging.Logger, logging.LoggerAdapter)
 _OWN = (types.BuiltinMethodType, types.MethodWrapperType)
 
@@ -40,6 +41,8 @@ def check_method(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     name = str(getattr(function, "__name__", ""))
     given = (*args, *kwargs.values())
     if isinstance(owner, _LOGS):
+        for part in given:
+            check(part, "__str__", ())
         for place, text in enumerate(given):
             if isinstance(text, str):
                 check(text, "__mod__", (given[place + 1 :],))
@@ -65,6 +68,8 @@ def _check_growth(owner: Any, name: str, given: tuple[Any, ...]) -> None:
         else:
             made = max(part for part in (0, *given) if isinstance(part, int))
             made *= 1 if name != "expandtabs" else len(owner)
+    elif name == "sort" and len(owner) > SORTED:
+        raise refuse("sort() of so much", f"it sorts at most {SORTED} items")
     elif name not in ("extend", "extendleft", "update", "frombytes", "fromlist", "fromunicode", "union"):
         return
     if made + len(owner) > max(LENGTH, WIDTH) and made:

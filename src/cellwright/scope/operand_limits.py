@@ -23,6 +23,7 @@ LENGTH = NODES  # items of a result, and parts that an operator walks: as many a
 BITS = 1 << 17  # of a number: dividing takes the square of its length
 MODULAR = 1 << 37  # bits of the exponent, times the square of those of the modulus
 WIDTH = 100_000  # of a padded text, or digits
+SHOWN = 50_000  # parts of a value whose text is made
 HEAD = 1000  # rows of a frame that are looked at
 SPEC = 10_000  # characters of a format
 DIGITS = 4300  # of a text that becomes a number
@@ -31,8 +32,8 @@ _ARITHMETIC = "add sub mul truediv floordiv mod divmod pow lshift rshift and or 
 _NUMBERS = re.compile(r"\d{5,}")
 _TEXTS = (str, bytes, bytearray, UserString)
 _PLAIN: tuple[type[Any], ...] = (list, tuple, dict, set, frozenset, deque)
-_CONTAINERS: tuple[type[Any], ...] = (*_PLAIN, UserList, UserDict)
-_SIZED = (*_TEXTS, *_CONTAINERS, array)
+_CONTAINERS: tuple[type[Any], ...] = (*_PLAIN, UserList, UserDict, array)
+_SIZED = (*_TEXTS, *_CONTAINERS)
 _ARRAYS = frozenset(("numpy", "pandas", "polars", "scipy", "torch", "xarray"))
 _DICT: Any = dict
 _SIDES: tuple[Callable[[Any], Any], ...] = (_DICT.keys, _DICT.values)
@@ -111,6 +112,8 @@ def _parts(part: Any, sizes: dict[int, int]) -> int:
     """
     if _is(part, _INSIDE):
         part = part.data
+    if _is(part, array):
+        return len(part)
     kind = next((kind for kind in _PLAIN if _is(part, kind)), None)  # its methods, not those of a subclass
     if kind is None:
         return 0
@@ -134,15 +137,15 @@ def _parts(part: Any, sizes: dict[int, int]) -> int:
 # the operators
 
 
-def _walk(value: Any, args: tuple[Any, ...]) -> None:
+def _walk(value: Any, args: tuple[Any, ...], most: int = LENGTH) -> None:
     """Comparing, printing, hashing, finding: C code that goes through all of a container."""
     for operand in (value, *args):
         try:
             total = _parts(operand, {}) if _is(operand, _CONTAINERS) else 0
         except RecursionError:
             raise refuse("an operator on such values", "they are nested too deeply") from None
-        if total > LENGTH:
-            raise refuse("an operator on so many values", f"it would go through more than {LENGTH} of them")
+        if total > most:
+            raise refuse("an operator on so many values", f"it would go through more than {most} of them")
 
 
 def _compared(value: Any, args: tuple[Any, ...]) -> None:
@@ -250,6 +253,7 @@ def _mod(value: Any, args: tuple[Any, ...]) -> None:
     for text in (value, *args):
         if _is(text, _TEXTS):
             _template(text)
+            _walk(value, args, SHOWN)
             for operand in (value, *args):
                 given = operand if _is(operand, tuple) else (operand,)
                 if any(_is(width, int) and abs(width) > WIDTH for width in given) and b"*" in _raw(text):
@@ -279,7 +283,7 @@ def _format(value: Any, args: tuple[Any, ...]) -> None:
 
 def _shown(value: Any, args: tuple[Any, ...]) -> None:
     """Digits of a long number are made in the square of their number."""
-    _walk(value, ())
+    _walk(value, (), SHOWN)
     if _bits(value) > BITS:
         raise refuse("the text of such a number", f"a number has at most {BITS} bits in an operator of the host")
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from cellwright.errors import JournalFailed, UsageError
-from cellwright_guest.wire import Packed
+from cellwright_guest.framing import encoded
+from cellwright_guest.wire import Packed, is_large
 
 LARGE_BLOB = 1 << 10
 LARGE_TREE = 8 << 10
@@ -32,6 +33,8 @@ if _chunks is not None:
 def dumps(tree: Any) -> str:
     """A tree as ASCII. Lone surrogates, infinities and NaN come back as they were."""
     try:
+        if is_large(Packed(tree, [])):
+            return encoded(tree)
         return "".join(_chunks(tree, 0)) if _chunks is not None else _encoder.encode(tree)
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"a journal keeps plain trees only: {error}") from error
