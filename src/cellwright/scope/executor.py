@@ -21,11 +21,12 @@ from cellwright.scope.construction import build_new
 from cellwright.scope.function_rules import FunctionRules
 from cellwright.scope.handles import HeldObject
 from cellwright.scope.hidden_fields import reading_members
-from cellwright.scope.library_calls import CallRule, build_rule, call_rule, owner_of, refused_argument, wrong_argument
+from cellwright.scope.library_calls import call_rule, owner_of
+from cellwright.scope.library_checks import LibraryChecks
 from cellwright.scope.members import FUNCTIONS, gives_coroutine, members
 from cellwright.scope.method_limits import check_method
 from cellwright.scope.operations import facts_of
-from cellwright.scope.presets import never_crosses
+from cellwright.scope.presets import machinery_of, never_crosses
 from cellwright.scope.rules import Place, Rules
 from cellwright.scope.sqlite_guard import GUARDED, guarded
 from cellwright.scope.values import Values, on_loop
@@ -59,6 +60,7 @@ class CallExecutor:
         self._abouts = abouts
         self._contents = contents
         self._functions = FunctionRules(rules, values.handles)
+        self._checks = LibraryChecks(rules, values.handles, abouts)
 
     async def answer(self, call: Call, take: Take | None = None) -> Answer:
         if call.verb != "call":  # a call is checked when its function is found
@@ -196,6 +198,8 @@ class CallExecutor:
 
     def _require_callable(self, function: Any, path: str) -> None:
         """Check an attribute that is called at once as if guest code had read it first: it may be no function."""
+        if machine := machinery_of(function):
+            raise CannotCross(f"{path}, a method of a {machine.__name__}, is not called through an attribute; bind it")
         kind: Any = type_of(function)
         if issubclass(kind, (*FUNCTIONS, functools.partial)):
             return
@@ -229,7 +233,7 @@ class CallExecutor:
         check_method(function, args, kwargs)
         rule = call_rule(function)
         if rule is not None:
-            self._check_arguments(rule, function, call, given)
+            self._checks.arguments(rule, function, call, given)
         if call.content is not None:
             self._contents.require_same(call)
         try:
@@ -242,36 +246,6 @@ class CallExecutor:
                 raise explain(function, self._abouts.of(call).title, args, kwargs, error) from None
             raise
 
-    def _check_arguments(self, rule: CallRule, function: Any, call: Call, given: Given) -> None:
-        """`NotPublic` for arguments that a library's table does not grant."""
-        args, kwargs = given
-        owner = owner_of(function)
-        name = "__call__" if owner is function else str(function.__name__)
-        held = self._handles.known(owner)
-        if held is not None:
-            place = held.place
-        elif type_of(owner) in (types.NoneType, types.ModuleType) and call.target > 0:  # a function: a name of a module
-            target = self._handles.get(call.target).place
-            path, _, last = target.path.rpartition(".")
-            place, name = (target, call.name) if call.name else (Place(path, target.kind), last)
-        else:
-            place = Place("", owner if issubclass(type_of(owner), type) else type_of(owner))
-        wrong = wrong_argument(rule, function, args, kwargs)
-        if wrong and not (self._rules.lifts(place, call.name or name) or self._rules.lifts(place, name)):
-            title = self._abouts.of(call).title
-            raise NotPublic(f"{title} is refused: {wrong}; {place.grant(call.name or name)} grants it")
-        if rule.by_name:
-            named = refused_argument(lambda name: self._rules.hides(place, name), (*args, *kwargs.values()))
-            if named is not None:
-                raise NotPublic(f"{self._abouts.of(call).title} is refused: it would call {named!r}, which is hidden")
-
-    def _check_building(self, known: KnownClass, given: Given) -> None:
-        """`NotPublic` for a library's class that its table does not let guest code build so."""
-        rule = build_rule(known.value) if known.bound and isinstance(known.value, type) else None
-        wrong = "" if rule is None else wrong_argument(rule, known.value, *given)
-        if wrong and not self._rules.lifts(known.place, "__init__"):
-            raise NotPublic(f"building {known.value.__name__}: {wrong}; {known.place.grant('__init__')} grants it")
-
     # the other verbs
 
     def _quick(self, call: Call, given: Given) -> Any:
@@ -282,11 +256,12 @@ class CallExecutor:
             known = self._classes.get(call.target)
             if not known.buildable:
                 raise CannotCross(f"class {known.value.__name__} is not in scope; bind it by name, or declare it")
-            self._check_building(known, given)
+            self._checks.building(known, given)
             return build_new(known, args, kwargs)
         if call.target < 0 and call.verb == "get":
             return self._class_attribute(self._classes.get(call.target), call.name)
         held = self._handles.get(call.target)
+        self._checks.operands(held, call.name, args)
         match call.verb, args:
             case "get", ():
                 return self._get(held, call.name)

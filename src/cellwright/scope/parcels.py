@@ -23,12 +23,13 @@ class Parcel(Packer):
     come from another session, by their ids.
     """
 
-    __slots__ = ("keeps", "kept", "made", "others", "path", "places")
+    __slots__ = ("bound", "keeps", "kept", "made", "others", "path", "places")
 
     def __init__(self, other: Callable[[Any, Parcel], Any], path: str, keeps: bool = False) -> None:
         super().__init__(cast(Other, other), nodes=NODES, room=Bounds().blob_bytes)
         self.path = path
         self.others: tuple[str, ...] = ()  # further paths that the value was reached by
+        self.bound = False  # the value is bound by name
         self.keeps = keeps
         self.made: list[Made] = []
         self.kept: dict[int, Any] = {}

@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cellwright.errors import NotPublic, WrongArguments
-from cellwright.redaction import clean, is_secret_name, without_addresses
+from cellwright.redaction import clean, is_secret_name, without_addresses, without_login
 from cellwright.scope import operand_limits
+from cellwright.scope.grant_tables import library
 from cellwright.scope.handles import HeldObject
 from cellwright.scope.hidden_fields import has_own_text, tells_extra, text_of
 from cellwright.scope.members import FUNCTIONS, MACHINERY, members, operators
 from cellwright.scope.operations import facts_of
-from cellwright.scope.presets import module_refusal, refusal, refuses_operator
+from cellwright.scope.presets import libraries, module_refusal, refusal, refuses_operator
 from cellwright.scope.rules import Rules
 from cellwright.scope.signatures import signature, signature_text
+from cellwright.scope.sqlite_guard import GUARDED, guarded
 from cellwright.scope.writing import attribute_refusal, is_code, operator_refusal
 from cellwright_guest.wire import WireError, type_of
 
@@ -136,14 +138,14 @@ class Verbs:
         if why:
             raise NotPublic(f"{held.shown} {why}")
         operand_limits.check(held.value, name, args)
-        result = run(held.value, *args)
+        result = self._guarded(held, name, lambda: run(held.value, *args))
         return self._said(held, result, name) if name in _TEXTS else result
 
     def _said(self, held: HeldObject, text: str, name: str) -> str:
         """What an object says of itself, without what is hidden."""
         text = text_of(held.value, text, lambda attribute: self._is_told(held, attribute))
         data = name != "__repr__" and has_own_text(type_of(held.value))
-        return without_addresses(text) if data else clean(text)
+        return without_login(without_addresses(text)) if data else clean(text)
 
     def _is_told(self, held: HeldObject, name: str) -> bool:
         """Whether an object's text may have the value of an attribute. What only a table refuses may be in it."""
@@ -159,7 +161,7 @@ class Verbs:
         items: list[Any] = []
         while len(items) < ahead:
             try:
-                items.append(next(held.value))
+                items.append(self._guarded(held, "", lambda: next(held.value)))
             except StopIteration:
                 return items, False
             if ready is not None and len(items) == 1:  # the rest of its page goes along
@@ -208,7 +210,21 @@ class Verbs:
         if tells_extra(held.value, name) and not self._rules.lifts(held.place, name):
             why = f"it tells a field that can carry credentials; {held.place.grant(name)} grants it"
             raise NotPublic(f"{type(held.value).__name__!r} object has no attribute {name!r} here: {why}")
-        return getattr(held.value, name)
+        return self._guarded(held, name, lambda: getattr(held.value, name))
+
+    def _guarded(self, held: HeldObject, name: str, use: Callable[[], Any]) -> Any:
+        """What an operator, an attribute or an iterator gives: of a query or a row, it may run SQL."""
+        if _libraries(held).isdisjoint(GUARDED):
+            return use()
+        return guarded(use, held.value, f"{held.shown}.{name}".rstrip("."))
+
+
+def _libraries(held: HeldObject) -> frozenset[str]:
+    """The libraries whose code an object runs: of a generator, that of its function."""
+    if type_of(held.value) is not types.GeneratorType:
+        return libraries(held.place.kind)
+    frame = held.value.gi_frame
+    return frozenset() if frame is None else frozenset((library(frame.f_globals.get("__name__")),))
 
 
 def explain(function: Any, title: str, args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError) -> TypeError:
