@@ -116,6 +116,7 @@ def _home(kind: type, governed: _Governed, name: str) -> tuple[str, bool]:
     return "", False
 
 
+@weak_cache
 def libraries(kind: type) -> frozenset[str]:
     """The libraries that govern members of a type."""
     governed = _governed(kind)

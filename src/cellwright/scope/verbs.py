@@ -156,12 +156,15 @@ class Verbs:
     def items(self, held: HeldObject) -> tuple[list[Any], bool]:
         """The next items of an iterator, and whether there may be more."""
         self.require_operator(held, "__next__")
+        return self._guarded(held, "", lambda: self._items(held))
+
+    def _items(self, held: HeldObject) -> tuple[list[Any], bool]:
         ahead = LOOK_AHEAD if type(held.value) in _SAFE_ITERATORS else 1
         ready = getattr(type_of(held.value), READY, None)
         items: list[Any] = []
         while len(items) < ahead:
             try:
-                items.append(self._guarded(held, "", lambda: next(held.value)))
+                items.append(next(held.value))
             except StopIteration:
                 return items, False
             if ready is not None and len(items) == 1:  # the rest of its page goes along
