@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 import httpx
 import pydantic
 import pytest
+import sqlalchemy
+from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, Session, mapped_column, relationship
+from sqlalchemy.pool import StaticPool
 
 from cellwright import Limits, Runtime, Scope
 from cellwright.scope.grant_tables import table
@@ -114,6 +117,40 @@ async def test_no_library_reads_a_record_with_a_hidden_field_as_a_whole() -> Non
     for code, answer in zip(READS, answers, strict=False):
         assert "which has a hidden field; scope.declare(" in answer, f"{code} -> {answer}"
     assert dict(zip(KEEPS, answers[len(READS) :], strict=True)) == KEEPS
+
+
+class Base(MappedAsDataclass, DeclarativeBase):
+    pass
+
+
+class User(Base):
+    __tablename__ = "user"
+    name: Mapped[str] = mapped_column(primary_key=True)
+    password: Mapped[str] = mapped_column(default=KEY)
+
+
+class Pet(Base):
+    __tablename__ = "pet"
+    name: Mapped[str] = mapped_column(primary_key=True)
+    owner_name: Mapped[str] = mapped_column(sqlalchemy.ForeignKey("user.name"))
+    owner: Mapped[User] = relationship(init=False)
+
+
+async def test_a_session_takes_its_own_rows_that_have_a_hidden_field() -> None:
+    engine = sqlalchemy.create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+    Base.metadata.create_all(engine)
+    with Session(engine) as session:
+        session.add_all([User("ada"), Pet("rex", "ada")])
+        session.commit()
+        works = {
+            "user = session.get(User, 'ada')\nsession.add(user)\nuser in session": "True",
+            "session.scalars(select(Pet).where(Pet.owner == user)).one().name": "'rex'",
+            "session.query(Pet).filter_by(owner=user).one().name": "'rex'",
+            "pet = session.get(Pet, 'rex')\npet.owner = user\npet.owner.name": "'ada'",
+        }
+        names: dict[str, Any] = {"session": session, "User": User, "Pet": Pet, "select": sqlalchemy.select}
+        assert dict(zip(works, await told([*works], Scope(names)), strict=True)) == works
+    engine.dispose()
 
 
 async def test_a_field_that_a_rule_hides_is_not_read_either_and_a_declared_line_grants_it() -> None:

@@ -13,6 +13,7 @@ from cellwright.errors import NotPublic
 from cellwright.redaction import is_secret_name
 from cellwright.scope.abouts import Abouts
 from cellwright.scope.classes import KnownClass
+from cellwright.scope.grant_tables import listed
 from cellwright.scope.handles import Handles, HeldObject
 from cellwright.scope.hidden_fields import extra_of
 from cellwright.scope.library_calls import (
@@ -71,7 +72,8 @@ class LibraryChecks:
     def operands(self, held: HeldObject, name: str, values: tuple[Any, ...]) -> None:
         """`NotPublic` for what a library's operator, or its attribute that is set, would read as a whole."""
         row = row_of(held.place.kind, name) if values else None
-        told = telling_record(values, self._tells) if row is not None else ""
+        reads = row is not None and listed(row.keeps, name) is None
+        told = telling_record(values, self._tells) if reads else ""
         if told and not self._rules.lifts(held.place, name):
             raise NotPublic(f"{held.shown} is not given {told}; {held.place.grant(name)} grants it")
 
