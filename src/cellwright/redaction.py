@@ -147,6 +147,7 @@ _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----(?:[^-]|-(?!----))*+(?:-----END [^-]{1,60}-----)?"
 )
 _LOGIN = re.compile(r"(?<=://)[^/\s@:'\"]*:[^/\s'\"]*@")
+_OWN_LOGIN = re.compile(r"\A([A-Za-z][\w+.-]*://)[^/?#\s]*@")  # of a text that is a URL
 _USER = re.compile(r"(?<=://)[^/\s@:'\"]{12,}@")  # a token may stand in the place of the user
 
 
@@ -211,6 +212,11 @@ def redacted(text: str) -> str:
 def without_addresses(text: str) -> str:
     """Text of host objects without their addresses, which tell a guest where the host's memory lies."""
     return _ADDRESS.sub("", text)
+
+
+def without_login(text: str) -> str:
+    """A URL without the login in it; any other text as it is."""
+    return _OWN_LOGIN.sub(rf"\1{MASK}@", text)
 
 
 def _without_named(text: str) -> str:

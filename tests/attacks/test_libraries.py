@@ -616,6 +616,9 @@ async def test_rows_of_django_are_read_and_written_through_the_model_only() -> N
             "authors.filter(name=models.F('name')).count()": "1",
             "authors.annotate(n=models.Value(3)).first().n": "3",
             "authors.aggregate(n=models.Max('name'))": "{'n': 'ada'}",
+            "authors.filter(name='password').count()": "0",  # data is no lookup
+            "authors.filter(name__in=['api_key', 'ada']).count()": "1",
+            "authors.get_or_create(name='ada')[1]": "False",
         },
         refused=[
             "authors.raw('select 1')",
@@ -632,6 +635,10 @@ async def test_rows_of_django_are_read_and_written_through_the_model_only() -> N
             "authors.all().values_list()",
             "authors.filter(password__startswith='a')",
             "ada.books.filter(author__password__startswith='a')",
+            "authors.get_or_create(password__startswith='hu', defaults={'name': 'x'})",
+            "authors.update_or_create(password__startswith='hu', defaults={'name': 'x'})",
+            "authors.complex_filter({'password__startswith': 'hu'})",
+            "authors.in_bulk(['hush'], field_name='password')",
             "authors.order_by('-password')",
             "authors.filter(models.Q(password='a'))",
             "authors.annotate(x=models.F('password'))",

@@ -64,6 +64,30 @@ async def test_an_object_of_the_hosts_machinery_does_not_cross(name: str) -> Non
             made.close()
 
 
+class OwnRuntime(Runtime):
+    def title(self) -> str:
+        return "mine"
+
+
+async def test_a_class_that_derives_from_ours_and_a_method_of_ours_do_not_cross() -> None:
+    scope, runtime, context = Scope({}), OwnRuntime({}), contextvars.copy_context()
+
+    class Desk:
+        def __init__(self) -> None:
+            self.declare = scope.declare
+            self.run = context.run
+
+        def get(self) -> Any:
+            return runtime
+
+        def method(self) -> Any:
+            return scope.declare
+
+    for code in ("desk.get()", "desk.method()", "desk.declare", "desk.declare('*', hide=False)", "desk.run"):
+        assert "never crosses" in await told(code, desk=Desk()), code
+    assert await told("declare('x.*', hide=True)", declare=scope.declare) == "None"  # it was bound by name
+
+
 async def test_a_task_leads_to_no_context_frame_or_loop_and_can_be_awaited() -> None:
     tasks: set[asyncio.Task[str]] = set()
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 import sqlalchemy
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
-from cellwright import Limits, Runtime
+from cellwright import Limits, Runtime, Scope
 
 LAYER = "binding"
 
@@ -113,6 +114,68 @@ async def test_other_sql_works(orders: sqlite3.Connection) -> None:
     assert await told(code, db=orders) == "(['name', 'price'], (7,), (0,))"
     wrong = await told("db.execute('SELECT absent FROM orders')", db=orders)
     assert "no such column" in wrong
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Order(Base):
+    __tablename__ = "orders"
+    name: Mapped[str] = mapped_column(primary_key=True)
+
+
+async def test_what_runs_when_a_query_is_iterated_or_sliced_is_guest_sql_too(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"check_same_thread": False}
+    engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path / 'orders.db'}", connect_args=options)
+    Base.metadata.create_all(engine)
+    target = tmp_path / "written.db"
+    with Session(engine) as session:
+        session.add(Order(name="tea"))
+        session.commit()
+        names: dict[str, Any] = {"session": session, "text": sqlalchemy.text, "Order": Order}
+        scope = Scope(names)
+        scope.declare("*.from_statement", hide=False)
+        attached = f"session.query(Order).from_statement(text(\"ATTACH '{target}' AS x\"))"
+        assert "binding it does not grant" in await told(f"list({attached})", **names)
+        async with Runtime(scope, limits=Limits()) as rt:
+            assert "is not granted by binding a database" in str((await rt.execute(f"list({attached})")).error)
+        listing = 'session.query(Order).filter(text("(SELECT count(*) FROM pragma_database_list)"))'
+        for use in (f"list({listing})", f"{listing}[0]"):
+            assert "is not granted by binding a database" in await told(use, **names)
+        assert await told("[order.name for order in session.query(Order)[0:5]]", **names) == "['tea']"
+    assert not target.exists()
+
+
+class Cursor:
+    """A cursor of another driver: it cannot be given an authorizer."""
+
+    def __init__(self, cursor: sqlite3.Cursor) -> None:
+        self._cursor = cursor
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cursor, name)
+
+
+class Driver:
+    def __init__(self, path: Path) -> None:
+        self._connection = sqlite3.connect(path, check_same_thread=False)
+
+    def cursor(self) -> Cursor:
+        return Cursor(self._connection.cursor())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+async def test_sqlite_by_a_driver_without_an_authorizer_is_refused(tmp_path: Path) -> None:
+    engine = sqlalchemy.create_engine("sqlite://", creator=lambda: Driver(tmp_path / "a.db"))
+    target = tmp_path / "written.db"
+    with engine.connect() as connection:
+        code = f"c.exec_driver_sql(\"ATTACH '{target}' AS x\")"
+        assert "another driver than sqlite3" in await told(code, c=connection)
+        assert connection.exec_driver_sql("SELECT 1").scalar() == 1
+    assert not target.exists()
 
 
 async def test_sqlalchemy_over_sqlite_opens_no_other_file(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ that grants one: `scope.declare("client.send", hide=False)`. The tables govern w
 methods of your own classes that derive from its classes stay granted. Values that [cross as
 copies](scope.md#how-values-cross) are the guest's own.
 
-A granted method takes no function, iterator or path of guest code unless its row says so. Operators that read are
+A granted method takes no function, iterator or path of guest code, and no record with a field that guest code does not
+see, unless its row says so. Operators that read are
 granted where a class has a row; setting attributes and items where a row names them. A class without a row shows its
 text only; a module without a row shows nothing.
 

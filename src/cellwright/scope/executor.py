@@ -15,7 +15,6 @@ from typing import Any
 from cellwright.doors import Answer, Call, CallContent, Operation
 from cellwright.errors import CannotCross, ContentChanged, Denied, NotPublic
 from cellwright.scope.abouts import Abouts
-from cellwright.scope.argument_rules import ArgumentRules, Given
 from cellwright.scope.call_contents import CallContents
 from cellwright.scope.classes import KnownClass
 from cellwright.scope.construction import build_new
@@ -23,10 +22,11 @@ from cellwright.scope.function_rules import FunctionRules
 from cellwright.scope.handles import HeldObject
 from cellwright.scope.hidden_fields import reading_members
 from cellwright.scope.library_calls import call_rule, owner_of
+from cellwright.scope.library_checks import Given, LibraryChecks
 from cellwright.scope.members import FUNCTIONS, gives_coroutine, members
 from cellwright.scope.method_limits import check_method
 from cellwright.scope.operations import facts_of
-from cellwright.scope.presets import never_crosses
+from cellwright.scope.presets import machinery_of, never_crosses
 from cellwright.scope.rules import Place, Rules
 from cellwright.scope.sqlite_guard import GUARDED, guarded
 from cellwright.scope.values import Values, on_loop
@@ -59,7 +59,7 @@ class CallExecutor:
         self._abouts = abouts
         self._contents = contents
         self._functions = FunctionRules(rules, values.handles)
-        self._arguments = ArgumentRules(rules, values.handles, abouts)
+        self._checks = LibraryChecks(rules, values.handles, abouts)
 
     async def answer(self, call: Call, take: Take | None = None) -> Answer:
         if call.verb != "call":  # a call is checked when its function is found
@@ -197,6 +197,8 @@ class CallExecutor:
 
     def _require_callable(self, function: Any, path: str) -> None:
         """Check an attribute that is called at once as if guest code had read it first: it may be no function."""
+        if machine := machinery_of(function):
+            raise CannotCross(f"{path}, a method of a {machine.__name__}, is not called through an attribute; bind it")
         kind: Any = type_of(function)
         if issubclass(kind, (*FUNCTIONS, functools.partial)):
             return
@@ -230,7 +232,7 @@ class CallExecutor:
         check_method(function, args, kwargs)
         rule = call_rule(function)
         if rule is not None:
-            self._arguments.require(rule, function, call, given)
+            self._checks.arguments(rule, function, call, given)
         if call.content is not None:
             self._contents.require_same(call)
         try:
@@ -254,11 +256,12 @@ class CallExecutor:
             if not known.buildable:
                 raise CannotCross(f"class {known.value.__name__} is not in scope; bind it by name, or declare it")
             self._functions.require(known.value)
-            self._arguments.require_building(known, given)
+            self._checks.building(known, given)
             return build_new(known, args, kwargs)
         if call.target < 0 and call.verb == "get":
             return self._class_attribute(self._classes.get(call.target), call.name)
         held = self._handles.get(call.target)
+        self._checks.operands(held, call.name, args)
         match call.verb, args:
             case "get", ():
                 return self._get(held, call.name)

@@ -32,7 +32,7 @@ class GrantRow:
     `members` maps a name to the parameters that guest code may give, None for all; a parameter, or a member, after "!"
     is not granted, while the others are. `origin`: the attribute with the address that URLs stay under. `open`:
     attributes that no class defines are granted, as the columns of a frame. `lookups`: methods whose strings and
-    keywords name fields, perhaps of other models (`user__password`).
+    keywords name fields, perhaps of other models (`user__password`). `keeps`: methods that leave a record as it is.
     """
 
     members: dict[str, tuple[str, ...] | None] = field(default_factory=dict[str, tuple[str, ...] | None])
@@ -41,6 +41,7 @@ class GrantRow:
     callbacks: frozenset[str] = _NAMES
     by_name: frozenset[str] = _NAMES
     lookups: frozenset[str] = _NAMES
+    keeps: frozenset[str] = _NAMES
     open: bool = False
     library: str = ""
     origin: str = ""
@@ -54,6 +55,7 @@ class GrantRow:
             callbacks=self.callbacks | other.callbacks,
             by_name=self.by_name | other.by_name,
             lookups=self.lookups | other.lookups,
+            keeps=self.keeps | other.keeps,
             open=self.open or other.open,
             library=self.library or other.library,
             origin=self.origin or other.origin,
@@ -166,7 +168,7 @@ def _row(package: str, title: str, raw: dict[str, Any]) -> GrantRow:
         members[name.strip()] = tuple(rest.rstrip(" )").replace(",", " ").split()) if opened else None
     if "arithmetic" in raw.get("operators", ()):
         raw = raw | {"operators": ARITHMETIC | set(raw["operators"])}
-    names = ("operators", "writable", "callbacks", "by_name", "lookups")
+    names = ("operators", "writable", "callbacks", "by_name", "lookups", "keeps")
     return GrantRow(
         members=members,
         open=raw.get("open", False),

@@ -16,6 +16,7 @@ from cellwright.redaction import is_secret_name
 from cellwright.request_headers import is_control_header
 from cellwright.scope.grant_tables import GrantRow, GrantTable, library, listed, table_of
 from cellwright.scope.guest_functions import GuestFunction, GuestIterator
+from cellwright.scope.hidden_fields import record_fields
 from cellwright.scope.members import FUNCTIONS
 from cellwright.scope.presets import row_of
 from cellwright.scope.signatures import signature
@@ -42,13 +43,14 @@ class CallRule:
     refused: bool = False
     origin: str = ""
     lookups: bool = False
+    keeps: bool = False
 
 
 def call_rule(function: Any) -> CallRule | None:
     """The rule for a call of `function`; None where no library has a say."""
     how = type_of(function)
     owner = function.__self__ if how in _BOUND else None
-    if how is types.FunctionType or (how in _BOUND and type_of(owner) in (types.ModuleType, types.NoneType)):
+    if _is_function(how) or (how in _BOUND and type_of(owner) in (types.ModuleType, types.NoneType)):
         return _function_rule(function)
     if how not in _BOUND:  # an object that can be called
         row = row_of(how, "__call__")
@@ -67,7 +69,12 @@ def call_rule(function: Any) -> CallRule | None:
 def owner_of(function: Any) -> Any:
     """The object that a call works on: guest code may hold a method without its object. None for a function."""
     how = type_of(function)
-    return function.__self__ if how in _BOUND else None if how is types.FunctionType else function
+    return function.__self__ if how in _BOUND else None if _is_function(how) else function
+
+
+def _is_function(how: type) -> bool:
+    # each library that Cython compiled has such a type of its own
+    return how is types.FunctionType or how.__name__ == "cython_function_or_method"
 
 
 def build_rule(cls: type) -> CallRule | None:
@@ -92,6 +99,7 @@ def _rule(row: GrantRow, name: str) -> CallRule:
         row.library,
         origin=row.origin,
         lookups=listed(row.lookups, name) is not None,
+        keeps=listed(row.keeps, name) is not None,
     )
 
 
@@ -111,6 +119,15 @@ def _table_of_module(module: object) -> GrantTable | None:
     return table_of(package) if package else None
 
 
+def telling_record(values: Iterable[Any], tells: Callable[[Any], bool]) -> str:
+    """What speaks against giving these values to a library: it would read a record as a whole. "" for nothing.
+
+    `tells` says whether an object has a field that is hidden from guest code.
+    """
+    record = next((part for part in _parts(values) if tells(part)), None)
+    return "" if record is None else f"a {type_of(record).__name__}, which has a hidden field"
+
+
 def wrong_argument(rule: CallRule, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """What the rule refuses of a call's arguments; "" for nothing."""
     if rule.refused:
@@ -120,7 +137,10 @@ def wrong_argument(rule: CallRule, function: Any, args: tuple[Any, ...], kwargs:
         if refused is not None:
             return f"binding it does not grant its parameter {refused!r}"
     if rule.parameters is not None and "headers" in rule.parameters:
-        header = _connection_header(_given(function, args, kwargs).get("headers"))
+        headers = _given(function, args, kwargs).get("headers")
+        if issubclass(type_of(headers), _LENT):  # it may give other headers when it is read again
+            return "binding it does not grant headers from a function or an iterator"
+        header = _connection_header(headers)
         if header:
             return f"binding it does not grant the header {header!r}"
     if rule.lookups:
@@ -180,7 +200,9 @@ def _connection_header(headers: Any) -> str:
 
 def _secret_field(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """A field that carries a credential among those that the arguments name; without any, among all of the model."""
-    names = [*kwargs, *(part for part in _strings((*args, *kwargs.values())))]
+    known = signature(function)
+    declared = kwargs if known is None else known.parameters  # a keyword beyond these is a lookup, and has data
+    names = [*kwargs, *_strings((*args, *(value for name, value in kwargs.items() if name in declared)))]
     if not names and getattr(function, "__name__", "") in ("values", "values_list"):
         model = getattr(getattr(function, "__self__", None), "model", None)
         names = [field.name for field in getattr(getattr(model, "_meta", None), "concrete_fields", ())]
@@ -188,10 +210,11 @@ def _secret_field(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def _strings(values: Iterable[Any]) -> Iterator[str]:
+    """The strings that may be names: keys of a dict (`complex_filter`), not what they stand for."""
     for value in values:
         if type_of(value) is str:
             yield value
-        elif issubclass(type_of(value), _LISTS):
+        elif issubclass(type_of(value), (*_LISTS, dict)):
             yield from _strings(value)
 
 
@@ -223,9 +246,12 @@ def _parts(values: Iterable[Any]) -> Iterator[Any]:
         elif issubclass(kind, _LISTS):
             if not _ATOMS.issuperset(map(type, value)):
                 pending.extend(value)
+            if kind not in _LISTS:  # a named tuple is a record
+                yield value
         else:
-            if hasattr(kind, "__dataclass_fields__") or hasattr(kind, "model_fields"):
-                pending.extend(getattr(value, "__dict__", {}).values())
+            names = record_fields(kind)
+            own: Any = getattr(value, "__dict__", None) if names else {}
+            pending.extend(own.values() if own is not None else (getattr(value, name, None) for name in names))
             yield value
 
 

@@ -23,12 +23,13 @@ class Parcel(Packer):
     come from another session, by their ids.
     """
 
-    __slots__ = ("keeps", "kept", "looked", "made", "others", "path", "places")
+    __slots__ = ("bound", "keeps", "kept", "looked", "made", "others", "path", "places")
 
     def __init__(self, other: Callable[[Any, Parcel], Any], path: str, keeps: bool = False) -> None:
         super().__init__(cast(Other, other), nodes=NODES, room=Bounds().blob_bytes)
         self.path = path
         self.others: tuple[str, ...] = ()  # further paths that the value was reached by
+        self.bound = False  # the value is bound by name
         self.keeps = keeps
         self.looked = False  # whether an object in it was looked for where rules speak of objects
         self.made: list[Made] = []

@@ -21,6 +21,7 @@ from cellwright.scope.hidden_fields import telling_operators
 from cellwright.scope.members import operators
 from cellwright.scope.surfaces import NAMESPACE
 from cellwright.scope.weak_cache import weak_cache
+from cellwright_guest.wire import type_of
 
 # methods of a `Revivable` that are for the journal alone
 JOURNAL = ("to_journal", "from_journal")
@@ -40,6 +41,7 @@ CROSSES = "__cellwright_crosses__"  # marks the classes of Cellwright whose obje
 
 
 # operators that every class with a row has; one without a row has the first three
+_BOUND = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
 READING = frozenset(
     "__repr__ __str__ __format__ __len__ __length_hint__ __contains__ __getitem__ __iter__ __next__ __aiter__ "
     "__anext__ __reversed__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __bool__".split()
@@ -114,6 +116,13 @@ def _home(kind: type, governed: _Governed, name: str) -> tuple[str, bool]:
     return "", False
 
 
+@weak_cache
+def libraries(kind: type) -> frozenset[str]:
+    """The libraries that govern members of a type."""
+    governed = _governed(kind)
+    return frozenset(() if governed is None else governed.libraries)
+
+
 def refusal(kind: type, name: str) -> str:
     """Why binding an object of this type does not grant its member `name`; "" where it does."""
     if name in JOURNAL and all(hasattr(kind, method) for method in JOURNAL):
@@ -171,12 +180,23 @@ def refuses_operator(kind: type, name: str) -> bool:
 @weak_cache
 def never_crosses(kind: type) -> bool:
     """Whether objects of a type stay on the host: machinery of Cellwright's, of asyncio's and of threads."""
-    module = str(vars(kind).get("__module__"))
-    if module.partition(".")[0] in ("cellwright", "cellwright_guest"):
-        ours = module.startswith("cellwright.testing")  # objects to bind in tests
-        return not (ours or hasattr(kind, CROSSES) or NAMESPACE in vars(kind))
-    pythons = issubclass(kind, _NEVER_PYTHONS) and module.partition(".")[0] in sys.stdlib_module_names
+    modules = [str(vars(base).get("__module__")) for base in kind.__mro__ if not getattr(base, "_is_protocol", False)]
+    if not (hasattr(kind, CROSSES) or NAMESPACE in vars(kind)) and any(map(_is_ours, modules)):
+        return True
+    pythons = issubclass(kind, _NEVER_PYTHONS) and modules[0].partition(".")[0] in sys.stdlib_module_names
     return pythons or issubclass(kind, _NEVER_LIVE)
+
+
+def _is_ours(module: str) -> bool:
+    ours = module.partition(".")[0] in ("cellwright", "cellwright_guest")
+    return ours and not module.startswith("cellwright.testing")  # objects to bind in tests
+
+
+def machinery_of(function: Any) -> type | None:
+    """The class of the object that a method is bound to, where that never crosses: the method would stand for it."""
+    owner = getattr(function, "__self__", None) if type_of(function) in _BOUND else None
+    kind: Any = type_of(owner)
+    return kind if never_crosses(kind) else None
 
 
 def module_refusal(module: types.ModuleType, name: str) -> str:

@@ -309,8 +309,10 @@ class Rules:
 
     def hides_field(self, place: Place) -> bool:
         """Whether a rule hides a field of a record: then the record goes by handle, and is not read as a whole."""
-        if not any(rule.hide or rule.only is not None for rule in self._rules):
-            return False
+        return any(rule.hide or rule.only is not None for rule in self._rules) and self.withholds_field(place)
+
+    def withholds_field(self, place: Place) -> bool:
+        """Whether a record has a field that guest code does not see: a credential, or one that a rule hides."""
         fields = record_fields(place.kind)
         return any(not self.verdict(place, n, data=True).visible and not refusal(place.kind, n) for n in fields)
 

@@ -116,7 +116,11 @@ def _listen() -> None:
     from sqlalchemy import Engine, event
 
     def before(connection: Any, cursor: Any, *_: Any) -> None:
-        if _reasons.get() is not None and isinstance(cursor, sqlite3.Cursor):
+        reasons = _reasons.get()
+        if reasons is not None and isinstance(cursor, sqlite3.Cursor):
             _guard(cursor.connection)
+        elif reasons is not None and connection.dialect.name == "sqlite":  # it runs on a thread of its own: `aiosqlite`
+            reasons.append("SQLite by another driver than sqlite3, which takes no authorizer here,")
+            raise PermissionError("refused")
 
     event.listen(Engine, "before_cursor_execute", before)

@@ -24,7 +24,7 @@ from cellwright.scope.handles import Handles
 from cellwright.scope.members import FUNCTIONS, is_async
 from cellwright.scope.parcels import Parcel, handles_in, type_key
 from cellwright.scope.placement import Placed, PlaceOf
-from cellwright.scope.presets import NEVER, never_crosses
+from cellwright.scope.presets import NEVER, machinery_of, never_crosses
 from cellwright.scope.rules import Place
 from cellwright.scope.signatures import doc, packed_signature
 from cellwright.scope.verbs import is_told
@@ -82,6 +82,7 @@ class Values:
     def names(self, names: dict[str, tuple[Any, str]]) -> tuple[Packed, tuple[Made, ...]]:
         """The names that a guest begins with. Objects inside a bound value have the path that is given with it."""
         parcel = Parcel(self._pack_other, "")
+        parcel.bound = True
         parcel.seen(names)
         tree: dict[str, Any] = {}
         for name, (value, path) in names.items():
@@ -158,6 +159,8 @@ class Values:
             return by_value
         if isinstance(value, _NEVER) or never_crosses(type_of(value)):
             raise CannotCross(f"a {type(value).__name__} never crosses; bind what you need of it by name")
+        if not packer.bound and (kind := machinery_of(value)):
+            raise CannotCross(f"a method of a {kind.__name__} never crosses; bind it by name")
         place = packer.places.get(id(value)) or self._place_of(value)
         place = place or Place(step(packer.path, value), type_of(value))
         self.classes.require_known(place)

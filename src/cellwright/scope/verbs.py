@@ -9,16 +9,18 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from cellwright.errors import NotPublic, WrongArguments
-from cellwright.redaction import clean, is_secret_name, without_addresses
+from cellwright.redaction import clean, is_secret_name, without_addresses, without_login
 from cellwright.scope import operand_limits
+from cellwright.scope.grant_tables import library
 from cellwright.scope.handles import HeldObject
 from cellwright.scope.hidden_fields import has_own_text
 from cellwright.scope.hidden_values import tells_held, text_of
 from cellwright.scope.members import FUNCTIONS, MACHINERY, members, operators
 from cellwright.scope.operations import facts_of
-from cellwright.scope.presets import module_refusal, refusal, refuses_operator
+from cellwright.scope.presets import libraries, module_refusal, refusal, refuses_operator
 from cellwright.scope.rules import Place, Rules
 from cellwright.scope.signatures import signature, signature_text
+from cellwright.scope.sqlite_guard import GUARDED, guarded
 from cellwright.scope.writing import attribute_refusal, is_code, operator_refusal
 from cellwright_guest.wire import WireError, type_of
 
@@ -137,18 +139,21 @@ class Verbs:
         if why:
             raise NotPublic(f"{held.shown} {why}")
         operand_limits.check(held.value, name, args)
-        result = run(held.value, *args)
+        result = self._guarded(held, name, lambda: run(held.value, *args))
         return self._said(held, result, name) if name in _TEXTS else result
 
     def _said(self, held: HeldObject, text: str, name: str) -> str:
         """What an object says of itself, without what is hidden."""
         text = text_of(held.value, text, lambda part, name: is_told(self._rules, _place_of(held, part), name))
         data = name != "__repr__" and has_own_text(type_of(held.value))
-        return without_addresses(text) if data else clean(text)
+        return without_login(without_addresses(text)) if data else clean(text)
 
     def items(self, held: HeldObject) -> tuple[list[Any], bool]:
         """The next items of an iterator, and whether there may be more."""
         self.require_operator(held, "__next__")
+        return self._guarded(held, "", lambda: self._items(held))
+
+    def _items(self, held: HeldObject) -> tuple[list[Any], bool]:
         ahead = LOOK_AHEAD if type(held.value) in _SAFE_ITERATORS else 1
         ready = getattr(type_of(held.value), READY, None)
         items: list[Any] = []
@@ -215,7 +220,21 @@ class Verbs:
         if tells_held(held.value, name, self._hides_field) and not self._rules.lifts(held.place, name):
             why = f"it tells a field that is hidden or can carry credentials; {held.place.grant(name)} grants it"
             raise NotPublic(f"{type(held.value).__name__!r} object has no attribute {name!r} here: {why}")
-        return getattr(held.value, name)
+        return self._guarded(held, name, lambda: getattr(held.value, name))
+
+    def _guarded(self, held: HeldObject, name: str, use: Callable[[], Any]) -> Any:
+        """What an operator, an attribute or an iterator gives: of a query or a row, it may run SQL."""
+        if _libraries(held).isdisjoint(GUARDED):
+            return use()
+        return guarded(use, held.value, f"{held.shown}.{name}".rstrip("."))
+
+
+def _libraries(held: HeldObject) -> frozenset[str]:
+    """The libraries whose code an object runs: of a generator, that of its function."""
+    if type_of(held.value) is not types.GeneratorType:
+        return libraries(held.place.kind)
+    frame = held.value.gi_frame
+    return frozenset() if frame is None else frozenset((library(frame.f_globals.get("__name__")),))
 
 
 def is_told(rules: Rules, place: Place, name: str) -> bool:

@@ -1,4 +1,7 @@
-"""`ArgumentRules`: what the tables of known libraries refuse of a call's arguments, with the line that grants it."""
+"""Checks what guest code gives to the members of known libraries, directly before they run.
+
+It joins what a library's table says (`library_calls`) with what is declared of the objects at hand.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,36 @@ from typing import Any
 
 from cellwright.doors import Call
 from cellwright.errors import NotPublic
+from cellwright.redaction import is_secret_name
 from cellwright.scope.abouts import Abouts
 from cellwright.scope.classes import KnownClass
-from cellwright.scope.handles import Handles
-from cellwright.scope.library_calls import CallRule, build_rule, owner_of, refused_argument, wrong_argument
+from cellwright.scope.grant_tables import listed
+from cellwright.scope.handles import Handles, HeldObject
+from cellwright.scope.hidden_fields import extra_of
+from cellwright.scope.library_calls import (
+    CallRule,
+    build_rule,
+    owner_of,
+    refused_argument,
+    telling_record,
+    wrong_argument,
+)
+from cellwright.scope.presets import row_of
 from cellwright.scope.rules import Place, Rules
 from cellwright_guest.wire import type_of
 
 Given = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-class ArgumentRules:
-    """Of the calls of one guest."""
+class LibraryChecks:
+    """For the objects of one session."""
 
     def __init__(self, rules: Rules, handles: Handles, abouts: Abouts) -> None:
         self._rules = rules
         self._handles = handles
         self._abouts = abouts
 
-    def require(self, rule: CallRule, function: Any, call: Call, given: Given) -> None:
+    def arguments(self, rule: CallRule, function: Any, call: Call, given: Given) -> None:
         """`NotPublic` for arguments that a library's table does not grant."""
         args, kwargs = given
         owner = owner_of(function)
@@ -39,7 +53,7 @@ class ArgumentRules:
             place, name = (target, call.name) if call.name else (Place(path, target.kind), last)
         else:
             place = Place("", owner if issubclass(type_of(owner), type) else type_of(owner))
-        wrong = wrong_argument(rule, function, args, kwargs)
+        wrong = wrong_argument(rule, function, args, kwargs) or self._record(rule, given)
         if wrong and not (self._rules.lifts(place, call.name or name) or self._rules.lifts(place, name)):
             title = self._abouts.of(call).title
             raise NotPublic(f"{title} is refused: {wrong}; {place.grant(call.name or name)} grants it")
@@ -48,9 +62,28 @@ class ArgumentRules:
             if named is not None:
                 raise NotPublic(f"{self._abouts.of(call).title} is refused: it would call {named!r}, which is hidden")
 
-    def require_building(self, known: KnownClass, given: Given) -> None:
+    def building(self, known: KnownClass, given: Given) -> None:
         """`NotPublic` for a library's class that its table does not let guest code build so."""
         rule = build_rule(known.value) if known.bound and isinstance(known.value, type) else None
-        wrong = "" if rule is None else wrong_argument(rule, known.value, *given)
+        wrong = "" if rule is None else wrong_argument(rule, known.value, *given) or self._record(rule, given)
         if wrong and not self._rules.lifts(known.place, "__init__"):
             raise NotPublic(f"building {known.value.__name__}: {wrong}; {known.place.grant('__init__')} grants it")
+
+    def operands(self, held: HeldObject, name: str, values: tuple[Any, ...]) -> None:
+        """`NotPublic` for what a library's operator, or its attribute that is set, would read as a whole."""
+        row = row_of(held.place.kind, name) if values else None
+        reads = row is not None and listed(row.keeps, name) is None
+        told = telling_record(values, self._tells) if reads else ""
+        if told and not self._rules.lifts(held.place, name):
+            raise NotPublic(f"{held.shown} is not given {told}; {held.place.grant(name)} grants it")
+
+    def _record(self, rule: CallRule, given: Given) -> str:
+        args, kwargs = given
+        told = "" if rule.keeps else telling_record((*args, *kwargs.values()), self._tells)
+        return told and f"binding it does not grant that it is given {told}"
+
+    def _tells(self, part: Any) -> bool:
+        """Whether a record has a field that guest code does not see."""
+        held = self._handles.known(part)
+        place = Place("", type_of(part)) if held is None else held.place
+        return self._rules.withholds_field(place) or any(map(is_secret_name, extra_of(part)))
