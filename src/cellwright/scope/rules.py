@@ -57,6 +57,9 @@ class RuleVerdict:
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
+_ALLOWED = RuleVerdict(visible=True, read_only=False)
+
+
 @dataclass(slots=True)
 class _Decision:
     """What rules say of a member under one title: those that name an owner, or this member; a general one undoes."""
@@ -190,14 +193,16 @@ class Rules:
             refuses = made.facts.get("reads") is not True  # what is declared to only read is read-only as it is
             made.read_only, made.asks_writes = made.read_only and refuses, made.asks_writes and refuses
             own.append(made)
-        return _joined(RuleVerdict(visible=True, read_only=False), (), own)
+        return _joined(_ALLOWED, (), own)
 
     def of_operator(self, place: Place, name: str) -> RuleVerdict:
         """The verdict on an operator, as far as it is the same function as members. Of rules that a scope is
         read-only, those that name such a member: operators are not known to read."""
         names = operator_names(place.kind).get(name, ()) if self._rules else ()
+        if not names or self.lifts(place, name):
+            return _ALLOWED
         strict: list[_Decision] = []
-        for same in () if self.lifts(place, name) else names:
+        for same in names:
             own = place.titles(same)
             every = [self._decided(own, same, only=False)]
             every += [one for group in self._decisions(place, same, only=False) for one in group]
@@ -205,7 +210,7 @@ class Rules:
             strict += [replace(one, read_only=False, asks_writes=False) for one in every]
             titles = [own, *((f"{path}.{same}",) for path in place.others)]
             strict += [self._decided(title, same, alias=True) for title in titles if not reads]
-        return _joined(RuleVerdict(visible=True, read_only=False), (), strict)
+        return _joined(_ALLOWED, (), strict)
 
     def _strictest(self, verdict: RuleVerdict, place: Place, name: str) -> RuleVerdict:
         """The verdict at the object's path, with what the rules say of it at its other paths, and of its class."""
