@@ -48,6 +48,8 @@ UNSEEN: dict[str, str] = {
     "httpx: Timeout": "groq writes its own name into the class when it is imported",
     "sqlalchemy: Async*": "needs greenlet",
     "sqlalchemy: async_sessionmaker": "needs greenlet",
+    "sqlalchemy: _AsyncSessionContextManager": "needs greenlet",
+    "sqlalchemy: GeneratorStartableContext": "needs greenlet",
     "io: _TemporaryFileWrapper": "looks its members up in the file that it wraps",
 }
 
