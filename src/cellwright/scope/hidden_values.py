@@ -164,8 +164,8 @@ def _items(container: Any, width: int | None) -> list[Any]:
         return []
     while True:
         with contextlib.suppress(RuntimeError):  # another thread changed it just now
-            items: list[Any] = list(itertools.islice(base.__iter__(container), width))
-            return items + list(itertools.islice(base.values(container), width)) if base is _DICT else items
+            items = [*itertools.islice(base.__iter__(container), width)]
+            return [*items, *itertools.islice(base.values(container), width)] if base is _DICT else items
 
 
 def _base(kind: type, bases: tuple[Any, ...]) -> Any:
