@@ -81,6 +81,7 @@ READS = [
     "adapter.dump_json([model])",
     "db.execute('SELECT ?, ?', pair).fetchone()",
     "reduce(lambda found, one: found + [one], pair, [])",
+    "graph.add_edges_from([pair])",
 ]
 KEEPS = {
     "ledger.save(account), ledger.save(pair)": "('Account', 'Pair')",
@@ -88,6 +89,9 @@ KEEPS = {
     "waiting.put(account)\nwaiting.get().greeting()": "'Dear ada'",
     "pd.DataFrame([{'a': 1}]).shape, pa.array([1]).to_pylist()": "((1, 1), [1])",
     "model.model_validate({'name': 'bob', 'api_key': 'x'}).greeting()": "'Dear bob'",
+    "model == model, model == other, model != other, model in [other]": "(True, True, False, True)",
+    "graph.add_node('a', of=model)\ngraph.nodes['a']['of'].greeting()": "'Dear ada'",
+    "graph.add_edge('a', pair)\ngraph.has_edge('a', pair), graph.nodes[pair], pair in graph": "(True, {}, True)",
 }
 
 
@@ -98,6 +102,8 @@ def names() -> dict[str, Any]:
         "account": Account(),
         "pair": Pair(),
         "model": Model(),
+        "other": Model(),
+        "graph": import_module("networkx").Graph(),
         "ledger": Ledger(),
         "saved": functools.partial(Ledger().save),
         "reduce": functools.reduce,
