@@ -33,7 +33,13 @@ MODULES: dict[str, tuple[str, ...]] = {
     "openai": ("openai", "openai.lib.streaming.chat", "openai.lib.streaming.responses")
     + tuple(f"openai.resources.{name}" for name in _OPENAI),
     "anthropic": ("anthropic", "anthropic.resources.messages", "anthropic.resources.models", "anthropic.lib.streaming"),
-    "django": ("django.db.models", "django.db.models.fields.files", "django.db.models.expressions"),
+    "django": (
+        "django.db.models",
+        "django.db.models.fields.files",
+        "django.db.models.expressions",
+        "django.contrib.auth.models",
+        "django.contrib.contenttypes.models",
+    ),
     "host": ("os", "zipfile", "tarfile"),
     "httpx": ("httpx", "httpx2"),
     "io": ("io", "tempfile"),
