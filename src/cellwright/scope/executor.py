@@ -230,6 +230,8 @@ class CallExecutor:
         rule = call_rule(function)
         if rule is not None:
             self._checks.arguments(rule, function, call, given)
+        elif type_of(function) is types.BuiltinMethodType:
+            self._checks.items(function, call, given)
         if call.content is not None:
             self._contents.require_same(call)
         try:
