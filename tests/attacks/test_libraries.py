@@ -594,17 +594,27 @@ async def test_a_model_gives_its_data_and_builds_nothing_unchecked() -> None:
 
 async def test_rows_of_django_are_read_and_written_through_the_model_only() -> None:
     models = _module("tests.scope.django_models")
+    users = _module("django.contrib.auth.models")
     connection = _module("django.db").connection
 
     def fill() -> Any:
         with connection.schema_editor() as editor:
             editor.create_model(models.Author)
             editor.create_model(models.Book)
-        return models.Author.objects.create(name="ada")
+            for model in (users.Permission, users.Group, users.User):
+                editor.create_model(model)
+        bob = users.User.objects.create(username="bob", password="hush")
+        return models.Author.objects.create(name="ada"), bob
 
-    ada = await asyncio.to_thread(fill)
+    ada, bob = await asyncio.to_thread(fill)
     await check(
-        {"ada": ada, "authors": models.Author.objects, "models": _module("django.db.models")},
+        {
+            "ada": ada,
+            "bob": bob,
+            "User": users.User,
+            "authors": models.Author.objects,
+            "models": _module("django.db.models"),
+        },
         works={
             "ada.greeting(), ada.pk": "('Dear ada', 1)",
             "authors.filter(name='ada').exclude(pk=9).order_by('name').count()": "1",
@@ -619,6 +629,9 @@ async def test_rows_of_django_are_read_and_written_through_the_model_only() -> N
             "authors.filter(name='password').count()": "0",  # data is no lookup
             "authors.filter(name__in=['api_key', 'ada']).count()": "1",
             "authors.get_or_create(name='ada')[1]": "False",
+            "bob.email = 'b@c.d'\nbob.save()\nbob.username, bob.email, bob.groups.count()": "('bob', 'b@c.d', 0)",
+            "str(bob), bob.is_staff, bob.get_username(), bob == bob": "('bob', False, 'bob', True)",
+            "User.objects.filter(is_staff=False).get(username='bob').email": "'b@c.d'",
         },
         refused=[
             "authors.raw('select 1')",
@@ -629,6 +642,12 @@ async def test_rows_of_django_are_read_and_written_through_the_model_only() -> N
             "authors.all().query",
             "authors.all().db",
             "ada.password",
+            "bob.password",
+            "bob.password = 'x'",
+            "bob.check_password('x')",
+            "User.objects.filter(password__startswith='h')",
+            "bob.get_session_auth_hash()",
+            "bob.email_user('a', 'b')",
             "ada.serializable_value('password')",
             "authors.values('password')",
             "authors.values()",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import queue
 import sqlite3
-from collections import UserDict
+from collections import UserDict, deque
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -81,6 +81,15 @@ READS = [
     "adapter.dump_json([model])",
     "db.execute('SELECT ?, ?', pair).fetchone()",
     "reduce(lambda found, one: found + [one], pair, [])",
+    "graph.add_edges_from([pair])",
+    "rows.extend(pair)\nrows[-1]",
+    "rows += pair\nrows[-1]",
+    "rows[0:0] = pair\nrows[0]",
+    "recent.extendleft(pair)",
+    "seen.update([], pair)",
+    "named.update(pair)",
+    "list(named.fromkeys(pair))",
+    "named.update([pair])\nlist(named)",
 ]
 KEEPS = {
     "ledger.save(account), ledger.save(pair)": "('Account', 'Pair')",
@@ -88,6 +97,12 @@ KEEPS = {
     "waiting.put(account)\nwaiting.get().greeting()": "'Dear ada'",
     "pd.DataFrame([{'a': 1}]).shape, pa.array([1]).to_pylist()": "((1, 1), [1])",
     "model.model_validate({'name': 'bob', 'api_key': 'x'}).greeting()": "'Dear bob'",
+    "model == model, model == other, model != other, model in [other]": "(True, True, False, True)",
+    "rows.append(pair)\nrows[0] = pair\nrows.index(pair), rows[0].name": "(0, 'ada')",
+    "rows.extend([pair, pair])\nrows.extend((account, model))\nlen(rows)": "6",
+    "seen.update([pair])\nnamed.update(a=pair)\nlen(seen), named['a'].name": "(1, 'ada')",
+    "graph.add_node('a', of=model)\ngraph.nodes['a']['of'].greeting()": "'Dear ada'",
+    "graph.add_edge('a', pair)\ngraph.has_edge('a', pair), graph.nodes[pair], pair in graph": "(True, {}, True)",
 }
 
 
@@ -98,6 +113,12 @@ def names() -> dict[str, Any]:
         "account": Account(),
         "pair": Pair(),
         "model": Model(),
+        "other": Model(),
+        "rows": type("Rows", (list,), {})([1]),
+        "recent": deque[Any](),
+        "seen": type("Seen", (set,), {})(),
+        "named": type("Named", (dict,), {})(),
+        "graph": import_module("networkx").Graph(),
         "ledger": Ledger(),
         "saved": functools.partial(Ledger().save),
         "reduce": functools.reduce,

@@ -475,6 +475,24 @@ class Several:
         return f"<Several {self.api_keys[-1]} {self.inner}>"
 
 
+class OwnText(str):
+    """A text of a class of its own."""
+
+
+class HasOwnText(Private):
+    def __init__(self) -> None:
+        self._token = OwnText(KEY)
+
+
+class WithBytes(Private):
+    def __init__(self) -> None:
+        self._token = bytearray(KEY.encode())
+
+
+class Rows(list[Any]):
+    """A list with a class of its own."""
+
+
 @dataclass(eq=False)
 class Employee:
     name: str
@@ -499,11 +517,26 @@ class Registry:
     def check(self, one: Any) -> None:
         raise ValueError("no such object", [{"one": one}])
 
-    def refuse(self, one: Any) -> None:
+    def refuse(self, one: Any, note: object = "") -> None:
         raise ValueError(f"{one} is not here; the others are")
+
+    async def wait_for(self, one: Any, note: object = "") -> None:
+        raise ValueError(f"no {one}")
+
+    def quote(self, one: Any, note: str) -> None:
+        raise ValueError(f"{note} {one}")
+
+    def lose(self, one: Any) -> None:
+        raise Lost(one)
 
     def load(self) -> Config:
         return Config.model_validate({"api_key": KEY, "size": "large"})
+
+
+class Lost(Exception):
+    def __init__(self, one: Any) -> None:
+        super().__init__(f"lost {one}")
+        self.message, self.details = f"{one} is lost", {"who": [f"{one}"]}
 
 
 class Config(pydantic.BaseModel):
@@ -517,6 +550,9 @@ SPEAKERS: dict[str, Any] = {
     "mangled": Mangled(),
     "slots": WithSlots(),
     "several": Several(),
+    "a class of texts": HasOwnText(),
+    "bytes": WithBytes(),
+    "a class of lists": Rows([Private()]),
     "a rule": Employee("ada", KEY),
     "method": Several().greeting,
     "partial": functools.partial(send, KEY),
@@ -524,6 +560,7 @@ SPEAKERS: dict[str, Any] = {
 SAID = """
 loot = []
 for use in (repr, str, format, registry.find, registry.place, registry.check, registry.refuse,
+            registry.lose, lambda one: registry.refuse(one, [*range(20_001)]),
             lambda one: Model.model_validate({"user": one, "database_url": "x"}), lambda one: repr(one.greeting)):
     try:
         loot.append(str(use(target)))
@@ -548,3 +585,41 @@ async def test_a_failed_validation_tells_other_inputs_but_no_secret() -> None:
     told = await value(code, registry=Registry())
     assert KEY not in told
     assert "input_value='large'" in told
+
+
+async def test_no_error_of_a_call_with_large_arguments_tells_what_is_hidden() -> None:
+    code = """
+    loot = []
+    for note in ([*range(20_001)], "x" * 700_000):
+        for use in (registry.refuse, registry.wait_for):
+            try:
+                result = use(target, note)
+                loot.append(str(await result if use is registry.wait_for else result))
+            except ValueError as error:
+                loot.append(str(error))
+    loot
+    """
+    loot = await value(dedent(code), target=Plain(), registry=Registry())
+    assert KEY not in str(loot)
+    assert len(loot) == 4
+
+
+PHRASE = "correct horse battery staple"
+
+
+async def test_the_end_of_a_long_text_has_no_half_of_what_is_hidden() -> None:
+    target = Several()
+    target.api_keys = [PHRASE]
+    code = "try:\n    registry.quote(target, 'x' * length)\nexcept ValueError as error:\n    told = str(error)\ntold"
+    for length in (9_970, 13_970):
+        told = await value(code, target=target, registry=Registry(), length=length)
+        assert "correct" not in told
+        assert len(told) <= 10_000
+
+
+async def test_a_long_list_of_plain_values_does_not_keep_a_record_from_being_dumped() -> None:
+    numbers = Anything(inner=[[0.5] * 6_000, dict.fromkeys(range(6_000), "x")])
+    assert await value("len(target.model_dump()['inner'][0])", target=numbers) == 6_000
+    listed = Anything(inner=Rows([0] * 20_000 + [RECORDS["model"]]))
+    (outcome,) = await outcomes("target.model_dump()", target=listed)
+    assert "it tells a field that is hidden" in str(outcome.error)

@@ -6,12 +6,13 @@ The host's own use of the same connection stays as it was.
 from __future__ import annotations
 
 import sqlite3
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
 
 from cellwright import Limits, Runtime, Scope
 
@@ -144,6 +145,9 @@ async def test_what_runs_when_a_query_is_iterated_or_sliced_is_guest_sql_too(tmp
         for use in (f"list({listing})", f"{listing}[0]"):
             assert "is not granted by binding a database" in await told(use, **names)
         assert await told("[order.name for order in session.query(Order)[0:5]]", **names) == "['tea']"
+        flushed = "with maker.begin() as s:\n    s.add(Order(name=text('(SELECT file FROM pragma_database_list)')))"
+        maker = sessionmaker(engine)
+        assert "is not granted by binding a database" in await told(flushed, maker=maker, **names)
     assert not target.exists()
 
 
@@ -176,6 +180,50 @@ async def test_sqlite_by_a_driver_without_an_authorizer_is_refused(tmp_path: Pat
         assert "another driver than sqlite3" in await told(code, c=connection)
         assert connection.exec_driver_sql("SELECT 1").scalar() == 1
     assert not target.exists()
+
+
+ASYNC = {
+    "await conn.execute(text(sql))": "conn.execute",
+    "await session.execute(text(sql))": "session.execute",
+    "await session.stream(text(sql))": "session.stream",
+    "await conn.stream(text(sql))": "",
+    "async with conn.stream(text(sql)): pass": "",
+    "async with engine.connect() as one:\n    await one.exec_driver_sql(sql)": "exec_driver_sql",
+    "async with maker.begin() as s:\n    s.add(Order(name=text('(SELECT file FROM pragma_database_list)')))": "",
+}
+WORKS = {
+    "async with maker.begin() as s:\n    s.add(Order(name='tea'))": "None",
+    "[order.name for order in (await session.scalars(select(Order))).all()]": "['tea']",
+    "(await session.get(Order, 'tea')).name": "'tea'",
+    "rows = await session.stream(select(Order))\n[order.name async for order in rows.scalars()]": "['tea']",
+    "async with conn.stream(text('SELECT 1')) as rows:\n    found = await rows.all()\nfound": "[(1,)]",
+    "async with engine.begin() as one:\n    await one.execute(text('DELETE FROM orders'))": "None",
+    "one = await engine.connect()\nawait (await one.begin()).rollback()\nawait one.close()": "None",
+}
+
+
+@pytest.mark.parametrize("place", ["/{path}", ""])
+async def test_sqlalchemy_over_aiosqlite_opens_no_other_file_and_works(place: str, tmp_path: Path) -> None:
+    pytest.importorskip("aiosqlite")
+    pytest.importorskip("greenlet")
+    asynchronous: Any = import_module("sqlalchemy.ext.asyncio")
+    engine = asynchronous.create_async_engine("sqlite+aiosqlite://" + place.format(path=tmp_path / "orders.db"))
+    target = tmp_path / "written.db"
+    async with engine.begin() as connection:
+        await connection.run_sync(Base.metadata.create_all)
+    maker = asynchronous.async_sessionmaker(engine)
+    async with maker() as session, engine.connect() as conn:
+        names: dict[str, Any] = {"engine": engine, "session": session, "conn": conn, "maker": maker, "Order": Order}
+        names |= {"text": sqlalchemy.text, "select": sqlalchemy.select, "sql": f"ATTACH '{target}' AS x"}
+        async with Runtime(names, limits=Limits()) as rt:
+            for code, worked in WORKS.items():
+                assert repr((await rt.execute(code)).unwrap()) == worked, code
+            for code, title in ASYNC.items():
+                error = str((await rt.execute(code)).error)
+                assert title in error, code
+                assert "is not granted by binding a database" in error, code
+        await conn.exec_driver_sql(f"ATTACH '{target}' AS mine")
+    await engine.dispose()
 
 
 async def test_sqlalchemy_over_sqlite_opens_no_other_file(tmp_path: Path) -> None:

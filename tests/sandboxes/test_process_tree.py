@@ -40,6 +40,16 @@ def fork():
 threading.Thread(target=fork).start()
 """
 
+FORKS_MANY = """
+import os, sys
+for _ in range(900):
+    if os.fork() == 0:
+        sys.stdin.read()
+        os._exit(0)
+print(900, flush=True)
+sys.stdin.read()
+"""
+
 
 @contextmanager
 def program(code: str, *args: str) -> Generator[tuple[int, str]]:
@@ -63,6 +73,11 @@ def test_memory_and_mappings_are_seen_after_the_first_thread_has_ended(tmp_path:
 def test_a_child_of_any_thread_is_in_the_family() -> None:
     with program(FORKS_IN_A_THREAD) as (pid, line):
         assert list(family(pid)) == [pid, int(line)]
+
+
+def test_all_children_of_a_large_family_are_found() -> None:
+    with program(FORKS_MANY) as (pid, line):
+        assert len(set(family(pid))) == int(line) + 1
 
 
 def test_a_process_that_is_gone_holds_nothing() -> None:

@@ -11,7 +11,8 @@ from django.db import models
 settings: Any = import_module("django.conf").settings
 if not settings.configured:
     here = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "file:authors?mode=memory&cache=shared"}}
-    settings.configure(DATABASES=here, INSTALLED_APPS=[], DEFAULT_AUTO_FIELD="django.db.models.AutoField")
+    apps = ["django.contrib.auth", "django.contrib.contenttypes"]
+    settings.configure(DATABASES=here, INSTALLED_APPS=apps, DEFAULT_AUTO_FIELD="django.db.models.AutoField")
     django.setup()
 _delete: Any = vars(models)["CASCADE"]
 

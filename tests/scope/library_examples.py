@@ -33,7 +33,13 @@ MODULES: dict[str, tuple[str, ...]] = {
     "openai": ("openai", "openai.lib.streaming.chat", "openai.lib.streaming.responses")
     + tuple(f"openai.resources.{name}" for name in _OPENAI),
     "anthropic": ("anthropic", "anthropic.resources.messages", "anthropic.resources.models", "anthropic.lib.streaming"),
-    "django": ("django.db.models", "django.db.models.fields.files", "django.db.models.expressions"),
+    "django": (
+        "django.db.models",
+        "django.db.models.fields.files",
+        "django.db.models.expressions",
+        "django.contrib.auth.models",
+        "django.contrib.contenttypes.models",
+    ),
     "host": ("os", "zipfile", "tarfile"),
     "httpx": ("httpx", "httpx2"),
     "io": ("io", "tempfile"),
@@ -48,6 +54,8 @@ UNSEEN: dict[str, str] = {
     "httpx: Timeout": "groq writes its own name into the class when it is imported",
     "sqlalchemy: Async*": "needs greenlet",
     "sqlalchemy: async_sessionmaker": "needs greenlet",
+    "sqlalchemy: _AsyncSessionContextManager": "needs greenlet",
+    "sqlalchemy: GeneratorStartableContext": "needs greenlet",
     "io: _TemporaryFileWrapper": "looks its members up in the file that it wraps",
 }
 

@@ -22,7 +22,8 @@ from cellwright.sandboxes.process_tree import family, living_task, memory
 from cellwright.sandboxes.zygotes import Child
 
 LOOK_S = 0.1
-MOST_LOOKS = 100  # at once, at 10 µs each: a larger crowd is looked at in turn
+BUSY_S = 0.02  # looking takes that long at once, at 10 µs a process: a larger crowd is looked at in turn
+RESTS = 4  # times as long as the look took: guest code decides how many processes a guest has
 # A guest that keeps to RLIMIT_DATA holds its stack besides, and what its libraries have written and made read-only.
 SLACK = 64 << 20
 _PAGE = resource.getpagesize()
@@ -73,8 +74,9 @@ class MemoryWatch:
 
     def _watch(self) -> None:
         while self._is_needed():
-            self._look()  # keeps nothing over the pause
-            time.sleep(LOOK_S)
+            began = time.monotonic()
+            self._look(began + BUSY_S)  # keeps nothing over the pause
+            time.sleep(max(LOOK_S, RESTS * (time.monotonic() - began)))
 
     def _is_needed(self) -> bool:
         with self._lock:
@@ -82,13 +84,16 @@ class MemoryWatch:
                 self._thread = None
             return self._thread is not None
 
-    def _look(self) -> None:
+    def _look(self, until: float) -> None:
         with self._lock:
-            due = [self._guests[i] for i in range(min(len(self._guests), MOST_LOOKS))]
-            self._guests.rotate(-len(due))
+            due = list(self._guests)
         for guest in due:
+            with self._lock:
+                self._guests.rotate(-1)  # whom there is no time for is first the next time
             if not guest.look():
                 self.remove(guest)
+            if time.monotonic() > until:
+                return
 
 
 _WATCH = MemoryWatch()

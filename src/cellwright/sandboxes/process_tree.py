@@ -9,7 +9,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-_MOST_READ = 1 << 16
+_AT_ONCE = 1 << 16
 
 
 def tasks(pid: int) -> list[int]:
@@ -21,7 +21,13 @@ def tasks(pid: int) -> list[int]:
 
 def living_task(pid: int) -> int:
     """A thread that has the process's memory and files: the first may end before the others, and then has none."""
-    return next((task for task in (pid, *tasks(pid)) if memory(task)[:1] not in ([], [b"0"])), pid)
+    if _has_memory(pid):
+        return pid
+    return next(filter(_has_memory, tasks(pid)), pid)
+
+
+def _has_memory(pid: int) -> bool:
+    return memory(pid)[:1] not in ([], [b"0"])
 
 
 def memory(pid: int) -> list[bytes]:
@@ -31,20 +37,22 @@ def memory(pid: int) -> list[bytes]:
 
 def family(pid: int) -> Iterator[int]:
     """A process and those below it. A child stands with the thread that made it."""
-    yield pid
-    for task in tasks(pid):
-        for child in read_words(f"/proc/{pid}/task/{task}/children"):
-            yield from family(int(child))
+    pending = [pid]  # no recursion: guest code decides how long the line of descent is
+    for one in pending:
+        yield one
+        for task in tasks(one):
+            pending += map(int, read_words(f"/proc/{one}/task/{task}/children"))
 
 
 def read_words(path: str) -> list[bytes]:
-    """The words of a small file of /proc; none where it cannot be read."""
+    """The words of a file of /proc; none where it cannot be read."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return []
     try:
-        return os.read(fd, _MOST_READ).split()
+        parts = iter(lambda: os.read(fd, _AT_ONCE), b"")  # the kernel gives a page of a list at a time
+        return b"".join(parts).split()
     except OSError:
         return []
     finally:

@@ -83,11 +83,8 @@ class CallExecutor:
                 return await self._awaited(call, lambda: self._verbs.operator(held, call.name, args), take)
             case "await":
                 held = self._handles.get(call.target)
-                self._verbs.require_operator(held, "__await__")
                 self._contents.require_same(call)
-                # a future is the host's: guest code that gives up waiting for it does not cancel it
-                waits = asyncio.shield(held.value) if asyncio.isfuture(held.value) else held.value
-                return await self._awaited(call, lambda: waits, take)
+                return await self._awaited(call, lambda: self._verbs.awaited(held), take)
             case "about":
                 return self._values.described(call.target)
             case "sleep":
@@ -240,6 +237,8 @@ class CallExecutor:
         rule = call_rule(function)
         if rule is not None:
             self._checks.arguments(rule, function, call, given)
+        elif type_of(function) is types.BuiltinMethodType:
+            self._checks.items(function, call, given)
         if call.content is not None:
             self._contents.require_same(call)
         if rule is None or rule.library not in GUARDED:

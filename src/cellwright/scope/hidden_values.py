@@ -6,12 +6,17 @@ No code of an object runs here, except for the `repr` of plain values. Looks at 
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
 import functools
 import itertools
 import re
 import types
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from cellwright.redaction import MASK, is_secret_name
 from cellwright.scope.attributes import own_dict
@@ -26,14 +31,21 @@ from cellwright.scope.weak_cache import weak_cache
 from cellwright_guest.wire import type_of
 
 SHORTEST = 4  # characters of a hidden value that is looked for in a text
-MOST_SHOWN = 200  # objects whose values are looked for in one text
-MOST_READ = 10_000  # parts of a record that is read as a whole; a larger one counts as one with a secret
-_PLAIN = ("builtins", "datetime", "decimal", "uuid")  # modules of values whose text is looked for
-_SEQUENCES: tuple[type[Any], ...] = (list, tuple, set, frozenset)
-_ATOMS: frozenset[type] = frozenset((type(None), bool, int, float, complex, str, bytes, bytearray))
+MOST_SHOWN = 200  # objects whose values are looked for in one text, beside those that it is about
+WIDTH = 10_000  # items of one container that are looked at for a text
+MOST_READ = 10_000  # parts of a record that is read as a whole, without plain values; a larger one counts as a secret
+_CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset, dict, deque)
+_ATOMS: frozenset[type] = frozenset(
+    (type(None), bool, int, float, complex, str, bytes, bytearray, Decimal, UUID)
+    + (dt.datetime, dt.date, dt.time, dt.timedelta)
+)
+_TEXTS: tuple[type[Any], ...] = (str, bytes, bytearray)
+_PLAIN: tuple[type[Any], ...] = (*_TEXTS, *_ATOMS)
 _PARTIALS: tuple[type[Any], ...] = (functools.partial, functools.partialmethod)
 _CODE: tuple[type[Any], ...] = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 _TUPLE: Any = tuple
+_NAMED = re.compile(r"(\w+)=")
+_DICT: Any = dict
 _INPUT = re.compile(r"input_value=.*?(?=, input_type=)", re.DOTALL)
 
 IsTold = Callable[[Any, str], bool]  # whether a text may have the value of an object's attribute
@@ -48,7 +60,7 @@ def tells_held(value: Any, name: str, hides_field: Callable[[type], bool]) -> bo
     if name not in reads(type_of(value)):
         return False
     kinds = set[type]()
-    for count, part in enumerate(_parts(value, _fields)):
+    for count, part in enumerate(_parts([value], _fields, None)):
         if count > MOST_READ or any(map(is_secret_name, extra_of(part))):
             return True
         if part is not value and type_of(part) not in kinds:
@@ -60,18 +72,28 @@ def tells_held(value: Any, name: str, hides_field: Callable[[type], bool]) -> bo
 
 def text_of(value: Any, text: str, is_told: IsTold | None = None) -> str:
     """A text about an object, without the values of hidden attributes of all that the object holds."""
-    for part in itertools.islice(_parts(value, _held), MOST_SHOWN):
+    return _masked([value], text, is_told)
+
+
+def _masked(values: Sequence[Any], text: str, is_told: IsTold | None) -> str:
+    named = frozenset(_NAMED.findall(text))
+    for part in itertools.islice(_parts(values, _held, WIDTH), len(values) + MOST_SHOWN):
         if isinstance(part, _PARTIALS) and "functools.partial" in text:
             for given in (*part.args, *part.keywords.values()):  # values of the host, which no signature tells
                 text = _without(text, given)
         for name, held in _attributes(part).items():
-            masked = text
-            if type_of(held).__module__ in _PLAIN and f"{name}=" in text:
-                masked = text.replace(f"{name}={held!r}", f"{name}={MASK}")
-            masked = _without(masked, held)
-            if masked != text and _is_hidden(part, name, is_told):  # few texts have the value, and rules take longer
-                text = masked
+            if issubclass(type_of(held), _PLAIN):
+                masked = _without(_without_pair(text, name, held) if name in named else text, held)
+                if masked != text and _is_hidden(part, name, is_told):  # few texts have the value: rules take longer
+                    text = masked
+            elif issubclass(type_of(held), _CONTAINERS) and _is_hidden(part, name, is_told):
+                text = _without(_without_pair(text, name, held) if name in named else text, held)
     return text
+
+
+def _without_pair(text: str, name: str, held: Any) -> str:
+    standard = type_of(held) in _ATOMS or type_of(held) in _CONTAINERS  # the `repr` of another class is its own code
+    return text.replace(f"{name}={held!r}", f"{name}={MASK}") if standard else text
 
 
 def _is_hidden(value: Any, name: str, is_told: IsTold | None) -> bool:
@@ -82,7 +104,7 @@ def text_of_error(error: BaseException, text: str, is_told: IsTold | None = None
     """A text of an exception, without hidden values of the objects that it was raised with, or for."""
     if type(error).__module__.startswith("pydantic"):
         text = _without_inputs(error, text)
-    return text_of([*error.args, *named], text, is_told)
+    return _masked([*error.args, *named], text, is_told)
 
 
 def _without_inputs(error: Any, text: str) -> str:
@@ -99,39 +121,56 @@ def _without_inputs(error: Any, text: str) -> str:
 
 
 def _is_data(value: Any) -> bool:
-    return all(type_of(part) in (*_SEQUENCES, dict) or type_of(part) in _ATOMS for part in _parts(value, _held))
+    return all(type_of(part) in _CONTAINERS for part in _parts([value], _held, None))
 
 
 def _without(text: str, held: Any) -> str:
-    """The text without a value, or the texts inside a container."""
-    for part in itertools.islice(_parts(held, lambda _: ()), MOST_SHOWN):
-        if type_of(part) in (str, bytes) and len(part) >= SHORTEST:
-            plain = part if isinstance(part, str) else part.decode("latin-1")
-            text = text.replace(plain, MASK).replace(repr(plain)[1:-1], MASK)
-    return text
+    """The text without a text, or those in a container."""
+    for part in _parts([held], lambda _: (), WIDTH) if issubclass(type_of(held), _CONTAINERS) else ():
+        for item in _items(part, WIDTH):
+            text = text if issubclass(type_of(item), _CONTAINERS) else _without(text, item)
+    base = _base(type_of(held), _TEXTS)
+    if base is None or not SHORTEST <= base.__len__(held) <= len(text):
+        return text  # a longer one is not in it, and takes long to write
+    plain = str.__str__(held) if base is str else base.decode(held, "latin-1")
+    return text.replace(plain, MASK).replace(repr(plain)[1:-1], MASK)
 
 
-def _parts(value: Any, inside: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
-    """An object and what it holds, each once, the nearest first. `inside` are the parts of what is no container."""
-    pending, seen = [value], dict[int, Any]()
+def _parts(values: Iterable[Any], inside: Callable[[Any], Iterable[Any]], width: int | None) -> Iterator[Any]:
+    """Objects and what they hold, each once, the nearest first, and no plain values.
+
+    `inside` are the parts that are no items; of a container's items the first `width`, where that is given.
+    """
+    pending, seen = list(values), dict[int, Any]()
     while pending:
         below: list[Any] = []
         for part in pending:
-            kind = type_of(part)
-            if kind in _ATOMS:
-                yield part
-                continue
-            if id(part) in seen:
+            if type_of(part) in _ATOMS or id(part) in seen:
                 continue
             seen[id(part)] = part  # keeps it: an id is only good while its object lives
             yield part
-            if kind in _SEQUENCES:
-                below += part
-            elif kind is dict:
-                below += [*part, *part.values()]
-            else:
+            items = _items(part, width)
+            if not _ATOMS.issuperset(map(type_of, items)):
+                below += items
+            if type_of(part) not in _CONTAINERS:
                 below += inside(part)
         pending = below
+
+
+def _items(container: Any, width: int | None) -> list[Any]:
+    """A copy of the items of what is a container, or derives from one, by the methods of Python's own type."""
+    base = _base(type_of(container), _CONTAINERS)
+    if base is None:
+        return []
+    while True:
+        with contextlib.suppress(RuntimeError):  # another thread changed it just now
+            items = [*itertools.islice(base.__iter__(container), width)]
+            return [*items, *itertools.islice(base.values(container), width)] if base is _DICT else items
+
+
+def _base(kind: type, bases: tuple[Any, ...]) -> Any:
+    """The one of Python's types that a class is or derives from; None where it does not."""
+    return next((base for base in bases if issubclass(kind, base)), None)
 
 
 def _held(value: Any) -> Iterable[Any]:
@@ -154,7 +193,7 @@ def _attributes(value: Any) -> dict[str, Any]:
     kind = type_of(value)
     if kind in _ATOMS or issubclass(kind, _CODE):
         return {}
-    held = own_dict(value)
+    held = own_dict(value).copy()  # other threads may set attributes meanwhile
     if not all(map(_is_text, held)):
         held = {name: part for name, part in held.items() if _is_text(name)}
     if extra := extra_of(value):

@@ -202,12 +202,17 @@ class ScopeHost:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            answer = self._values.failed(error, call)  # the call was not cancelled: the host object raised it
+            answer = await self._failed(error, call)  # the call was not cancelled: the host object raised it
         except (Exception, SystemExit) as error:  # an outer edge: what a host object raises is the answer
-            answer = self._values.failed(error, call)
+            answer = await self._failed(error, call)
         finally:
             CURRENT.reset(token)
         return replace(answer, made=self._values.confirmed(answer.made)) if answer.made else answer
+
+    async def _failed(self, error: BaseException, call: Call) -> Answer:
+        if is_large(call.arguments):
+            return await self._worker.run(lambda: self._values.failed(error, call))
+        return self._values.failed(error, call)
 
     # the call that host code serves
 

@@ -6,6 +6,7 @@ It joins what a library's table says (`library_calls`) with what is declared of 
 from __future__ import annotations
 
 import types
+from collections import deque
 from typing import Any
 
 from cellwright.doors import Call
@@ -27,6 +28,13 @@ from cellwright.scope.library_calls import (
 from cellwright.scope.presets import row_of
 from cellwright.scope.rules import Place, Rules
 from cellwright_guest.wire import type_of
+
+CONTAINERS: tuple[Any, ...] = (list, tuple, dict, set, frozenset, deque)
+# methods and operators of containers that take the items of what they are given
+_READING = frozenset(
+    "extend extendleft update union intersection difference symmetric_difference intersection_update difference_update "
+    "symmetric_difference_update isdisjoint issubset issuperset fromkeys __add__ __iadd__ __ior__".split()
+)
 
 Given = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -69,13 +77,37 @@ class LibraryChecks:
         if wrong and not self._rules.lifts(known.place, "__init__"):
             raise NotPublic(f"building {known.value.__name__}: {wrong}; {known.place.grant('__init__')} grants it")
 
+    def items(self, function: Any, call: Call, given: Given) -> None:
+        """`NotPublic` for a record that a method of one of Python's containers would read item by item."""
+        owner = getattr(function, "__self__", None)
+        if str(function.__name__) not in _READING:
+            return
+        kind: Any = owner if issubclass(type_of(owner), type) else type_of(owner)
+        told = self._item_by_item(kind, given[0])  # what is given by name is a value of a dict
+        held = self._handles.known(owner)
+        place = Place("", kind) if held is None else held.place
+        if told and not self._rules.lifts(place, str(function.__name__)):
+            title = self._abouts.of(call).title
+            raise NotPublic(f"{title} would read {told}; {place.grant(function.__name__)} grants it")
+
     def operands(self, held: HeldObject, name: str, values: tuple[Any, ...]) -> None:
-        """`NotPublic` for what a library's operator, or its attribute that is set, would read as a whole."""
+        """`NotPublic` for what an operator, or a library's attribute that is set, would read as a whole."""
         row = row_of(held.place.kind, name) if values else None
         reads = row is not None and listed(row.keeps, name) is None
         told = telling_record(values, self._tells) if reads else ""
+        if name in _READING or (name == "__setitem__" and slice in map(type_of, values[:1])):
+            told = told or self._item_by_item(held.place.kind, values)
         if told and not self._rules.lifts(held.place, name):
             raise NotPublic(f"{held.shown} is not given {told}; {held.place.grant(name)} grants it")
+
+    def _item_by_item(self, kind: type, values: tuple[Any, ...]) -> str:
+        """What speaks against giving these values to a container, which keeps their items, or their pairs."""
+        if not issubclass(kind, CONTAINERS):
+            return ""
+        pairs = (one for value in values if type_of(value) in (list, tuple) for one in value)
+        read = (*values, *pairs) if issubclass(kind, dict) else values
+        record = next((one for one in read if issubclass(type_of(one), tuple) and self._tells(one)), None)
+        return "" if record is None else f"a {type_of(record).__name__}, which has a hidden field"
 
     def _record(self, rule: CallRule, given: Given) -> str:
         args, kwargs = given

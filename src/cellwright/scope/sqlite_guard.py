@@ -10,11 +10,13 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Coroutine
-from contextvars import ContextVar
+from contextvars import Context, ContextVar, copy_context
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from cellwright.errors import NotPublic
+from cellwright.scope.grant_tables import library
+from cellwright_guest.wire import type_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -119,8 +121,36 @@ def _listen() -> None:
         reasons = _reasons.get()
         if reasons is not None and isinstance(cursor, sqlite3.Cursor):
             _guard(cursor.connection)
-        elif reasons is not None and connection.dialect.name == "sqlite":  # it runs on a thread of its own: `aiosqlite`
-            reasons.append("SQLite by another driver than sqlite3, which takes no authorizer here,")
+        elif reasons is not None and connection.dialect.name == "sqlite" and not _guard_thread(connection):
+            reasons.append("SQLite by another driver than sqlite3 and aiosqlite, which takes no authorizer here,")
             raise PermissionError("refused")
 
     event.listen(Engine, "before_cursor_execute", before)
+
+
+def _guard_thread(connection: Any) -> bool:
+    """Have the thread of `aiosqlite` run what it is given in the context of whoever gave it, and guarded.
+
+    False for another driver, and for a release of it that is made in another way.
+    """
+    import sqlite3
+
+    driver = connection.connection.driver_connection
+    run, own = getattr(driver, "_execute", None), getattr(driver, "_conn", None)
+    if library(type_of(driver).__module__) != "aiosqlite" or not inspect.iscoroutinefunction(run):
+        return False
+    if not isinstance(own, sqlite3.Connection):
+        return False
+
+    def within(context: Context, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        _guard(own)
+        return context.run(function, *args, **kwargs)
+
+    async def execute(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if _reasons.get() is None:
+            return await run(function, *args, **kwargs)
+        return await run(within, copy_context(), function, *args, **kwargs)
+
+    if "_execute" not in vars(driver):
+        driver._execute = execute
+    return True

@@ -31,7 +31,7 @@ from cellwright.scope.verbs import is_told
 from cellwright_guest import hints, json_records
 from cellwright_guest.packer import TooLarge, simple
 from cellwright_guest.unpacker import Other, Unpacker
-from cellwright_guest.wire import NODES, Bounds, Packed, WireError, is_large, type_of
+from cellwright_guest.wire import NODES, Bounds, Packed, WireError, type_of
 
 PATH_PARTS = 6
 _PLAIN: tuple[type[Any], ...] = (str, int, float, bytes)
@@ -91,6 +91,7 @@ class Values:
         return Packed({"m": tree}, parcel.blobs), self.confirmed(parcel.made)
 
     def failed(self, error: BaseException, call: Call | None = None) -> Answer:
+        """The answer for what a call raised. Takes long where the arguments are large."""
         parcel = Parcel(self._pack_other, "")
         named = [] if call is None else self._named_in(call)
         packed = Packed(faults.pack(error, self.classes, parcel, self._is_told, named), parcel.blobs)
@@ -98,8 +99,7 @@ class Values:
 
     def _named_in(self, call: Call) -> list[Any]:
         """The objects of a call: its target, and those among its arguments."""
-        numbers = {call.target} if is_large(call.arguments) else {call.target, *handles_in(call.arguments.tree)}
-        entries = (self.handles.find(number) for number in numbers)
+        entries = map(self.handles.find, {call.target, *handles_in(call.arguments.tree)})
         return [entry.value for entry in entries if entry is not None]
 
     def _is_told(self, value: Any, name: str) -> bool:

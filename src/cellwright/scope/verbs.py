@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from cellwright.errors import NotPublic, WrongArguments
 from cellwright.redaction import clean, is_secret_name, without_addresses, without_login
 from cellwright.scope import operand_limits
+from cellwright.scope.attributes import own_dict
 from cellwright.scope.grant_tables import library
 from cellwright.scope.handles import HeldObject
 from cellwright.scope.hidden_fields import has_own_text
@@ -75,6 +77,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     **{f"__r{name}__": _special(f"__r{name}__") for name in _BINARY},
     **{f"__i{name}__": getattr(operator, f"__i{name}__") for name in _BINARY if name != "divmod"},
 }
+_GENERATORS = (types.GeneratorType, types.AsyncGeneratorType)
 _MACHINES: tuple[type[Any], ...] = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 _IN_PLACE = frozenset(f"__i{n}__" for n in _BINARY)
 _TEXTS = frozenset(("__repr__", "__str__", "__format__"))
@@ -166,6 +169,16 @@ class Verbs:
                 ahead = 1 + min(LOOK_AHEAD, ready(held.value))
         return items, True
 
+    def awaited(self, held: HeldObject) -> Awaitable[Any]:
+        """What an object gives that guest code awaits."""
+        self.require_operator(held, "__await__")
+
+        async def wait() -> Any:
+            # a future is the host's: guest code that gives up waiting for it does not cancel it
+            return await (asyncio.shield(held.value) if asyncio.isfuture(held.value) else held.value)
+
+        return self._guarded(held, "", wait)
+
     def require_operator(self, held: HeldObject, name: str) -> None:
         """`NotPublic` for an operator that binding the object does not grant."""
         refused = refuses_operator(type_of(held.value), name) or self._rules.tells_field(held.place, name)
@@ -230,11 +243,13 @@ class Verbs:
 
 
 def _libraries(held: HeldObject) -> frozenset[str]:
-    """The libraries whose code an object runs: of a generator, that of its function."""
-    if type_of(held.value) is not types.GeneratorType:
-        return libraries(held.place.kind)
-    frame = held.value.gi_frame
-    return frozenset() if frame is None else frozenset((library(frame.f_globals.get("__name__")),))
+    """The libraries whose code an object runs: of a generator, or a manager made of one, that of its function."""
+    known = libraries(held.place.kind)
+    value: Any = own_dict(held.value).get("gen") if "contextlib" in known else held.value
+    if type_of(value) not in _GENERATORS:
+        return known
+    frame = value.gi_frame if type_of(value) is types.GeneratorType else value.ag_frame
+    return known if frame is None else frozenset((library(frame.f_globals.get("__name__")),))
 
 
 def is_told(rules: Rules, place: Place, name: str) -> bool:
