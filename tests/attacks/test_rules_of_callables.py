@@ -82,6 +82,20 @@ async def test_an_object_that_is_called_has_the_rules_of_all_its_names(facts: An
     await none_passes(scope, *ways)
 
 
+@pytest.mark.parametrize("facts", RULES, ids=str)
+@pytest.mark.parametrize("make", [an_object, a_cached_function])
+@pytest.mark.filterwarnings("ignore:the rule")
+async def test_a_member_of_a_class_that_is_called_has_the_rules_of_all_its_names(facts: Any, make: Any) -> None:
+    send = make()
+    members = {"again": Sender.__call__, "later": functools.partial(send), "static": staticmethod(send)}
+    members |= {"same": send} if make is an_object else {}
+    ways = [f"desk.{name}()" for name in members if name != "again"]
+    scope = Scope({"send": send, "desk": type("Desk", (), members)(), "tools": Tools()})
+    scope.declare("send", **facts)
+    await none_passes(scope, *ways, *(f"tools.each({way[:-2]})" for way in ways))
+    assert (await run("desk.again()", scope)).ok  # the same code, of another object
+
+
 async def test_without_a_rule_it_is_called_by_each_name() -> None:
     send = Sender()
     scope = Scope({"send": send, "box": types.SimpleNamespace(again=send), "tools": Tools(), "Letter": Letter})
