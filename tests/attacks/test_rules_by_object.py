@@ -358,7 +358,12 @@ async def test_an_object_that_comes_under_a_new_name_has_the_rules_of_its_path()
 async def test_what_comes_to_a_ruled_path_is_looked_at_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[Any] = []
     held_in = object_rules.held_in
-    monkeypatch.setattr(object_rules, "held_in", lambda value, kind: (looked.append(value), held_in(value, kind))[1])
+
+    def counted(value: Any, kind: type[Any]) -> dict[str, Any]:
+        looked.append(value)
+        return held_in(value, kind)
+
+    monkeypatch.setattr(object_rules, "held_in", counted)
     team = Team()
     team.all = [Contacts() for _ in range(500)]
     scope = Scope({"team": team})

@@ -131,8 +131,29 @@ async def test_a_policy_covers_classes_whose_objects_do_something(policy: Gatewa
     scope = Scope({"First": Letter, "Second": Letter, "Draft": Draft, "tools": Tools()})
     apply_policy(policy, scope)
     await none_passes(scope, "First()", "Second()", "tools.each(First)")
-    if policy.default != "ask":
-        (await run("Draft('ann')", scope)).unwrap()
+    assert (await run("Draft('ann').to", scope)).unwrap() == "ann"
+
+
+@dataclass
+class Drafts:
+    """Data, too, but it does something."""
+
+    title: str
+
+    def first(self) -> Any:
+        return [Draft("ann")]
+
+    def send(self) -> None:
+        sent.append(self.title)
+
+
+async def test_a_policy_that_denies_what_it_does_not_name_leaves_data_readable() -> None:
+    allowed = PolicyRule(action="allow", pattern="drafts.first")
+    for rules, told in (((allowed,), True), ((PolicyRule(action="deny", pattern="Draft.*"), allowed), False)):
+        scope = Scope({"drafts": Drafts("mine")})
+        apply_policy(GatewayPolicy(default="deny", rules=rules), scope)
+        assert (await run("drafts.first()[0].to", scope)).ok is told
+        await none_passes(scope, "drafts.title", "drafts.send()")
 
 
 class Post:

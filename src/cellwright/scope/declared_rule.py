@@ -33,6 +33,15 @@ class Rule:
         """Whether the rule is about the member `name` in particular."""
         return self.pattern.rpartition(".")[2] == name or (isinstance(self.hide, frozenset) and name in self.hide)
 
+    def hides(self, name: str, fields: tuple[str, ...]) -> bool | None:
+        """Whether it hides, or shows, a member of an object; None where it says nothing of that.
+
+        What hides everything is about what objects do, not about the `fields` of plain data.
+        """
+        if isinstance(self.hide, frozenset):
+            return True if name in self.hide else None
+        return None if self.hide and self.general and not self.names(name) and name in fields else self.hide
+
     def covers(self, titles: tuple[str, ...]) -> bool:
         matches = any(fnmatchcase(title, self.pattern) for title in titles)
         return matches and (self.when is None or self.when(titles[0]))

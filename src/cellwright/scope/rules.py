@@ -13,7 +13,13 @@ from typing import Any, Literal, Protocol
 
 from cellwright.errors import NotPublic, UsageError
 from cellwright.scope.declared_rule import Rule
-from cellwright.scope.hidden_fields import is_hidden, reading_members, reading_operators, record_fields
+from cellwright.scope.hidden_fields import (
+    data_fields,
+    is_hidden,
+    reading_members,
+    reading_operators,
+    record_fields,
+)
 from cellwright.scope.members import aliases, module_members, operator_names, operators
 from cellwright.scope.operations import FACTS, Operation, refuse_operator, with_facts
 from cellwright.scope.presets import granted_operators, hides_by_name, module_refusal, refusal
@@ -268,15 +274,16 @@ class Rules:
             why = "it tells a field that is hidden in this scope"
         read_only = asks_writes = False
         facts: dict[str, Any] = {}
-        titles = place.titles(name)
+        titles, fields = place.titles(name), data_fields(place.kind)
         for rule in self._rules:
             if not rule.covers(titles):
                 continue
             facts |= rule.facts
             read_only = read_only or rule.read_only is True
             asks_writes = asks_writes or rule.read_only == "ask"
-            if rule.hide is not None and (rule.hide is False or rule.hide is True or name in rule.hide):
-                why, lifted = "" if rule.hide is False else "it is hidden in this scope", rule.hide is False
+            hides = rule.hides(name, fields)
+            if hides is not None:
+                why, lifted = "it is hidden in this scope" if hides else "", not hides
             if isinstance(rule.writable, bool) or (rule.writable and name in rule.writable):
                 writable = bool(rule.writable)
             if rule.only is not None and name not in rule.only and rule.level_with(titles):
@@ -329,10 +336,11 @@ class Rules:
     def hides(self, place: Place, name: str) -> bool:
         """Whether a preset or a `hide=` hides the member. `only=` does not count: it limits what code may name."""
         hidden = hides_by_name(place.kind, name)
-        titles = place.titles(name)
+        titles, fields = place.titles(name), data_fields(place.kind)
         for rule in self._rules:
-            if rule.hide is not None and rule.covers(titles):
-                hidden = (hidden or name in rule.hide) if isinstance(rule.hide, frozenset) else rule.hide
+            hides = rule.hides(name, fields)
+            if hides is not None and rule.covers(titles):
+                hidden = hides
         return hidden or any(one.hidden for group in self._decisions(place, name, only=False) for one in group)
 
     def is_narrowed(self, place: Place) -> bool:
