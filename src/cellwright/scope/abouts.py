@@ -17,6 +17,7 @@ from typing import Any
 from cellwright.doors import UNKNOWN, About, Call, Made, Operation
 from cellwright.scope.ask_rules import AskRules
 from cellwright.scope.classes import Classes, KnownClass
+from cellwright.scope.declared_rule import RuleVerdict
 from cellwright.scope.function_rules import FunctionRules
 from cellwright.scope.handles import Handles, HeldObject
 from cellwright.scope.lost_objects import named
@@ -24,7 +25,7 @@ from cellwright.scope.members import FUNCTIONS, OPERATORS, Member, gives_corouti
 from cellwright.scope.operations import CAREFUL, facts_of
 from cellwright.scope.parcels import find_type, type_key
 from cellwright.scope.placement import HANDED
-from cellwright.scope.rules import Place, Rules, RuleVerdict
+from cellwright.scope.rules import Place, Rules
 from cellwright.scope.surfaces import NAMESPACE
 from cellwright.scope.verbs import READS, VERBS
 from cellwright_guest.wire import NOTHING, type_of

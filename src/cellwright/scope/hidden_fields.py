@@ -128,7 +128,7 @@ def record_fields(kind: Any) -> tuple[str, ...]:
 def data_fields(kind: Any) -> tuple[str, ...]:
     """The fields of a record that has nothing but fields; none of a record that does something, or of another class."""
     fields = record_fields(kind)
-    own = [base for base in kind.__mro__ if _package(base) not in _LIBRARIES] if fields else []
+    own: list[type] = [base for base in kind.__mro__ if _package(base) not in _LIBRARIES] if fields else []
     known = {*fields, *validators(kind)}
     public = (raw for base in own for name, raw in vars(base).items() if not name.startswith("_") and name not in known)
     return () if any(callable(raw) or hasattr(raw, "__get__") for raw in public) else fields
