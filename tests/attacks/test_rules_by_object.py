@@ -8,7 +8,7 @@ import functools
 import types
 import warnings
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from fnmatch import fnmatchcase
 from typing import Any, Generic, Protocol, TypeVar, cast
 
@@ -334,8 +334,9 @@ async def test_an_item_that_a_container_at_a_ruled_path_gets_later_has_its_rules
             assert "no attribute 'wipe'" in str((await rt.execute(code)).error)
 
 
+@pytest.mark.parametrize("pattern", ["group.staff.wipe", "group.st?ff.wipe", "*.staff.wipe"])
 @pytest.mark.filterwarnings("ignore:the rule 'group.staff.wipe'")  # where nothing stands when the scope opens
-async def test_an_object_that_comes_under_a_new_name_has_the_rules_of_its_path() -> None:
+async def test_an_object_that_comes_under_a_new_name_has_the_rules_of_its_path(pattern: str) -> None:
     class Group:
         def __init__(self) -> None:
             self.main = Contacts()
@@ -348,7 +349,7 @@ async def test_an_object_that_comes_under_a_new_name_has_the_rules_of_its_path()
             return types.SimpleNamespace(one=getattr(self, name))
 
     scope = Scope({"group": Group()})
-    scope.declare("group.staff.wipe", hide=True)
+    scope.declare(pattern, hide=True)
     async with Runtime(scope, limits=PATIENT) as rt:
         (await rt.execute("group.newest('main').one.wipe(); group.grow()")).unwrap()
         assert "no attribute 'wipe'" in str((await rt.execute("group.newest('staff').one.wipe()")).error)
@@ -443,6 +444,8 @@ HINTS: dict[str, tuple[Any, bool]] = {  # whether it tells the class
     "a generic of a class": (Shelf[Contacts], True),
     "generics in a container": (list[Shelf[Any] | None], True),
     "an awaited one": (Awaitable[Shelf[str]], True),
+    "a coroutine": (Coroutine[Any, Any, Shelf[str]], True),
+    "a generator": (Generator[Shelf[str], Any, Any], True),
     "a constrained variable": (TypeVar("Either", Shelf[int], Contacts), True),
     "a class that it is registered in": (Wipes, True),
     "a union with a protocol": (Contacts | Wiper, False),

@@ -205,7 +205,9 @@ class _Look:
         self._found = found
         self._patterns = found.patterns
         # of ruled members, but for those of bound objects: no other object comes to these paths
-        self._owners = PathPatterns([o for o in {p.rpartition(".")[0] for p in strict} if "." in o])
+        owners = sorted({owner for p in strict if "." in (owner := p.rpartition(".")[0])})
+        self._owners = PathPatterns(owners)
+        self._dots = [owner.count(".") for owner in owners]
         self._written = strict
         self._strict = frozenset(number for number, pattern in enumerate(patterns) if pattern in strict)
         self._pending: deque[tuple[Any, bool, str, Progress]] = deque()
@@ -324,7 +326,8 @@ class _Look:
         if there and len(self._found.held) < HOLDERS:
             is_ruled = functools.partial(self._leads, there)
             ruled = RuledHolder(value, kind, path, inner, is_ruled)
-            if not ruled.is_empty or not self._owners.is_wild(there):
+            near = any(self._dots[number] == path.count(".") + 1 for number, _ in there)
+            if near or not ruled.is_empty or not self._owners.is_wild(there):
                 self._found.held.append(ruled)
         for name, there in held.items():
             self._add(there, f"{path}.{name}", self._patterns.after(inner, name))
