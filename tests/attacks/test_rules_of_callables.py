@@ -96,6 +96,19 @@ async def test_a_member_of_a_class_that_is_called_has_the_rules_of_all_its_names
     assert (await run("desk.again()", scope)).ok  # the same code, of another object
 
 
+@pytest.mark.parametrize("facts", RULES, ids=str)
+async def test_a_rule_of_a_name_that_is_bound_later_holds_for_what_was_called_before(facts: Any) -> None:
+    send = Sender()
+    scope = Scope({"send": send, "tools": Tools()})
+    scope.declare("danger", **facts)
+    async with Runtime(scope, limits=PATIENT, approve=lambda wanted: False) as rt:
+        (await rt.execute("send(); tools.each(send)")).unwrap()
+        scope.bind("danger", send)
+        for way in ("send()", "tools.each(send)"):
+            assert not (await rt.execute(way)).ok, way
+    assert sent == ["x", "a"]
+
+
 async def test_without_a_rule_it_is_called_by_each_name() -> None:
     send = Sender()
     scope = Scope({"send": send, "box": types.SimpleNamespace(again=send), "tools": Tools(), "Letter": Letter})

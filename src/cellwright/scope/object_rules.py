@@ -65,8 +65,9 @@ class ObjectRules:
         self._warned: set[str] = set()
 
     def forget(self) -> None:
-        """The names have changed: look again when it matters."""
+        """The names have changed: look again when it matters, and decide anew."""
         self._found = None
+        self._rules.changed()
 
     def placed(self, place: Place, value: Any, others: tuple[str, ...] = (), *, renew: bool = True) -> Place:
         """The place with every path of the object of which rules speak. `others` are further paths that led to it.
@@ -170,7 +171,7 @@ class ObjectRules:
                 self.forget()
             else:
                 found.look.on(fresh)
-            self._rules.changed()
+                self._rules.changed()
             return True
 
     def _alike(self, found: _Found, path: str) -> Iterator[str]:
