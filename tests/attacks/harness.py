@@ -73,7 +73,7 @@ from cellwright.store import MemoryStore
 
 CELLS = Path(__file__).parent / "cells"
 RAW = Path(__file__).parent / "raw.py"
-GROWTH_MB = 700  # by which the host may grow under one attack, at the most, for a while
+GROWTH_MB = 900  # by which the host may grow under one attack, for a while: about 700 in flight, on a busy machine more
 DEFAULTS = {"wall_s": 10, "cpu_s": 10, "memory_mb": 128, "workspace_mb": 64, "file_mb": 32, "output_kb": 1024}
 ANSWER_S = 10.0
 NEIGHBOUR = "(1 + 1, mine == vault.read('mine'), open('diary.txt').read() == mine)"

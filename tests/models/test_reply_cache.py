@@ -226,7 +226,7 @@ async def test_ten_at_once_are_asked_once(store: ReplyCache) -> None:
     replies = await asyncio.gather(*tasks)
     assert len(inner.requests) == 1
     assert {reply.message.text for reply in replies} == {"hello there"}
-    assert [reply.usage.requests for reply in replies] == [1] + [0] * 9
+    assert sorted(reply.usage.requests for reply in replies) == [0] * 9 + [1]  # the first that has looked asks
     assert (model.hits, model.saved.requests) == (9, 9)
     assert "".join(piece.text for piece in pieces) == "hello there" * 10
 

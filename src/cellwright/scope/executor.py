@@ -10,7 +10,7 @@ import functools
 import inspect
 import types
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from cellwright.doors import Answer, Call, CallContent, Operation
 from cellwright.errors import CannotCross, ContentChanged, Denied, NotPublic
@@ -24,7 +24,7 @@ from cellwright.scope.hidden_fields import reading_members
 from cellwright.scope.library_calls import call_rule, owner_of
 from cellwright.scope.library_checks import Given, LibraryChecks
 from cellwright.scope.members import FUNCTIONS, gives_coroutine, members
-from cellwright.scope.method_limits import check_method
+from cellwright.scope.method_limits import check_method, is_measured
 from cellwright.scope.operations import facts_of
 from cellwright.scope.presets import machinery_of, never_crosses
 from cellwright.scope.rules import Place, Rules
@@ -44,6 +44,15 @@ _WRAPPERS: tuple[Any, ...] = (staticmethod, classmethod)
 _AWAITED = ("__anext__", "__aenter__", "__aexit__")
 
 Take = Callable[[Any], None]
+
+
+class KnownMethod(NamedTuple):
+    """A method of a held object that was called before. `thread` is None for an async one; `run` calls it."""
+
+    function: Any
+    version: int  # of the rules
+    thread: str | None
+    run: Callable[[Any, Call, Given], Any]
 
 
 class CallExecutor:
@@ -112,12 +121,12 @@ class CallExecutor:
     # calling functions
 
     async def _call(self, call: Call, take: Take | None) -> Answer:
-        method, thread = self._known_method(call) if take is None else (None, None)
-        if method is not None and thread is not None:
-            return await self._on(thread, lambda: self._run(method, call, self._args(call)), call, None)
-        if method is not None:
+        method, known = self._known_method(call) if take is None else (None, None)
+        if known is not None and known.thread is not None:
+            return await self._on(known.thread, lambda: known.run(method, call, self._args(call)), call, None)
+        if known is not None:
             given = simple_arguments(call.arguments.tree) or await self._args_beside(call)
-            result = await self._run(method, call, given)
+            result = await known.run(method, call, given)
             if simple(result):
                 return Answer(value=Packed(result, []))
             return await self._packed_beside(result, call, None)
@@ -145,17 +154,14 @@ class CallExecutor:
             title = about.title
             raise Denied(f"{title} waits for a person's yes, and nobody has been asked for it; call it once more")
 
-    def _known_method(self, call: Call) -> tuple[Any, str | None]:
-        """A method that was called before, and that needs no check of its own at each call; and its thread.
-
-        The thread of an async method is None; the method is None where it is not known.
-        """
+    def _known_method(self, call: Call) -> tuple[Any, KnownMethod | None]:
+        """A method that was called before, and whose rules need no second look; (None, None) for any other."""
         held = self._handles.get(call.target) if call.target > 0 else None
         known = held.methods.get(call.name) if held is not None else None
-        if held is None or known is None or known[1] != self._rules.version:
+        if held is None or known is None or known.version != self._rules.version:
             return None, None
         method = getattr(held.value, call.name, None)
-        return (method, known[2]) if getattr(method, "__func__", None) is known[0] else (None, None)
+        return (method, known) if getattr(method, "__func__", None) is known.function else (None, None)
 
     def _remember(self, call: Call, function: Any, facts: Operation, version: int, thread: str | None) -> None:
         plain = type_of(function) is types.MethodType and (thread is not None or inspect.iscoroutinefunction(function))
@@ -163,7 +169,8 @@ class CallExecutor:
             held = self._handles.get(call.target)
             tells = call.name in reading_members(type_of(held.value))  # a secret may be added to its object later
             if not tells and self._verbs.is_method(held, call.name):  # `__getattr__` may invent any number of others
-                held.methods[call.name] = (function.__func__, version, thread)
+                run = self._run if is_measured(function) or call_rule(function) is not None else self._run_unchecked
+                held.methods[call.name] = KnownMethod(function.__func__, version, thread, run)
 
     def _loop_bound(self, call: Call, function: Any) -> bool:
         owner = self._handles.get(call.target).value if call.target > 0 else None
@@ -235,9 +242,14 @@ class CallExecutor:
             self._checks.arguments(rule, function, call, given)
         if call.content is not None:
             self._contents.require_same(call)
+        if rule is None or rule.library not in GUARDED:
+            return self._run_unchecked(function, call, given)
+        run = functools.partial(self._run_unchecked, function, call, given)
+        return guarded(run, owner_of(function), self._abouts.of(call).title)
+
+    def _run_unchecked(self, function: Any, call: Call, given: Given) -> Any:
+        args, kwargs = given
         try:
-            if rule is not None and rule.library in GUARDED:
-                return guarded(lambda: function(*args, **kwargs), owner_of(function), self._abouts.of(call).title)
             return function(*args, **kwargs)
         except TypeError as error:
             trace = error.__traceback__

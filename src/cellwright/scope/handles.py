@@ -46,7 +46,7 @@ class HeldObject:
         self.pinned = False  # another process counted how often it was sent: never dropped
         self.announced = False  # in the `made` of an answer, or of the opening
         self.sent = 0
-        self.methods: dict[str, Any] = {}  # methods that were called: function, version of the rules, thread
+        self.methods: dict[str, Any] = {}  # by name, a `KnownMethod` of each that was called
         self.abouts: dict[Any, Any] = {}  # the facts of calls on it
 
     def move(self, place: Place) -> None:

@@ -27,17 +27,23 @@ _OWN = (types.BuiltinMethodType, types.MethodWrapperType)
 
 
 @weak_cache
-def _is_measured(cls: type) -> bool:
+def _has_limits(cls: type) -> bool:
     return issubclass(cls, (*_GROWING, *_TEXTS, *_FILES, *_LOGS))
+
+
+def is_measured(function: Any) -> bool:
+    """Whether calls of a function have limits here."""
+    owner: Any = getattr(function, "__self__", None)
+    if owner is None or not _has_limits(type_of(owner)):
+        return False
+    return isinstance(function, _OWN) or getattr(function, "__module__", "") in ("collections", "logging")
 
 
 def check_method(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Raise `CallLimit` if a method of a container, a text, a file in memory or a logger would make too much."""
-    owner: Any = getattr(function, "__self__", None)
-    if owner is None or not _is_measured(type_of(owner)):
+    if not is_measured(function):
         return
-    if not isinstance(function, _OWN) and getattr(function, "__module__", "") not in ("collections", "logging"):
-        return
+    owner: Any = function.__self__
     name = str(getattr(function, "__name__", ""))
     given = (*args, *kwargs.values())
     if isinstance(owner, _LOGS):

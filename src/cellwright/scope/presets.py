@@ -36,12 +36,12 @@ _NEVER_LIVE = (
     asyncio.AbstractEventLoop,
     asyncio.Handle,
 )
+_BOUND = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
 _NEVER_PYTHONS = (threading.Thread, concurrent.futures.Executor)  # a developer's own kinds of these may cross
 CROSSES = "__cellwright_crosses__"  # marks the classes of Cellwright whose objects are for guest code
 
 
 # operators that every class with a row has; one without a row has the first three
-_BOUND = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
 READING = frozenset(
     "__repr__ __str__ __format__ __len__ __length_hint__ __contains__ __getitem__ __iter__ __next__ __aiter__ "
     "__anext__ __reversed__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __bool__".split()

@@ -2,6 +2,7 @@
 
 Escape: a clock of a process that is not the guest's
 Control: the guest's own clocks can be read
+Layer: kernel
 """
 
 # control
