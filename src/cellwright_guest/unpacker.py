@@ -134,6 +134,8 @@ class Unpacker:
 
     def insert(self, update: Callable[[Any], None], keys: list[Any], values: list[Any] | None = None) -> None:
         """Put checked keys into a dict or a set, a few at a time: different hashes may still be chosen to collide."""
+        if len(keys) <= KEYS_AT_ONCE:  # as nearly always: too few to take long
+            return update(keys if values is None else zip(keys, values, strict=True))
         most = time.thread_time() + KEYS_S + KEY_S * len(keys)
         for i in range(0, len(keys), KEYS_AT_ONCE):
             some = keys[i : i + KEYS_AT_ONCE]

@@ -289,6 +289,28 @@ async def test_a_file_does_not_speak_of_cells_that_begin_here(tmp_path: Path, in
         imported(tmp_path, file)
 
 
+AHEAD: dict[str, dict[str, Any]] = {
+    "an answer": {"path": "3#1"},
+    "an answer in a task": {"path": "3.1#1"},
+    "a transaction": {"path": "2#9", "verb": "begin", "name": "3+1"},
+    "the end of a transaction": {"path": "undo 3+1", "door": "undo", "verb": "transaction", "name": "3+1"},
+    "an undo": {"path": "undo 3#1", "door": "undo", "verb": "undo"},
+    "an answer in a callback": {"path": "!99#1"},
+}
+
+
+@pytest.mark.parametrize("what", AHEAD)
+async def test_a_call_of_a_cell_that_begins_here_is_not_answered_by_a_file_under_another_cell(
+    what: str, tmp_path: Path
+) -> None:
+    def ahead(lines: Lines) -> Lines:
+        return [*lines, told(lines, "call", "order") | AHEAD[what]]
+
+    file = forged(await exported(tmp_path, "1", "shop.order('ink')"), ahead)
+    with pytest.raises(UsageError, match="a call of a cell that has not begun"):
+        imported(tmp_path, file)
+
+
 # objects
 
 

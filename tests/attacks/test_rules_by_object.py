@@ -7,7 +7,8 @@ import asyncio
 import functools
 import types
 import warnings
-from collections.abc import Awaitable, Callable, Iterator
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from fnmatch import fnmatchcase
 from typing import Any, Generic, Protocol, TypeVar, cast
 
@@ -21,7 +22,7 @@ from cellwright import Outcome, Runtime, Scope
 from cellwright.catalog import Catalog
 from cellwright.gateway.policy import GatewayPolicy, PolicyRule
 from cellwright.gateway.policy_rules import apply_policy
-from cellwright.scope import callables
+from cellwright.scope import callables, object_rules
 
 LAYER = "binding"
 pytestmark = pytest.mark.usefixtures("warm")
@@ -310,6 +311,72 @@ async def test_an_object_that_a_ruled_path_gets_later_has_its_rules_and_no_other
             assert (await rt.execute(f"team.newest().{name}.wipe()")).ok is not ruled, name
 
 
+class Rows(list[Any]):
+    """As those of an ORM: by handle, and with items."""
+
+
+@pytest.mark.parametrize("container", [Rows, deque, list])
+async def test_an_item_that_a_container_at_a_ruled_path_gets_later_has_its_rules(container: Any) -> None:
+    class Group:
+        def __init__(self) -> None:
+            self.all = container([Contacts()])
+
+        def grow(self) -> None:
+            self.all.append(Contacts())
+
+        def newest(self) -> Any:
+            return types.SimpleNamespace(one=self.all[-1])
+
+    scope = Scope({"group": Group()})
+    scope.declare("group.all.wipe", hide=True)
+    async with Runtime(scope, limits=PATIENT) as rt:
+        for code in ("group.newest().one.wipe()", "group.grow(); group.newest().one.wipe()"):
+            assert "no attribute 'wipe'" in str((await rt.execute(code)).error)
+
+
+@pytest.mark.parametrize("pattern", ["group.staff.wipe", "group.st?ff.wipe", "*.staff.wipe"])
+@pytest.mark.filterwarnings("ignore:the rule 'group.staff.wipe'")  # where nothing stands when the scope opens
+async def test_an_object_that_comes_under_a_new_name_has_the_rules_of_its_path(pattern: str) -> None:
+    class Group:
+        def __init__(self) -> None:
+            self.main = Contacts()
+
+        def grow(self) -> None:
+            self.staff = Contacts()
+            self.other = types.SimpleNamespace(contacts=Contacts())
+
+        def newest(self, name: str) -> Any:
+            return types.SimpleNamespace(one=getattr(self, name))
+
+    scope = Scope({"group": Group()})
+    scope.declare(pattern, hide=True)
+    async with Runtime(scope, limits=PATIENT) as rt:
+        (await rt.execute("group.newest('main').one.wipe(); group.grow()")).unwrap()
+        assert "no attribute 'wipe'" in str((await rt.execute("group.newest('staff').one.wipe()")).error)
+        (await rt.execute("group.newest('other').one.contacts.wipe()")).unwrap()
+
+
+async def test_what_comes_to_a_ruled_path_is_looked_at_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Any] = []
+    held_in = object_rules.held_in
+
+    def counted(value: Any, kind: type[Any]) -> dict[str, Any]:
+        looked.append(value)
+        return held_in(value, kind)
+
+    monkeypatch.setattr(object_rules, "held_in", counted)
+    team = Team()
+    team.all = [Contacts() for _ in range(500)]
+    scope = Scope({"team": team})
+    scope.declare("team.all.wipe", hide=True)
+    async with Runtime(scope, limits=PATIENT) as rt:
+        (await rt.execute("1")).unwrap()
+        looked.clear()
+        for _ in range(10):
+            assert not (await rt.execute("team.grow()\nteam.newest().all.wipe()")).ok
+    assert len(looked) < 50
+
+
 async def test_an_object_that_comes_again_by_a_ruled_path_has_its_rules() -> None:
     class Lazy:
         def __init__(self, book: Contacts) -> None:
@@ -377,6 +444,8 @@ HINTS: dict[str, tuple[Any, bool]] = {  # whether it tells the class
     "a generic of a class": (Shelf[Contacts], True),
     "generics in a container": (list[Shelf[Any] | None], True),
     "an awaited one": (Awaitable[Shelf[str]], True),
+    "a coroutine": (Coroutine[Any, Any, Shelf[str]], True),
+    "a generator": (Generator[Shelf[str], Any, Any], True),
     "a constrained variable": (TypeVar("Either", Shelf[int], Contacts), True),
     "a class that it is registered in": (Wipes, True),
     "a union with a protocol": (Contacts | Wiper, False),

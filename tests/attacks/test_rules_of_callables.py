@@ -82,6 +82,33 @@ async def test_an_object_that_is_called_has_the_rules_of_all_its_names(facts: An
     await none_passes(scope, *ways)
 
 
+@pytest.mark.parametrize("facts", RULES, ids=str)
+@pytest.mark.parametrize("make", [an_object, a_cached_function])
+@pytest.mark.filterwarnings("ignore:the rule")
+async def test_a_member_of_a_class_that_is_called_has_the_rules_of_all_its_names(facts: Any, make: Any) -> None:
+    send = make()
+    members = {"again": Sender.__call__, "later": functools.partial(send), "static": staticmethod(send)}
+    members |= {"same": send} if make is an_object else {}
+    ways = [f"desk.{name}()" for name in members if name != "again"]
+    scope = Scope({"send": send, "desk": type("Desk", (), members)(), "tools": Tools()})
+    scope.declare("send", **facts)
+    await none_passes(scope, *ways, *(f"tools.each({way[:-2]})" for way in ways))
+    assert (await run("desk.again()", scope)).ok  # the same code, of another object
+
+
+@pytest.mark.parametrize("facts", RULES, ids=str)
+async def test_a_rule_of_a_name_that_is_bound_later_holds_for_what_was_called_before(facts: Any) -> None:
+    send = Sender()
+    scope = Scope({"send": send, "tools": Tools()})
+    scope.declare("danger", **facts)
+    async with Runtime(scope, limits=PATIENT, approve=lambda wanted: False) as rt:
+        (await rt.execute("send(); tools.each(send)")).unwrap()
+        scope.bind("danger", send)
+        for way in ("send()", "tools.each(send)"):
+            assert not (await rt.execute(way)).ok, way
+    assert sent == ["x", "a"]
+
+
 async def test_without_a_rule_it_is_called_by_each_name() -> None:
     send = Sender()
     scope = Scope({"send": send, "box": types.SimpleNamespace(again=send), "tools": Tools(), "Letter": Letter})
@@ -117,8 +144,29 @@ async def test_a_policy_covers_classes_whose_objects_do_something(policy: Gatewa
     scope = Scope({"First": Letter, "Second": Letter, "Draft": Draft, "tools": Tools()})
     apply_policy(policy, scope)
     await none_passes(scope, "First()", "Second()", "tools.each(First)")
-    if policy.default != "ask":
-        (await run("Draft('ann')", scope)).unwrap()
+    assert (await run("Draft('ann').to", scope)).unwrap() == "ann"
+
+
+@dataclass
+class Drafts:
+    """Data, too, but it does something."""
+
+    title: str
+
+    def first(self) -> Any:
+        return [Draft("ann")]
+
+    def send(self) -> None:
+        sent.append(self.title)
+
+
+async def test_a_policy_that_denies_what_it_does_not_name_leaves_data_readable() -> None:
+    allowed = PolicyRule(action="allow", pattern="drafts.first")
+    for rules, told in (((allowed,), True), ((PolicyRule(action="deny", pattern="Draft.*"), allowed), False)):
+        scope = Scope({"drafts": Drafts("mine")})
+        apply_policy(GatewayPolicy(default="deny", rules=rules), scope)
+        assert (await run("drafts.first()[0].to", scope)).ok is told
+        await none_passes(scope, "drafts.title", "drafts.send()")
 
 
 class Post:

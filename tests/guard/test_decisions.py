@@ -239,6 +239,9 @@ async def test_always_of_a_function_without_a_place_is_for_no_other_session(offi
         assert (await rt.outcome()).unwrap() == "a"
     async with office.open("s2", scope={"crm": crm}) as rt:
         assert waits(await run(rt, "f = crm.function('b')\nf()"))
+    office.store.forget("s1")
+    async with office.open(scope={"crm": crm}) as rt:  # another session, of the same name
+        assert waits(await run(rt, "f = crm.function('c')\nf()"))
     assert crm.saved == ["a"]
 
 

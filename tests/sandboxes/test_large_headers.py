@@ -46,6 +46,20 @@ def test_a_large_header_is_read_in_pieces(name: str, pieces: list[int]) -> None:
     assert max(pieces) < 3000 or name == "long texts"
 
 
+def test_long_rows_are_read_in_pieces_too(pieces: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_headers, "REACH", 100)
+    rows = [[0.5] * 900 for _ in range(9)]
+    assert large_headers.read(written(rows)) == rows
+    assert max(pieces) < 400
+
+
+@pytest.mark.parametrize("text", ["[" * 2000 + "]" * 2000, '["' + "\\" * 20_000 + '"]', '["' + "\\" * 20_000], ids=len)
+def test_what_is_too_deep_or_too_long_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_headers, "TEXT", 10_000)
+    monkeypatch.setattr(large_headers, "PIECE", 1)
+    assert outcome(large_headers.read, text) == "refused"
+
+
 def made(rng: random.Random, depth: int = 0) -> Any:
     if depth > 4 or rng.random() < 0.3:
         return rng.choice(WORDS)

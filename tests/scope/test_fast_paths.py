@@ -23,6 +23,7 @@ from tests.cells import PATIENCE_S, PATIENT, outcomes, value
 from tests.scope.test_hostile_guests import Refused, Session
 
 from cellwright import Limits, Runtime, Scope
+from cellwright.scope.declared_rule import Rule
 from cellwright_guest.framing import FrameReader, frame, parse
 from cellwright_guest.unpacker import Unpacker, refuse, simple_arguments
 from cellwright_guest.wire import Bounds, WireError
@@ -528,3 +529,29 @@ def _zygotes() -> list[int]:
         if "zygote" in Path(f"/proc/{pid}/cmdline").read_text():
             found.append(int(pid))
     return found
+
+
+async def test_what_rules_say_of_a_function_and_an_operator_is_decided_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Post:
+        def send(self, to: str = "x") -> str:
+            return to
+
+        __getitem__ = send
+
+    post, decided = Post(), list[str]()
+    scope = Scope({"post": post, "send": post.send, "double": abs})
+    for number in range(9):
+        scope.declare(f"post.part{number}", read_only=True)
+    scope.declare("post.sent", ask=True)
+    covers = Rule.covers
+
+    def counted(rule: Rule, titles: tuple[str, ...]) -> bool:
+        decided.append(rule.pattern)
+        return covers(rule, titles)
+
+    monkeypatch.setattr(Rule, "covers", counted)
+    async with Runtime(scope, limits=PATIENT) as rt:
+        for again in (False, True):
+            decided.clear()
+            assert (await rt.execute("post['a'], send('b'), double(-3)")).unwrap() == ("a", "b", 3)
+            assert bool(decided) is not again

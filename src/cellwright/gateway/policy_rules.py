@@ -105,6 +105,10 @@ def _declare_plain(
         if rule.action != "allow" and rule.pattern != "*":  # said of these paths, so it holds for their objects
             read_only: bool | Literal["ask"] = True if rule.action == "deny" else "ask"
             scope.rules.add(rule.pattern, read_only=read_only, when=writes(rule.action))
+    for cls, path in class_names(scope).items():
+        named = any(rule.pattern != "*" and rule.covers(PolicySubject(name=path)) for rule in policy.rules)
+        if is_plain(path) and not named and not _does_work(cls):
+            scope.declare(path, reads=True)
     returned = _returned(policy, scope)
     of_classes = {title.rpartition(".")[2] for title, action in returned.items() if action != "allow"}
     written = [rule for rule in policy.rules if rule.kind is None and rule.action != "allow"]

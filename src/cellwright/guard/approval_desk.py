@@ -153,11 +153,17 @@ def once(grant: Decision) -> Decision:
 def settled(store: Store, question: Question, decision: Decision) -> Question:
     """The question with this decision; with another where somebody was first, with none where it was too late."""
     try:
-        return store.decide(question.id, replace(decision, at=decision.at or time.time()))
+        return store.decide(question.id, _kept(question, replace(decision, at=decision.at or time.time())))
     except NoQuestion:
         return replace(question, decision=GONE)
     except UsageError:
         return store.question(question.id)
+
+
+def _kept(question: Question, decision: Decision) -> Decision:
+    """The decision as it is kept: of an operation that only its session has, the session's, and removed with it."""
+    own = decision.always and question.operation.endswith(f" in {question.session}")
+    return replace(decision, always="session") if own else decision
 
 
 T = TypeVar("T")
@@ -183,7 +189,7 @@ def decide(
 
 
 def _decide(store: Store, question: str, said: Decision) -> Question:
-    decision = replace(said, at=time.time())
+    decision = _kept(store.question(question), replace(said, at=time.time()))
     try:
         decided = store.decide(question, decision)
     except UsageError:

@@ -1,6 +1,6 @@
 """The journal: what came through the doors, kept so that a session can be run again."""
 
-from cellwright.journal.blocks import trees_of
+from cellwright.journal.blocks import origins_of, trees_of
 from cellwright.journal.call_text import call_line, ended_by_done, value_text
 from cellwright.journal.checkpoints import read_key
 from cellwright.journal.conversations import Conversation, conversation, replies, reply_in, request_in, requests_in
@@ -78,6 +78,7 @@ __all__ = [
     "lost_tree",
     "new_message",
     "open_questions_in",
+    "origins_of",
     "read_key",
     "release_session",
     "remove_workspace",

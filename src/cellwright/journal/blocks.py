@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from cellwright.journal.call_paths import origin_of
 from cellwright.store import CellRow, EntryChange, Row
 from cellwright_guest.wire import type_of
 
@@ -103,6 +104,13 @@ class TransactionBlocks:
                 other.state = "undone"
             elif later:
                 other.tree = block.tree
+
+
+def origins_of(row: Row) -> tuple[int, int]:
+    """The last cell, and the last callback that host code made on its own, of which a row speaks."""
+    says = row.verb == ENDED or (row.door == "host" and row.verb in VERBS)
+    cells, callbacks = zip(*map(origin_of, (row.path, row.name) if says else (row.path,)), strict=True)
+    return max(row.cell, *cells), max(callbacks)
 
 
 def tree_in(row: Row) -> str:

@@ -11,6 +11,7 @@ from cellwright_guest.wire import WireError
 # Of a cell, or of a callback that host code made on its own. What the host writes down itself has other names, and the
 # path of a callback ends otherwise: so no call of a guest is written down in the row of something else.
 _PATH = re.compile(r"(?:(0|[1-9][0-9]{0,17})|!([1-9][0-9]{0,17}))(?![0-9]).*#[1-9][0-9]{0,17}\Z", re.DOTALL)
+_ROOT = re.compile(r"(?:undo )?(?:([0-9]+)|!([0-9]+))")  # of what the host writes down itself, too
 _LONG_PATH = 64  # characters of a path that is kept as it is
 _UNTIMELY = frozenset("~!*")  # in a path: of a thread, of a finalizer or callback, or too long to tell
 
@@ -55,6 +56,12 @@ def is_of_cell(path: str, cell: int) -> bool:
     """Whether the code of this cell makes the call, at a point that is the same each time."""
     match = _PATH.match(path)
     return match is not None and match[1] == str(cell) and is_timely(path)
+
+
+def origin_of(path: str) -> tuple[int, int]:
+    """The cell, or the callback that host code made on its own, that a call, a block or an undo of that path is of."""
+    match = _ROOT.match(path)
+    return (0, 0) if match is None else (int(match[1] or 0), int(match[2] or 0))
 
 
 def _path_key(path: str) -> str:

@@ -6,7 +6,6 @@ changes nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,11 +13,11 @@ from typing import Any
 
 from cellwright.doors import Made
 from cellwright.errors import JournalFailed, UsageError
+from cellwright.journal.call_paths import origin_of
 from cellwright.journal.checkpoint_start import CheckpointStart
 from cellwright.store import CellRow, Checkpoint, DoorName, EntryChange, Facts, Note, Row, StoreReader, TurnRow
 from cellwright_guest.wire import Packed, type_of
 
-_ROOT = re.compile(r"\d*")
 READ = 256  # entries at a time
 ROLLBACK = "rollback"  # the verb of the row that says how far one is
 NAMES = "names"  # the verb of a row that holds names which were bound after the session began
@@ -239,10 +238,10 @@ class History:
 
     def left_of(self, cells: Sequence[CellRow]) -> list[Row]:
         """The rows of calls that tasks of these cells made while a cell ran that was ended from outside."""
-        numbers = {str(c.number) for c in cells}
+        numbers = {c.number for c in cells}
         ended = {c.number for c in self.cells if c.status == "ended" and not c.undone}
         rows = (r for r in self._rows.values() if r.cell in ended and r.door == "host")
-        return [r for r in rows if _ROOT.match(r.path).group() in numbers]  # pyright: ignore[reportOptionalMemberAccess]
+        return [r for r in rows if origin_of(r.path)[0] in numbers]
 
     @cached_property
     def clock(self) -> float:

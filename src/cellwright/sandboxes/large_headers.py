@@ -13,14 +13,18 @@ from cellwright_guest.framing import load
 from cellwright_guest.wire import type_of
 
 PIECE = 1 << 16  # characters
+REACH = 1 << 16  # characters that one search goes through
+TEXT = 1 << 24  # characters of a text: longer ones are blobs, and json reads it at once
 DEPTH = 900  # of containers in each other; a value has fewer levels by far
 
 _ATOM = r'[^"\[\]{}\s]{1,4000}+'  # numbers, names, commas and colons
-_TEXT = r'"(?:[^"\\]|\\.){0,4000}+"'
+_CHARACTERS = r'(?:[^"\\]|\\.)'  # of a text
+_TEXT = rf'"{_CHARACTERS}{{0,4000}}+"'
 _UNIT = rf"(?:{_ATOM}|{_TEXT}|[\[{{](?:{_ATOM}|{_TEXT}){{0,50}}+[\]}}])"  # the last one is a small container
 _ONE = re.compile(rf"{_UNIT}?+")
 _MANY = re.compile(rf"{_UNIT}{{0,100}}+")
 _REST = re.compile(r'[^",\[\]{}\s]{0,5000}+')  # of an atom
+_LONG = re.compile(rf"{_CHARACTERS}{{0,4000}}+")  # of a text that is no unit
 
 
 def read(text: str) -> Any:
@@ -53,7 +57,7 @@ class _Reader:
             units = _MANY if self._at - self._done <= PIECE else _ONE
             self._at = self._end(units, self._at)
             here = text[self._at]
-            if here in "[{":
+            if here in "[{" and len(self._places) < DEPTH:
                 self._places.append(self._at)
                 self._at += 1
             elif here in "]}":
@@ -63,7 +67,7 @@ class _Reader:
                     self._close(here)
             elif here == '"':
                 self._at = self._end_of_text()
-            elif here.isspace() or len(self._places) > DEPTH:
+            elif here in "[{" or here.isspace():
                 raise ValueError("no JSON text of a guest")
             if self._at - self._done > PIECE:
                 self._cut()
@@ -72,20 +76,17 @@ class _Reader:
         return whole
 
     def _end(self, units: re.Pattern[str], at: int) -> int:
-        found = units.match(self._text, at)
+        found = units.match(self._text, at, at + REACH)
         return at if found is None else found.end()
 
     def _end_of_text(self) -> int:
         """Of one that is too long for a unit."""
-        at = self._at + 1
-        while True:
-            quote = self._text.index('"', at)
-            before = quote
-            while self._text[before - 1] == "\\":
-                before -= 1
-            if (quote - before) % 2 == 0:
-                return quote + 1
-            at = quote + 1
+        at, before = self._at + 1, self._at
+        while at > before and at - self._at <= TEXT:
+            at, before = self._end(_LONG, at), at
+        if self._text[at] != '"' or at - self._at > TEXT:
+            raise ValueError("a text without an end, or longer than a guest writes")
+        return at + 1
 
     def _cut(self) -> None:
         """Have json read what is whole; what is not is opened, if it is large."""

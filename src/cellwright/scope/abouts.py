@@ -17,14 +17,15 @@ from typing import Any
 from cellwright.doors import UNKNOWN, About, Call, Made, Operation
 from cellwright.scope.ask_rules import AskRules
 from cellwright.scope.classes import Classes, KnownClass
+from cellwright.scope.declared_rule import RuleVerdict
 from cellwright.scope.function_rules import FunctionRules
 from cellwright.scope.handles import Handles, HeldObject
 from cellwright.scope.lost_objects import named
-from cellwright.scope.members import FUNCTIONS, OPERATORS, gives_coroutine, is_called, members, names_in
+from cellwright.scope.members import FUNCTIONS, OPERATORS, Member, gives_coroutine, is_called, members, names_in
 from cellwright.scope.operations import CAREFUL, facts_of
 from cellwright.scope.parcels import find_type, type_key
 from cellwright.scope.placement import HANDED
-from cellwright.scope.rules import Place, Rules, RuleVerdict
+from cellwright.scope.rules import Place, Rules
 from cellwright.scope.surfaces import NAMESPACE
 from cellwright.scope.verbs import READS, VERBS
 from cellwright_guest.wire import NOTHING, type_of
@@ -152,9 +153,7 @@ class Abouts:
             said = CAREFUL if member is None else facts_of(member.value)
             facts = self._rules.facts(known.place, call.name, said)
             facts = self._asks.called(known.place, call.name, facts, None)
-            if member is not None:
-                function = types.MethodType(member.value, cls) if member.kind == "class" else member.value
-                facts = self._everywhere(facts, function)
+            facts = self._everywhere(facts, _shared(member, cls))
         elif call.verb == "new":
             facts = self._own(known.place, facts_of(cls), cls)
             # building plain data twice does no harm
@@ -186,7 +185,8 @@ class Abouts:
             return _with_ask(self._own(held.place, said, held.value), self._asks.operator(held, "__call__"))
         function = _static(held, name)
         facts = self._rules.facts(held.place, name, facts_of(function))
-        return self._asks.called(held.place, name, facts, function)
+        facts = self._asks.called(held.place, name, facts, function)
+        return self._everywhere(facts, _shared(members(held.place.kind).get(name), held.place.kind))
 
     def _own(self, place: Place, said: Operation, function: Any) -> Operation:
         """The facts of a function or a class itself: a member of the object, or the scope, that its path names."""
@@ -208,6 +208,16 @@ def _with_ask(known: Operation, verdict: RuleVerdict) -> Operation:
     """The facts, with `ask` if the verdict on the same function says so."""
     asks = verdict.facts.get("ask", False) or (verdict.asks_writes and not known.reads)
     return replace(known, ask=True) if asks else known
+
+
+def _shared(member: Member | None, cls: type) -> Any:
+    """What a call of the member runs, where it is the same for all objects of the class; None for a plain method."""
+    if member is None:
+        return None
+    if member.kind == "class":
+        return types.MethodType(member.value, cls)
+    bound = member.kind != "static" and hasattr(type_of(member.value), "__get__")
+    return None if bound else member.value
 
 
 def _method_of(held: HeldObject | None, function: Any) -> tuple[Place, str] | None:

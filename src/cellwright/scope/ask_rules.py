@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import Any
 
 from cellwright.doors import Call, Operation
+from cellwright.scope.declared_rule import RuleVerdict
 from cellwright.scope.function_rules import NOWHERE, FunctionRules
 from cellwright.scope.handles import Handles, HeldObject
 from cellwright.scope.members import OPERATORS
 from cellwright.scope.operations import facts_of
-from cellwright.scope.rules import Place, Rules, RuleVerdict
+from cellwright.scope.rules import Place, Rules
 from cellwright.scope.verbs import WRITES
 from cellwright.scope.writing import attribute_refusal, operator_refusal
 from cellwright_guest.wire import type_of

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from cellwright.doors import Made
 from cellwright.errors import CannotCross, StaleHandle
 from cellwright.scope.distributions import package_of
-from cellwright.scope.hidden_fields import secret_names
+from cellwright.scope.hidden_fields import secret_names, validators
 from cellwright.scope.members import is_async, members, operators
 from cellwright.scope.parcels import Parcel, find_type, type_key
 from cellwright.scope.rules import Place, Rules
@@ -305,7 +305,7 @@ def _methods(cls: Any, inherited: tuple[str, ...]) -> bool:
     names = set(cls._fields) if hasattr(cls, "_fields") else set(field_names(cls))
     if secret_names(tuple(names)) or any(name.startswith("_") for name in names):
         return True
-    skipped = names | set(inherited) | _validators(cls)
+    skipped = names | set(inherited) | validators(cls)
     for base in cls.__mro__:
         if base is object or base is tuple or base.__module__.startswith("pydantic."):
             continue
@@ -313,12 +313,6 @@ def _methods(cls: Any, inherited: tuple[str, ...]) -> bool:
             if not name.startswith("_") and name not in skipped and (callable(raw) or hasattr(raw, "__get__")):
                 return True
     return False
-
-
-def _validators(cls: Any) -> set[str]:
-    decorators = getattr(cls, "__pydantic_decorators__", None)
-    groups = ("validators", "field_validators", "root_validators", "model_validators")
-    return {name for group in groups for name in getattr(decorators, group, {})} | {"model_config"}
 
 
 def is_by_value(value: Any, depth: int = 0, seen: set[int] | None = None) -> bool:

@@ -12,15 +12,15 @@ from typing import Any
 
 from cellwright.doors import Operation
 from cellwright.errors import NotPublic
+from cellwright.scope.declared_rule import GRANTED, RuleVerdict
 from cellwright.scope.handles import Handles
 from cellwright.scope.members import FUNCTIONS, is_called, names_in
 from cellwright.scope.operations import facts_of
-from cellwright.scope.rules import Place, Rules, RuleVerdict
+from cellwright.scope.rules import Place, Rules
 from cellwright_guest.wire import type_of
 
 NOWHERE = "?"  # the path of an object that no path led to: no name begins so
 _BOUND = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
-_ALLOWED = RuleVerdict(visible=True, read_only=False)
 
 
 class FunctionRules:
@@ -36,7 +36,7 @@ class FunctionRules:
         Not `alone`: host code calls it, and rules about all members of what it stands in hold for it, too.
         """
         if not self._rules or not is_called(function):
-            return _ALLOWED
+            return GRANTED
         while issubclass(type_of(function), (functools.partial, staticmethod)):
             function = function.func if issubclass(type_of(function), functools.partial) else function.__func__
         elsewhere = self._elsewhere(function)
@@ -72,7 +72,7 @@ class FunctionRules:
     def require(self, function: Any, facts: Operation | None = None) -> None:
         """Raise `NotPublic` if the rules hide the function; or, of a call with these `facts`, if it is read-only."""
         verdict = self.verdict(function)
-        if verdict is _ALLOWED:
+        if verdict is GRANTED:
             return
         named = is_function(function) or issubclass(type_of(function), type)
         # an object that is no function may have any attribute: none is read

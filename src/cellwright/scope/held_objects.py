@@ -3,39 +3,55 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from cellwright.scope.attributes import held_by, own_dict
 from cellwright.scope.classes import ATOMS
 from cellwright.scope.members import members, module_members
+from cellwright.scope.path_patterns import Progress
 from cellwright_guest.wire import type_of
 
 ITEMS = 1_000  # of one container
 _LISTS: tuple[Any, ...] = (list, tuple, set, frozenset)
 _DICT: Any = dict
+_DATA = frozenset((*ATOMS, *_LISTS, dict))
 
 
 class RuledHolder:
-    """An object, and the ids of the objects that it held, when it was looked at, under names that rules speak of."""
+    """An object that holds others under names that rules speak of. It stands at a path.
 
-    def __init__(self, value: Any, kind: type, ruled: Callable[[str], bool]) -> None:
+    `progress` is how far the path has come in the patterns of the rules.
+    """
+
+    def __init__(self, value: Any, kind: type, path: str, progress: Progress, ruled: Callable[[str], bool]) -> None:
+        self.path = path
+        self.progress = progress
         self._value = value
         self._kind: type[Any] = kind
         self._ruled = functools.cache(ruled)
         self._has_slots = any(isinstance(one.value, types.MemberDescriptorType) for one in members(kind).values())
-        self.were = self.ids()
+        self._ids: list[int] = []
+        self.fresh()
 
     @property
     def is_empty(self) -> bool:
         """Whether it has no such name."""
         return not any(self._is_ruled(name) for name in held_in(self._value, self._kind))
 
-    def ids(self) -> tuple[int, ...]:
+    def fresh(self) -> list[tuple[str, Any]]:
+        """The objects that it did not hold when it was last asked, each with its name."""
         own = own_dict(self._value).copy()  # not only what is public, which would take longer
-        held = {**_of_slots(self._value, self._kind), **own} if self._has_slots else own
-        return tuple(number for name, there in held.items() if self._is_ruled(name) for number in _ids(there))
+        names = {**_of_slots(self._value, self._kind), **own} if self._has_slots else own
+        held = [(name, _objects(there)) for name, there in names.items() if self._is_ruled(name)]
+        were, self._ids = self._ids, [number for _, objects in held for number in map(id, objects)]
+        if self._ids == were:
+            return []
+        known = frozenset(were)
+        return [(name, one) for name, objects in held for one in objects if id(one) not in known]
 
     def _is_ruled(self, name: Any) -> bool:
         return type_of(name) is str and not name.startswith("_") and self._ruled(name)
@@ -52,25 +68,27 @@ def is_container(value: Any) -> bool:
     return type_of(value) in (*_LISTS, dict)
 
 
-def items_of(value: Any, kind: type) -> Iterator[Any]:
-    """The items of a container, by Python's own methods."""
-    base: Any = next((base for base in (_DICT, *_LISTS) if issubclass(kind, base)), None)
-    if base is not None:
-        items: Iterable[Any] = _DICT.values(value) if base is _DICT else base.__iter__(value)
-        for _, item in zip(range(ITEMS), items, strict=False):
-            yield item
+def items_of(value: Any, kind: type) -> list[Any]:
+    """The first items of a container, by Python's own methods; taken at once, because other threads may change it."""
+    base: Any = next((base for base in (_DICT, *_LISTS, deque) if issubclass(kind, base)), None)
+    if base is None:
+        return []
+    return list(itertools.islice(_DICT.values(value) if base is _DICT else base.__iter__(value), ITEMS))
 
 
-def _ids(value: Any, depth: int = 2) -> Iterator[int]:
-    """The id of an object, or those of the items of a container. Of data none: it changes all the time."""
+def _objects(value: Any, depth: int = 2) -> list[Any]:
+    """An object, and the items of a container. No data: it changes all the time."""
     kind = type_of(value)
     if kind in ATOMS:
-        return
-    if not is_container(value):
-        yield id(value)
-    elif depth:
-        for item in items_of(value, kind):
-            yield from _ids(item, depth - 1)
+        return []
+    own = [] if is_container(value) else [value]
+    items = items_of(value, kind) if depth else []
+    kinds = set(map(type_of, items))
+    if kinds.issubset(ATOMS):
+        return own
+    if kinds.isdisjoint(_DATA):
+        return own + items
+    return own + [one for item in items for one in _objects(item, depth - 1)]
 
 
 def _of_slots(value: Any, kind: type[Any]) -> dict[str, Any]:

@@ -124,6 +124,23 @@ def record_fields(kind: Any) -> tuple[str, ...]:
     return ()
 
 
+@weak_cache
+def data_fields(kind: Any) -> tuple[str, ...]:
+    """The fields of a record that has nothing but fields; none of a record that does something, or of another class."""
+    fields = record_fields(kind)
+    own: list[type] = [base for base in kind.__mro__ if _package(base) not in _LIBRARIES] if fields else []
+    known = {*fields, *validators(kind)}
+    public = (raw for base in own for name, raw in vars(base).items() if not name.startswith("_") and name not in known)
+    return () if any(callable(raw) or hasattr(raw, "__get__") for raw in public) else fields
+
+
+def validators(kind: Any) -> set[str]:
+    """The names of a pydantic model that check or configure it."""
+    decorators = getattr(kind, "__pydantic_decorators__", None)
+    groups = ("validators", "field_validators", "root_validators", "model_validators")
+    return {name for group in groups for name in getattr(decorators, group, {})} | {"model_config"}
+
+
 def _computed(kind: Any) -> tuple[str, ...]:
     """The computed fields of a model."""
     found: Any = getattr(kind, "model_computed_fields", None) if hasattr(kind, "__pydantic_validator__") else None

@@ -51,6 +51,7 @@ class _Found:
     cut: str = ""  # the path at which a bound was met
     dim: set[str] = field(default_factory=set[str])  # paths whose annotation lets any object stand there
     held: list[RuledHolder] = field(default_factory=list[RuledHolder])  # objects that hold others at ruled paths
+    look: _Look | None = None
 
 
 class ObjectRules:
@@ -64,8 +65,9 @@ class ObjectRules:
         self._warned: set[str] = set()
 
     def forget(self) -> None:
-        """The names have changed: look again when it matters."""
+        """The names have changed: look again when it matters, and decide anew."""
         self._found = None
+        self._rules.changed()
 
     def placed(self, place: Place, value: Any, others: tuple[str, ...] = (), *, renew: bool = True) -> Place:
         """The place with every path of the object of which rules speak. `others` are further paths that led to it.
@@ -74,9 +76,7 @@ class ObjectRules:
         """
         found = self._look()
         known = found.paths.get(id(value))
-        if known is None and renew and any(one.ids() != one.were for one in found.held):
-            self.forget()
-            self._rules.changed()
+        if known is None and renew and self._look_again():
             found = self._look()
             known = found.paths.get(id(value))
         paths = dict.fromkeys((*(known or ()), *place.others, *others))
@@ -152,19 +152,34 @@ class ObjectRules:
             found = _Found(PathPatterns(patterns))
             if strict:
                 found.roots = dict(self._names())
-                _Look(found, patterns, frozenset(strict)).through(found.roots.items())
+                found.look = _Look(found, patterns, frozenset(strict))
+                found.look.through(found.roots.items())
                 for name, value in found.roots.items():
                     if id(value) in found.paths:
                         found.at.setdefault(name, set()).add(id(value))
             self._found = (len(rules), found)
             return found
 
+    def _look_again(self) -> bool:
+        """Look at the objects that have come to ruled paths since; gives whether there are any."""
+        with self._lock:
+            found = self._look()
+            fresh = [(one, *there) for one in found.held for there in one.fresh()]
+            if not fresh or found.look is None:
+                return False
+            if found.look.is_full:  # also of objects that are gone
+                self.forget()
+            else:
+                found.look.on(fresh)
+                self._rules.changed()
+            return True
+
     def _alike(self, found: _Found, path: str) -> Iterator[str]:
         """The same way from the other paths of each object on it, and of the object at its end."""
         end = len(path)
         while end > 0:
-            for number in found.at.get(path[:end], ()):
-                yield from (other + path[end:] for other in found.paths[number])
+            for number in tuple(found.at.get(path[:end], ())):  # another thread may add to it
+                yield from (other + path[end:] for other in tuple(found.paths[number]))
             end = path.rfind(".", 0, end)
 
 
@@ -191,16 +206,33 @@ class _Look:
         self._found = found
         self._patterns = found.patterns
         # of ruled members, but for those of bound objects: no other object comes to these paths
-        self._owners = PathPatterns([o for o in {p.rpartition(".")[0] for p in strict} if "." in o])
+        owners = sorted({owner for p in strict if "." in (owner := p.rpartition(".")[0])})
+        self._owners = PathPatterns(owners)
+        self._dots = [owner.count(".") for owner in owners]
         self._written = strict
         self._strict = frozenset(number for number, pattern in enumerate(patterns) if pattern in strict)
         self._pending: deque[tuple[Any, bool, str, Progress]] = deque()
         self._seen: set[tuple[int, bool, str, Progress]] = set()
+        self._most = VISITS
         self._read: set[tuple[int, frozenset[str], str, Progress]] = set()
 
     def through(self, names: Iterable[tuple[str, Any]]) -> None:
         for name, value in names:
             self._add(value, name, self._patterns.after(self._patterns.begin, name))
+        self._go_on()
+        self._most += VISITS  # for what comes later
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._seen) > self._most
+
+    def on(self, fresh: Iterable[tuple[RuledHolder, str, Any]]) -> None:
+        """Objects have come to ruled paths."""
+        for holder, name, value in fresh:
+            self._add(value, f"{holder.path}.{name}", self._patterns.after(holder.progress, name))
+        self._go_on()
+
+    def _go_on(self) -> None:
         while self._pending:
             value, is_class, path, progress = self._pending.popleft()
             inner = self._lives(self._patterns.after(progress, "."))
@@ -223,7 +255,7 @@ class _Look:
         kind = type_of(value)
         if kind in ATOMS or not self._lives(progress):
             return
-        if len(self._seen) > VISITS:
+        if self.is_full:
             self._found.cut = self._found.cut or path
             return
         if issubclass(kind, type):
@@ -233,7 +265,7 @@ class _Look:
             return self._function(value, path, progress)
         if self._is_behind_itself(value, path) or not self._is_new(value, False, path, progress):
             return
-        items = list(items_of(value, kind))
+        items = items_of(value, kind)
         for item in items:
             self._add(item, path, progress)
         if len(items) == ITEMS and type_of(items[-1]) not in ATOMS:
@@ -253,7 +285,7 @@ class _Look:
             self._pending.append((value, False, path, progress))
 
     def _add_class(self, cls: type, path: str, progress: Progress) -> None:
-        if len(self._seen) > VISITS:
+        if self.is_full:
             return
         named = is_own(cls) or any(pattern.startswith(f"{path}.") for pattern in self._written)
         if named and self._lives(progress) and self._is_new(cls, True, path, progress):
@@ -293,11 +325,16 @@ class _Look:
                 self._members(kind, path, inner, names)
         there = self._owners.after(self._owners.begin, f"{path}.")
         if there and len(self._found.held) < HOLDERS:
-            ruled = RuledHolder(value, kind, lambda name: self._owners.leads(self._owners.after(there, name)))
-            if not ruled.is_empty or not self._owners.is_wild(there):
+            is_ruled = functools.partial(self._leads, there)
+            ruled = RuledHolder(value, kind, path, inner, is_ruled)
+            near = any(self._dots[number] == path.count(".") + 1 for number, _ in there)
+            if near or not ruled.is_empty or not self._owners.is_wild(there):
                 self._found.held.append(ruled)
         for name, there in held.items():
             self._add(there, f"{path}.{name}", self._patterns.after(inner, name))
+
+    def _leads(self, there: Progress, name: str) -> bool:
+        return self._owners.leads(self._owners.after(there, name))
 
     def _members(self, cls: type, path: str, inner: Progress, held: frozenset[str] = frozenset()) -> None:
         """The members of a class, by what their annotations promise."""

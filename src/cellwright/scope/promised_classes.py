@@ -7,13 +7,20 @@ import sys
 import types
 import typing
 from abc import ABCMeta
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncGenerator, Coroutine, Generator, Iterable, Iterator
 from typing import Any
 
 from cellwright.scope.annotations import FRAMES, UNREADABLE, names_of, read
 from cellwright.scope.classes import ATOMS, kind_of, type_hints
 
 DEPTH = 12  # annotations in one another
+# of which parts there are objects: the others are metadata, and what is sent into a generator
+_OBJECTS: dict[Any, slice] = {
+    typing.Annotated: slice(1),
+    Generator: slice(1),
+    AsyncGenerator: slice(1),
+    Coroutine: slice(2, 3),
+}
 _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset, dict)
 
 
@@ -69,7 +76,7 @@ def _of_parts(hint: Any, owner: type, depth: int) -> Iterator[type | None]:
     whole = origin if isinstance(origin, type) and (is_own(origin) or not _is_abstract(origin)) else None
     if whole is not None:
         yield from promised(whole, owner, depth + 1)
-    for part in parts[:1] if origin is typing.Annotated else parts:
+    for part in parts[_OBJECTS.get(origin, slice(None))]:
         for one in promised(part, owner, depth + 1):
             if one is not None or whole is None or issubclass(whole, _CONTAINERS):
                 yield one

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, Protocol
 
 from cellwright.errors import NotPublic, UsageError
-from cellwright.scope.declared_rule import Rule
-from cellwright.scope.hidden_fields import is_hidden, reading_members, reading_operators, record_fields
+from cellwright.scope.declared_rule import GRANTED, Rule, RuleDecision, RuleVerdict, joined
+from cellwright.scope.hidden_fields import (
+    data_fields,
+    is_hidden,
+    reading_members,
+    reading_operators,
+    record_fields,
+)
 from cellwright.scope.members import aliases, module_members, operator_names, operators
 from cellwright.scope.operations import FACTS, Operation, refuse_operator, with_facts
 from cellwright.scope.presets import granted_operators, hides_by_name, module_refusal, refusal
@@ -21,6 +27,7 @@ from cellwright.scope.surfaces import NAMESPACE
 from cellwright.scope.weak_cache import weak_cache
 
 WRITING_OPERATORS = frozenset(("__setitem__", "__delitem__"))
+_Decisions = list[RuleDecision]
 _mark = weak_cache(lambda cls: object())  # stands for a class in keys: rules may outlive the class
 
 
@@ -42,33 +49,6 @@ class Place:
         """The line that grants a member which binding the object does not."""
         by_path, by_type = self.titles(name)
         return f'scope.declare("{by_path if self.path and self.path[0].isidentifier() else by_type}", {fact})'
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RuleVerdict:
-    """What the rules decide about one member."""
-
-    visible: bool
-    read_only: bool
-    why: str = ""
-    lifted: bool = False  # `hide=False` is declared of it: it is granted whatever presets say
-    asks_writes: bool = False
-    writable: bool | None = None  # whether guest code may set it; None: nothing is declared
-    facts: dict[str, Any] = field(default_factory=dict[str, Any])
-
-
-_ALLOWED = RuleVerdict(visible=True, read_only=False)
-
-
-@dataclass(slots=True)
-class _Decision:
-    """What rules say of a member under one title: those that name an owner, or this member; a general one undoes."""
-
-    hidden: bool = False
-    shown: bool = False
-    read_only: bool = False
-    asks_writes: bool = False
-    facts: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 class StaticPlaces(Protocol):
@@ -158,6 +138,9 @@ class Rules:
     def verdict(self, place: Place, name: str, *, data: bool = False) -> RuleVerdict:
         """What guest code may do with the member `name`. `data`: it is an attribute, not a method."""
         key = (place.path, place.others, _mark(place.kind), name, data)
+        return self._kept(key, lambda: self._strictest(self._judge(place, name, data), place, name))
+
+    def _kept(self, key: tuple[object, ...], decide: Callable[[], RuleVerdict]) -> RuleVerdict:
         if self._watched:
             self._look()
         verdicts = self._verdicts
@@ -165,7 +148,7 @@ class Rules:
         if known is None:
             if len(verdicts) > 10_000:  # guest code can make up any number of paths and names
                 verdicts.clear()
-            known = verdicts[key] = self._strictest(self._judge(place, name, data), place, name)
+            known = verdicts[key] = decide()
         return known
 
     def placed(self, place: Place, value: Any, others: tuple[str, ...] = (), *, renew: bool = True) -> Place:
@@ -184,6 +167,12 @@ class Rules:
 
         Of `aliases`, other names of it, only rules about that very name count.
         """
+        at = () if owner is None else (owner.path, owner.others, _mark(owner.kind))
+        return self._kept((*at, names, aliases, titles), lambda: self._of_function(owner, names, aliases, titles))
+
+    def _of_function(
+        self, owner: Place | None, names: tuple[str, ...], aliases: tuple[str, ...], titles: tuple[str, ...]
+    ) -> RuleVerdict:
         own = [] if owner is None else [self._decided(owner.titles(name), name) for name in names]
         if owner is not None:
             own += [one for name in names for group in self._decisions(owner, name) for one in group]
@@ -193,16 +182,20 @@ class Rules:
             refuses = made.facts.get("reads") is not True  # what is declared to only read is read-only as it is
             made.read_only, made.asks_writes = made.read_only and refuses, made.asks_writes and refuses
             own.append(made)
-        return _joined(_ALLOWED, (), own)
+        return joined(GRANTED, (), own)
 
     def of_operator(self, place: Place, name: str) -> RuleVerdict:
         """The verdict on an operator, as far as it is the same function as members. Of rules that a scope is
         read-only, those that name such a member: operators are not known to read."""
         names = operator_names(place.kind).get(name, ()) if self._rules else ()
-        if not names or self.lifts(place, name):
-            return _ALLOWED
-        strict: list[_Decision] = []
-        for same in names:
+        if not names:
+            return GRANTED
+        key = (place.path, place.others, _mark(place.kind), name, "operator")
+        return self._kept(key, lambda: self._of_operator(place, name, names))
+
+    def _of_operator(self, place: Place, name: str, names: tuple[str, ...]) -> RuleVerdict:
+        strict: list[RuleDecision] = []
+        for same in () if self.lifts(place, name) else names:
             own = place.titles(same)
             every = [self._decided(own, same, only=False)]
             every += [one for group in self._decisions(place, same, only=False) for one in group]
@@ -210,7 +203,7 @@ class Rules:
             strict += [replace(one, read_only=False, asks_writes=False) for one in every]
             titles = [own, *((f"{path}.{same}",) for path in place.others)]
             strict += [self._decided(title, same, alias=True) for title in titles if not reads]
-        return _joined(_ALLOWED, (), strict)
+        return joined(GRANTED, (), strict)
 
     def _strictest(self, verdict: RuleVerdict, place: Place, name: str) -> RuleVerdict:
         """The verdict at the object's path, with what the rules say of it at its other paths, and of its class."""
@@ -218,10 +211,12 @@ class Rules:
             return verdict
         same, strict = self._decisions(place, name)
         if not verdict.visible and self._decided(place.titles(name), name).hidden:
-            return _joined(verdict, (), strict)
-        return _joined(verdict, same, [*same, *strict])
+            return joined(verdict, (), strict)
+        return joined(verdict, same, [*same, *strict])
 
-    def _decisions(self, place: Place, name: str, *, only: bool = True) -> tuple[list[_Decision], list[_Decision]]:
+    def _decisions(
+        self, place: Place, name: str, *, only: bool = True
+    ) -> tuple[list[RuleDecision], list[RuleDecision]]:
         """What rules say of this member of the same object elsewhere; of the class, its bases, and aliases."""
         kind = place.kind.__name__
         same = [self._decided((f"{path}.{name}", f"{kind}.{name}"), name, only=only) for path in place.others]
@@ -237,9 +232,9 @@ class Rules:
                 strict += [self._decided((f"{path}.{n}", f"{kind}.{n}"), n, alias=True) for n in others]
         return same, strict
 
-    def _decided(self, titles: tuple[str, ...], name: str, *, alias: bool = False, only: bool = True) -> _Decision:
+    def _decided(self, titles: tuple[str, ...], name: str, *, alias: bool = False, only: bool = True) -> RuleDecision:
         """`alias`: another name of a function; only rules about that very name hold for the function."""
-        made = _Decision()
+        made = RuleDecision()
         for rule in self._rules:
             firm = rule.names(name) or not (alias or rule.general)
             if (alias and not firm) or not rule.covers(titles):
@@ -273,15 +268,16 @@ class Rules:
             why = "it tells a field that is hidden in this scope"
         read_only = asks_writes = False
         facts: dict[str, Any] = {}
-        titles = place.titles(name)
+        titles, fields = place.titles(name), data_fields(place.kind)
         for rule in self._rules:
             if not rule.covers(titles):
                 continue
             facts |= rule.facts
             read_only = read_only or rule.read_only is True
             asks_writes = asks_writes or rule.read_only == "ask"
-            if rule.hide is not None and (rule.hide is False or rule.hide is True or name in rule.hide):
-                why, lifted = "" if rule.hide is False else "it is hidden in this scope", rule.hide is False
+            hides = rule.hides(name, fields)
+            if hides is not None:
+                why, lifted = "it is hidden in this scope" if hides else "", not hides
             if isinstance(rule.writable, bool) or (rule.writable and name in rule.writable):
                 writable = bool(rule.writable)
             if rule.only is not None and name not in rule.only and rule.level_with(titles):
@@ -334,10 +330,11 @@ class Rules:
     def hides(self, place: Place, name: str) -> bool:
         """Whether a preset or a `hide=` hides the member. `only=` does not count: it limits what code may name."""
         hidden = hides_by_name(place.kind, name)
-        titles = place.titles(name)
+        titles, fields = place.titles(name), data_fields(place.kind)
         for rule in self._rules:
-            if rule.hide is not None and rule.covers(titles):
-                hidden = (hidden or name in rule.hide) if isinstance(rule.hide, frozenset) else rule.hide
+            hides = rule.hides(name, fields)
+            if hides is not None and rule.covers(titles):
+                hidden = hides
         return hidden or any(one.hidden for group in self._decisions(place, name, only=False) for one in group)
 
     def is_narrowed(self, place: Place) -> bool:
@@ -359,29 +356,6 @@ class Rules:
         if not verdict.visible:
             raise NotPublic(f"{place.kind.__name__!r} object has no attribute {name!r} here: {verdict.why}")
         return verdict
-
-
-def _joined(verdict: RuleVerdict, same: Iterable[_Decision], strict: Iterable[_Decision]) -> RuleVerdict:
-    """The verdict, with what is granted to the `same` object elsewhere, and less what `strict` takes away."""
-    facts: dict[str, Any] = {}
-    why, lifted, read_only, asks_writes = verdict.why, verdict.lifted, verdict.read_only, verdict.asks_writes
-    for one in same:
-        facts |= one.facts
-        why, lifted = ("", True) if one.shown else (why, lifted)
-    facts |= verdict.facts
-    for one in strict:
-        why = "it is hidden in this scope" if one.hidden else why
-        read_only, asks_writes = read_only or one.read_only, asks_writes or one.asks_writes
-        facts |= {fact: value for fact, value in (("ask", True), ("reads", False)) if one.facts.get(fact) is value}
-    return RuleVerdict(
-        writable=verdict.writable,
-        visible=not why,
-        read_only=read_only,
-        why=why,
-        lifted=lifted,
-        asks_writes=asks_writes,
-        facts=facts,
-    )
 
 
 def _names(names: Iterable[str], what: str) -> frozenset[str]:

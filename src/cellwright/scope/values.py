@@ -142,7 +142,7 @@ class Values:
         known = self.handles.known(value)
         if known is not None:
             if not known.bound and len(self.classes.rules):
-                known.move(self.classes.rules.placed(known.place, value, (packer.path, *packer.others)))
+                known.move(self._placed(known.place, value, (packer.path, *packer.others), packer))
             return self._handle(known.value, known.place, packer)
         if isinstance(value, GuestFunction | GuestIterator):
             home = self._lender.number_of(value)
@@ -164,8 +164,11 @@ class Values:
         place = packer.places.get(id(value)) or self._place_of(value)
         place = place or Place(step(packer.path, value), type_of(value))
         self.classes.require_known(place)
+        return self._handle(value, self._placed(place, value, packer.others, packer), packer)
+
+    def _placed(self, place: Place, value: Any, others: tuple[str, ...], packer: Parcel) -> Place:
         renew, packer.looked = not packer.looked, True  # no host code runs between two objects of one parcel
-        return self._handle(value, self.classes.rules.placed(place, value, packer.others, renew=renew), packer)
+        return self.classes.rules.placed(place, value, others, renew=renew)
 
     def _by_value(self, value: Any, packer: Parcel) -> Any:
         kind = type_of(value)

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Any, BinaryIO
 
 from cellwright.errors import JournalFailed, NoSession, UsageError
-from cellwright.journal import Trees, check_id, trees_of
+from cellwright.journal import Trees, check_id, origins_of, trees_of
 from cellwright.sessions.export_lines import FORMAT, Damaged, bytes_in, checked_digest, entry_in, facts_in
 from cellwright.store import IMPORTED, CellRow, Claim, EntryChange, Facts, Note, Row, Store, TurnRow, this_process
 
@@ -50,6 +50,7 @@ class _FileContents:
     sessions: list[Facts] = field(default_factory=list[Facts])
     entries: list[int] = field(default_factory=list[int])  # of each session
     cells: int = 0  # that began so far, in the session that the lines are about
+    delivered: int = 0  # the last answer or callback that a guest got
     blobs: set[str] = field(default_factory=set[str])
     dropped: set[str] = field(default_factory=set[str])  # contents of files that are no longer kept anywhere
     under_way: str = ""  # the digest of a blob that the next line goes on with
@@ -164,8 +165,11 @@ def _check(contents: _FileContents, digests: _Digests, line: dict[str, Any], *, 
     contents.entries[-1] = number
     if isinstance(change, CellRow):
         contents.cells = max(contents.cells, change.number)
-    elif isinstance(change, Row) and change.cell > contents.cells:  # it would speak of what is done here later
-        raise Damaged("a call of a cell that has not begun")
+    elif isinstance(change, Row):
+        contents.delivered = max(contents.delivered, change.delivered or 0)
+        cell, callback = origins_of(change)
+        if cell > contents.cells or callback > contents.delivered:  # it would speak of what is done here later
+            raise Damaged("a call of a cell that has not begun")
     contents.claims.update(_claims(change))
     if isinstance(change, CellRow):
         for tree in (change.tree, change.tree_after):
