@@ -234,3 +234,39 @@ async def test_sqlalchemy_over_sqlite_opens_no_other_file(tmp_path: Path) -> Non
         assert "is not granted by binding a database" in await told(code, c=connection)
         assert await told("c.exec_driver_sql('SELECT 1, 2').fetchall()", c=connection) == "[(1, 2)]"
         connection.exec_driver_sql(f"ATTACH '{target}' AS mine")
+
+
+DIRECT = {
+    "await (await db.execute('SELECT name FROM orders')).fetchall()": "[('tea',)]",
+    "async with db.execute('SELECT price FROM orders') as cursor:\n    row = await cursor.fetchone()\nrow": "(3,)",
+    "[row async for row in await db.execute('SELECT 7')]": "[(7,)]",
+    "await db.execute_fetchall('SELECT 8')": "[(8,)]",
+    "await db.execute('INSERT INTO orders VALUES (?, ?)', ('milk', 1)); await db.commit(); db.total_changes": "2",
+}
+DIRECT_ATTACKS = (
+    "await db.execute(sql)",
+    "async with db.execute(sql): pass",
+    "await db.executescript(sql)",
+    "await db.execute_fetchall(sql)",
+    "cursor = await db.cursor()\nawait cursor.execute(sql)",
+    "[row async for row in await cursor.execute(sql)]",
+    "await db.execute('PRAGMA temp_store_directory = 1')",
+)
+
+
+async def test_a_bound_aiosqlite_connection_opens_no_other_file_and_works(tmp_path: Path) -> None:
+    aiosqlite = pytest.importorskip("aiosqlite")
+    target = tmp_path / "written.db"
+    async with aiosqlite.connect(tmp_path / "orders.db") as db:
+        await db.execute("CREATE TABLE orders (name TEXT, price INT)")
+        await db.execute("INSERT INTO orders VALUES ('tea', 3)")
+        bound_cursor = await db.cursor()
+        async with Runtime({"db": db, "cursor": bound_cursor, "sql": f"ATTACH '{target}' AS x"}, limits=Limits()) as rt:
+            for code in DIRECT_ATTACKS:
+                assert "is not granted by binding a database" in str((await rt.execute(code)).error), code
+            for code, worked in DIRECT.items():
+                assert repr((await rt.execute(code)).unwrap()) == worked, code
+            for code in ("db.set_authorizer", "db.load_extension", "db.create_function", "cursor.connection"):
+                assert "binding it does not grant this member" in str((await rt.execute(code)).error), code
+        assert not target.exists()
+        await db.execute(f"ATTACH '{target}' AS mine")

@@ -21,7 +21,7 @@ from cellwright_guest.wire import type_of
 if TYPE_CHECKING:
     import sqlite3
 
-GUARDED = frozenset(("sqlite3", "sqlalchemy"))
+GUARDED = frozenset(("sqlite3", "aiosqlite", "sqlalchemy"))
 # pragmas that tell something of the database and change nothing; the first group takes what it tells about
 _ABOUT = frozenset(
     "table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list foreign_key_check "
@@ -62,6 +62,8 @@ def guarded(function: Callable[[], Any], owner: Any, title: str) -> Any:
     connection = owner.connection if isinstance(owner, sqlite3.Cursor) else owner
     if isinstance(connection, sqlite3.Connection):
         _guard(connection)
+    elif library(type_of(owner).__module__) == "aiosqlite":
+        _require_thread(owner, title)
     elif "sqlalchemy" in sys.modules:
         _listen()
     with GuestSql(title):
@@ -119,23 +121,33 @@ def _listen() -> None:
 
     def before(connection: Any, cursor: Any, *_: Any) -> None:
         reasons = _reasons.get()
-        if reasons is not None and isinstance(cursor, sqlite3.Cursor):
+        if reasons is None:
+            return
+        if isinstance(cursor, sqlite3.Cursor):
             _guard(cursor.connection)
-        elif reasons is not None and connection.dialect.name == "sqlite" and not _guard_thread(connection):
+        elif connection.dialect.name == "sqlite" and not _guard_thread(connection.connection.driver_connection):
             reasons.append("SQLite by another driver than sqlite3 and aiosqlite, which takes no authorizer here,")
             raise PermissionError("refused")
 
     event.listen(Engine, "before_cursor_execute", before)
 
 
-def _guard_thread(connection: Any) -> bool:
+def _require_thread(owner: Any, title: str) -> None:
+    """Guard the connection of an object of `aiosqlite`. A result has none: it comes of a call on one."""
+    driver = getattr(owner, "_conn", None) if hasattr(type_of(owner), "fetchone") else owner
+    if hasattr(type_of(driver), "cursor") and not _guard_thread(driver):
+        raise NotPublic(
+            f"{title} is refused: this release of aiosqlite, or a closed connection, takes no authorizer here"
+        )
+
+
+def _guard_thread(driver: Any) -> bool:
     """Have the thread of `aiosqlite` run what it is given in the context of whoever gave it, and guarded.
 
     False for another driver, and for a release of it that is made in another way.
     """
     import sqlite3
 
-    driver = connection.connection.driver_connection
     run, own = getattr(driver, "_execute", None), getattr(driver, "_conn", None)
     if library(type_of(driver).__module__) != "aiosqlite" or not inspect.iscoroutinefunction(run):
         return False
