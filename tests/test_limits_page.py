@@ -276,6 +276,20 @@ async def test_a_module_inside_a_module_must_be_bound_by_its_own_name() -> None:
     assert await value("exc.NoResultFound.__name__", exc=sqlalchemy.exc) == "NoResultFound"
 
 
+class Team:
+    class NotThere(LookupError):
+        pass
+
+    def find(self) -> None:
+        raise Team.NotThere("nobody")
+
+
+async def test_a_class_inside_a_class_must_be_bound_by_its_own_name() -> None:
+    assert (await failure("Team.NotThere", Team=Team)).type == "NotPublic"
+    code = "try: team.find()\nexcept NotThere as error: found = str(error)\nfound"
+    assert await value(code, team=Team(), NotThere=Team.NotThere) == "nobody"
+
+
 async def test_names_with_an_underscore_are_not_there() -> None:
     with sqlalchemy.create_engine("sqlite://").connect() as connection:
         row = connection.execute(sqlalchemy.text("select 1 as one")).one()
