@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+from functools import partial
 from typing import Any
 
+import pydantic
 import pytest
 from tests.cells import failure, outcomes, value
 from tests.linear import check_linear
@@ -14,6 +16,7 @@ from tests.linear import check_linear
 from cellwright.errors import CodeError
 from cellwright.redaction import clean
 from cellwright.scope.faults import error_text
+from cellwright.scope.hidden_values import text_of_error
 
 
 class NotFound(LookupError):
@@ -294,6 +297,14 @@ async def test_host_code_that_wants_to_exit_does_not_take_the_host_along(call: s
 def test_a_login_at_the_end_of_a_long_error_is_not_told_by_half(at: int) -> None:
     text = f"{'w ' * 5_000}"[:at] + " https://ann:hunter22@bank.example/x" + " more" * 100
     assert "hunter" not in error_text(ValueError(text))
+
+
+async def test_the_time_to_look_for_hidden_values_in_an_error_grows_with_its_length_only() -> None:
+    with pytest.raises(pydantic.ValidationError) as invalid:
+        pydantic.TypeAdapter(int).validate_python("x")
+    for error in (ValueError("x"), invalid.value):
+        for word in ("a", "a=", "input_value=", "input_value=x, input_type="):
+            await check_linear(partial(text_of_error, error), word)
 
 
 async def test_the_time_to_clean_an_error_grows_with_its_length_only() -> None:

@@ -44,7 +44,7 @@ _PLAIN: tuple[type[Any], ...] = (*_TEXTS, *_ATOMS)
 _PARTIALS: tuple[type[Any], ...] = (functools.partial, functools.partialmethod)
 _CODE: tuple[type[Any], ...] = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 _TUPLE: Any = tuple
-_NAMED = re.compile(r"(\w+)=")
+_NAMED = re.compile(r"(?<!\w)(\w++)=")
 _DICT: Any = dict
 _INPUT = re.compile(r"input_value=.*?(?=, input_type=)", re.DOTALL)
 
@@ -114,10 +114,11 @@ def _without_inputs(error: Any, text: str) -> str:
     except (AttributeError, TypeError, ValueError):  # not that kind of error
         return text
     kept = [_is_data(one["input"]) and not any(is_secret_name(str(part)) for part in one["loc"]) for one in found]
-    if len(_INPUT.findall(text)) != len(kept):  # an input has such a text in it
+    head, mark, tail = text.rpartition(", input_type=")  # a search in the tail would find no end, each time anew
+    if len(_INPUT.findall(head + mark)) != len(kept):  # an input has such a text in it
         kept = [False] * text.count("input_value=")
     left = iter(kept)
-    return _INPUT.sub(lambda one: one[0] if next(left, False) else f"input_value={MASK}", text)
+    return _INPUT.sub(lambda one: one[0] if next(left, False) else f"input_value={MASK}", head + mark) + tail
 
 
 def _is_data(value: Any) -> bool:
