@@ -22,6 +22,9 @@ BY_GUEST = "the guest no longer waits"
 """What the `CancelledError` says that ends a call whose guest code was cancelled; other reasons say nothing."""
 
 
+Fields = bool | tuple[str, ...]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Operation:
     """Facts about one operation. What is not said is assumed to be the careful answer."""
@@ -36,6 +39,13 @@ class Operation:
     takes_guarded: bool = False  # may be given functions that ask, or are refused: it calls them without the rules
     patient: bool = False  # waits for a person, or for another agent: the cell's time stands still meanwhile
     timeout_s: float | None = None
+    destructive: bool = False  # removes what is there, or may: a policy can tell it from other writing
+    # What the guard knows. A fact of fields is True for the whole answer, or names the fields that it is about.
+    untrusted: Fields = False  # outsiders may have written it: mail bodies, pages, tickets, files of others
+    private: Fields = False  # confidential
+    trusted: Fields = False  # only the house writes it: its values prove to whom, or on what, a call acts
+    selecting: tuple[str, ...] | None = None  # parameters that say to whom, or on what, it acts; None: all that may
+    outward: bool | None = None  # its arguments leave the house; None: those of an operation that is not known to read
     # None: the session's worker, or the loop for asyncio's own objects. "task": an `async def` that guest code calls
     # without `await`; it runs on the loop, and other calls meanwhile.
     thread: Literal["worker", "loop", "task"] | None = None
@@ -45,6 +55,25 @@ class Operation:
             raise UsageError(f"timeout_s={self.timeout_s!r}: give seconds above zero, or leave it out")
         if self.thread not in (None, "worker", "loop", "task"):
             raise UsageError(f'thread={self.thread!r}: give "worker", "loop" or "task"')
+        for name in ("untrusted", "private", "trusted", "selecting"):
+            object.__setattr__(self, name, _fields(name, getattr(self, name)))
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether something is declared of its answer."""
+        return bool(self.untrusted or self.private or self.trusted)
+
+
+def _fields(fact: str, given: Any) -> Any:
+    """A fact of fields: True, False, or names; of a list of names a tuple is made."""
+    if given is None or type(given) is bool:
+        return given
+    names: tuple[Any, ...] = tuple(given) if type(given) in (list, tuple, set, frozenset) else (None,)
+    if not names:
+        return () if fact == "selecting" else False
+    if not all(type(name) is str for name in names):
+        raise UsageError(f'{fact}={given!r}: give True, or a list of names, as in {fact}=["body"]')
+    return names
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +108,28 @@ class CallContent:
     refused: Exception | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ruling:
+    """What was decided about a call before a person is asked, and before it is made.
+
+    rule    the rule that decided, in words: for the audit
+    user    for whom the session works; "" where nobody said
+    allows  a rule allows the call by name: its operation's own `ask` is answered by that
+    asks    a rule wants a person's yes, though the operation does not
+    why     what is unusual about the call, in one sentence for the person; "" where nothing is
+    key     what a yes for all such calls is kept under, where that is not the operation: a question of the data flow
+    labels  what had reached the session when it was decided: "untrusted", "private", "influenced"
+    """
+
+    rule: str = ""
+    user: str = ""
+    allows: bool = False
+    asks: bool = False
+    why: str = ""
+    key: str = ""
+    labels: tuple[str, ...] = ()
+
+
 UNKNOWN = About(title="", operation=Operation())
 """Of a call that nobody has looked up: the innermost host does."""
 
@@ -92,6 +143,8 @@ class Call:
     it, the count there. Only guests of journaled sessions tell `path` and the `line` of the cell. `approved`: a person
     said yes to it. An operation that must be asked for is never carried out without that. `content`: what that person
     was shown of the host objects; the call is made with objects of the same content, or raises `ContentChanged`.
+    `ruling`: what the guard decided. `asked`: the guest's own arguments, where a hook changed them: the journal
+    compares these, and the call is made with `arguments`.
     """
 
     id: int
@@ -106,6 +159,8 @@ class Call:
     refused: Exception | None = None
     approved: bool = False
     content: CallContent | None = None
+    ruling: Ruling | None = None
+    asked: Packed | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,7 +181,8 @@ class Answer:
 
     `made` is what the guest learns of by it, `kept` the own data of those objects that gave any, by their numbers. `at`
     and `back` are the journal's: the guest's clock from then on (0: it reads its own), and guest functions that the
-    host let go of since the last answer, each with a count.
+    host let go of since the last answer, each with a count. `labels` and `sent` are for the journal alone: what the
+    answer carries ("untrusted", "private"), and the arguments of the call where a hook had changed them.
     """
 
     value: Packed
@@ -135,6 +191,8 @@ class Answer:
     kept: Packed | None = None
     at: float = 0.0
     back: tuple[tuple[int, int], ...] = ()
+    labels: tuple[str, ...] = ()
+    sent: Packed | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -25,8 +25,9 @@ def started(call: Call, status: Status = "started", after: str = "") -> Row:
         line=call.line,
         status=status,
         reads=call.about.operation.reads,
-        arguments=call.arguments,
+        arguments=call.arguments if call.asked is None else call.asked,
         after=after,
+        sent=None if call.asked is None else call.arguments,
     )
 
 
@@ -44,7 +45,9 @@ def finished(
         line=call.line,
         status="failed" if answer.failed else "done",
         reads=call.about.operation.reads,
-        arguments=call.arguments,
+        arguments=call.arguments if call.asked is None else call.asked,
+        labels=answer.labels,
+        sent=answer.sent if call.asked is None else call.arguments,
         value=answer.value,
         delivered=delivered,
         at=at,
@@ -62,7 +65,7 @@ def call_of(row: Row) -> Call:
         verb=row.verb,
         target=row.target,
         name=row.name,
-        arguments=row.arguments,
+        arguments=row.arguments if row.sent is None else row.sent,
         path=row.path,
         line=row.line,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import Any, Literal, TypeVar
 
@@ -44,6 +44,12 @@ def operation(
     takes_guarded: bool = False,
     patient: bool = False,
     timeout_s: float | None = None,
+    destructive: bool = False,
+    untrusted: bool | Iterable[str] = False,
+    private: bool | Iterable[str] = False,
+    trusted: bool | Iterable[str] = False,
+    selecting: Iterable[str] | None = None,
+    outward: bool | None = None,
     thread: Literal["worker", "loop", "task"] | None = None,
 ) -> Callable[[Function], Function]:
     """Declare the facts of a function or a method. The function itself does not change."""
@@ -58,6 +64,12 @@ def operation(
         takes_guarded=takes_guarded,
         patient=patient,
         timeout_s=timeout_s,
+        destructive=destructive,
+        untrusted=_names(untrusted),
+        private=_names(private),
+        trusted=_names(trusted),
+        selecting=None if selecting is None else _names(selecting),
+        outward=outward,
         thread=thread,
     )
 
@@ -66,6 +78,10 @@ def operation(
         return function
 
     return mark
+
+
+def _names(given: Any) -> Any:
+    return given if isinstance(given, bool | str) else tuple(given)
 
 
 def facts_of(function: Any) -> Operation:

@@ -294,7 +294,13 @@ CELLS = Codec(
     by_name=True,
     optional="tree_after files",
 )
-TURNS = Codec(TurnRow, "task answer opened status at cell asked", keys="number", large="task answer opened")
+TURNS = Codec(
+    TurnRow,
+    "task answer opened status at cell asked data heard",
+    keys="number",
+    large="task answer opened data",
+    optional="data heard",
+)
 NOTES = Codec(Note, large="text")
 CHECKPOINTS = Codec(Checkpoint, "digest signature missing", keys="cell")
 QUESTIONS = Codec(
@@ -314,7 +320,7 @@ _ARGUMENTS = ROW.index("arguments")
 LONG_BODY = 2 << 10  # characters: in memory, a tree takes several times its text
 _ROW_TYPES = (str, str, str, str, int, str, str, int, bool)  # of the fields before `arguments`
 _DOORS, _STATUSES = frozenset(get_args(DoorName)), frozenset(get_args(Status))
-_fill_row = filler(Row, ("cell", "path", *ROW, "imported"))
+_fill_row = filler(Row, ("cell", "path", *ROW, "imported", "labels", "sent"))
 _put_made, _get_made = _value_codec(get_type_hints(Row)["made"], STORED)
 
 
@@ -325,14 +331,14 @@ def row_body(row: Row, large: Large) -> Body:
     """
     arguments, value, kept = row.arguments, row.value, row.kept
     if not arguments.blobs and kept is None and (value is None or not value.blobs):
-        text = dumps(_row_values(row, arguments.tree, None if value is None else [value.tree], None))
+        text = dumps(_row_values(row, large, arguments.tree, None if value is None else [value.tree], None))
         if len(text) < LARGE_TREE:
             return text
     packed = pack(arguments, large), value and pack(value, large), kept and pack(kept, large)
-    return dumps(_row_values(row, *packed)).encode("ascii")
+    return dumps(_row_values(row, large, *packed)).encode("ascii")
 
 
-def _row_values(row: Row, arguments: Any, value: Any, kept: Any) -> list[Any]:
+def _row_values(row: Row, large: Large, arguments: Any, value: Any, kept: Any) -> list[Any]:
     """The fields `ROW`. Written out: to look them up by name takes longer than to write the row's text."""
     made = row.made and _put_made(row.made, None)
     # fmt: off
@@ -341,13 +347,16 @@ def _row_values(row: Row, arguments: Any, value: Any, kept: Any) -> list[Any]:
         arguments, value, row.delivered, row.at, row.after, row.back, made, kept,
     ]
     # fmt: on
+    if row.labels or row.sent is not None:  # last fields that only such rows have
+        sent = row.sent and pack(row.sent, large)
+        return [*values, row.imported, row.labels, sent]
     return [*values, True] if row.imported else values
 
 
 def row_of(cell: int, path: str, body: Body, fetch: Fetch, again: Callable[[], Body] | None = None) -> Row:
     """The row that `row_body` was given. Where `again` reads its body, a long one is not held in memory."""
     values: list[Any] = json.loads(body)
-    imported = len(values) == len(ROW) + 1 and values.pop() is True  # a last field that only such rows have
+    imported, labels, sent = _last_fields(values, fetch)
     status, door, *_, arguments, value, delivered, at, after, back, made, kept = values
     if tuple(map(type, values[:_ARGUMENTS])) != _ROW_TYPES or type(values) is not list or type(path) is not str:
         raise ValueError("a row of another shape")
@@ -378,7 +387,20 @@ def row_of(cell: int, path: str, body: Body, fetch: Fetch, again: Callable[[], B
             )
     return _fill_row(
         (cell, path, *values[:_ARGUMENTS], arguments, value, delivered, at, after, back, made, kept, imported)
+        + (labels, sent)
     )
+
+
+def _last_fields(values: list[Any], fetch: Fetch) -> tuple[bool, tuple[str, ...], Packed | None]:
+    """Whether a row is imported, its labels, and `sent`: most rows have none of these. Taken off the list."""
+    more = values[len(ROW) :]
+    del values[len(ROW) :]
+    if len(more) < 3:
+        return len(more) == 1 and more[0] is True, (), None
+    imported, labels, sent = more
+    if type(imported) is not bool or type(labels) is not list or not set(map(type, cast("list[Any]", labels))) <= {str}:
+        raise ValueError("a field of another type")
+    return imported, tuple(cast("list[str]", labels)), None if sent is None else unpack(sent, fetch)
 
 
 def _field(cell: int, path: str, again: Callable[[], Body], fetch: Fetch, name: str) -> Packed:

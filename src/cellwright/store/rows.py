@@ -26,6 +26,8 @@ class Row:
     delivered  the number of the result among all that the guest got; for a "guest" row, of the call itself
     at         the guest's clock after that delivery
     after      for a "guest" row: the last call that the guest had made before it
+    labels     what its answer carries: "untrusted", "private"
+    sent       the arguments that the call was made with, where a hook changed those that the guest asked with
     """
 
     cell: int
@@ -48,6 +50,8 @@ class Row:
     made: tuple[Made, ...] = ()
     kept: Packed | None = None  # the data of an object that can be rebuilt from it
     imported: bool = False  # it came in a file, and nobody here made that call
+    labels: tuple[str, ...] = ()
+    sent: Packed | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,6 +96,8 @@ class TurnRow:
     cell      the last cell before it
     asked     the number of the last request to the model before it
     answer    the answer for people, or why there is none
+    data      what the person handed over with the task, as JSON; "" for nothing
+    heard     the task is no person's own words: influenced code of another agent wrote it
     opened    how a command opened the session for it, as JSON, so that it can be opened again; never part of an
               export. `IMPORTED` for a turn that was under way when it was exported: it is carried on only when asked
     """
@@ -104,6 +110,8 @@ class TurnRow:
     asked: int = 0
     answer: str = ""
     opened: str = ""
+    data: str = ""
+    heard: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
