@@ -112,6 +112,7 @@ class ApprovalWanted(EventFields):
     """A call waits for a person's yes. `arguments` is for that person; the model sees only that it waits.
 
     `question` is its id in the store, "" where the session is kept in none; `expires` when it is too late for a yes.
+    `why` says in a sentence what is unusual about the call, where the guard of the data flow asks.
     """
 
     cell: int
@@ -120,6 +121,7 @@ class ApprovalWanted(EventFields):
     arguments: str
     question: str = ""
     expires: float | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -91,7 +91,7 @@ class Children:
     def names(self) -> dict[str, Any]:
         """The names for guest code."""
 
-        @operation(idempotent=True, takes_guarded=True)  # a child keeps the rules
+        @operation(idempotent=True, takes_guarded=True, selecting=(), outward=False)  # a child keeps the rules
         async def spawn(
             task: str,
             returns: Any = None,

@@ -142,6 +142,7 @@ def wanted_of(question: Question, name: str = "", call: int = 0) -> ApprovalWant
         arguments=question.arguments,
         question=question.id,
         expires=question.expires,
+        why=question.why,
     )
 
 

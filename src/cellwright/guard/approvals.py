@@ -38,6 +38,7 @@ class Approved(Wrapper):
         super().__init__(inner)
         self._approve = approve
         self._shows = shows
+        self._of_cell: dict[tuple[int, str], asyncio.Future[Denied | None]] = {}  # decisions about destinations
 
     async def call(self, call: Call) -> Answer:
         if call.refused is not None or not await self._asks(call):
@@ -50,15 +51,31 @@ class Approved(Wrapper):
 
     async def _asks(self, call: Call) -> bool:
         """Whether it waits for a yes."""
-        return call.about.operation.ask
+        return _is_asked(call)
 
     async def _asked(self, call: Call) -> Call:
         """The call with what the person said."""
         content = await self._shows.content(call)
         if content.refused is not None:
             return replace(call, refused=content.refused)
-        denied = await self._denied(call, content)
+        denied = await self._decision_of_cell(call, content)
         return replace(call, refused=denied, approved=denied is None, content=content)
+
+    async def _decision_of_cell(self, call: Call, content: CallContent) -> Denied | None:
+        """None for a yes. About one destination a person is asked once in a cell."""
+        if not (key := _destination(call)):
+            return await self._denied(call, content)
+        known = self._of_cell.get((call.cell, key))
+        if known is None or known.cancelled():
+            known = asyncio.ensure_future(self._denied(call, content))
+            self._of_cell = {place: one for place, one in self._of_cell.items() if place[0] == call.cell}
+            self._of_cell[call.cell, key] = known
+            try:
+                return await known
+            except asyncio.CancelledError:
+                known.cancel()
+                raise
+        return await asyncio.shield(known)
 
     async def _denied(self, call: Call, content: CallContent) -> Denied | None:
         """None for a yes."""
@@ -67,7 +84,10 @@ class Approved(Wrapper):
             why = "there is nobody to ask: Runtime(approve=…) says who is"
             return Denied(f"{title} waits for a person's yes, and {why}")
         arguments = await self._arguments(call, content)
-        wanted = ApprovalWanted(session="", cell=call.cell, call=call.id, name=_name(call, title), arguments=arguments)
+        why = "" if call.ruling is None else call.ruling.why
+        wanted = ApprovalWanted(
+            session="", cell=call.cell, call=call.id, name=_name(call, title), arguments=arguments, why=why
+        )
         with waiting(wanted):
             decision = await decision_by(self._approve, wanted)
         if decision is None:
@@ -121,6 +141,7 @@ class StoredApproval(Approved):
         self._desk = desk
         self._approvals = approvals
         self._asking = 0  # calls whose questions are being written
+        self._destinations: dict[tuple[int, str], asyncio.Lock] = {}
 
     async def call(self, call: Call) -> Answer:
         await self._pause.gate()
@@ -130,7 +151,7 @@ class StoredApproval(Approved):
             return await self._questions.stop(error)
 
     async def _asks(self, call: Call) -> bool:
-        return call.about.operation.ask or await self._questions.earlier(call) is not None
+        return _is_asked(call) or (not call.approved and await self._questions.earlier(call) is not None)
 
     async def _asked(self, call: Call) -> Call:
         earlier = await self._questions.earlier(call)
@@ -166,7 +187,7 @@ class StoredApproval(Approved):
         if len(self._pause) + self._asking >= self._approvals.at_once:
             most = f"{self._approvals.at_once} calls of this session wait for a person's yes already"
             return Denied(f"{title} was denied: {most}; await some of them first")
-        question = earlier or await self._counted(call, content, operation)
+        question = earlier or await self._question_of_cell(call, content, operation)
         if question.decision is None and not is_late(question):
             question = await self._answered(call, question)
         await self._pause.gate()
@@ -193,8 +214,22 @@ class StoredApproval(Approved):
         finally:
             self._asking -= 1
 
+    async def _question_of_cell(self, call: Call, content: CallContent, operation: str) -> Question:
+        """The call's question; or that of another call of the cell, where it is about the same destination."""
+        if not _destination(call):
+            return await self._counted(call, content, operation)
+        async with self._destinations.setdefault((call.cell, operation), asyncio.Lock()):
+            other = await self._questions.about(call.cell, operation)
+            if other is not None and (other.decision is None or other.decision.who != WITHDRAWN):
+                return other
+            return await self._counted(call, content, operation)
+
     async def _answered(self, call: Call, question: Question) -> Question:
-        """The question when it is decided, or too late."""
+        """The question when it is decided, or too late. That of another call is not asked about again."""
+        if question.path != call.path:
+            with self._pause.waiting(call.path, (question.id,), guest_at_work()) as wait:
+                self._pause.put_off(wait)
+                return await self._desk.decided(question)
         wanted = wanted_of(question, _name(call, call.about.title), call.id)
         try:
             with waiting(wanted), self._pause.waiting(call.path, (question.id,), guest_at_work()) as wait:
@@ -238,7 +273,12 @@ class StoredApproval(Approved):
         return _denial(title, question.decision)
 
     def _operation(self, call: Call) -> str:
-        """What the operation is called, in every session; one without such a name is this session's alone."""
+        """What the operation is called, in every session; one without such a name is this session's alone.
+
+        A question of the data flow is about the operation and where it leads.
+        """
+        if key := "" if call.ruling is None else call.ruling.key:
+            return key if call.about.known_as else f"{key} in {self._questions.session}"
         if call.about.known_as:
             return _name(call, call.about.known_as)
         return f"{_name(call, call.about.title)} in {self._questions.session}"
@@ -246,6 +286,16 @@ class StoredApproval(Approved):
 
 def _name(call: Call, title: str) -> str:
     return title if call.verb in _VERBS else f"{call.verb} {title}"
+
+
+def _is_asked(call: Call) -> bool:
+    """Whether the call waits for a yes: its operation always does, or a rule says so of this one."""
+    return not call.approved and (call.about.operation.ask or (call.ruling is not None and call.ruling.asks))
+
+
+def _destination(call: Call) -> str:
+    """What a question of the data flow is about, "" for other calls: one that always asks, asks for each call."""
+    return "" if call.ruling is None or call.about.operation.ask else call.ruling.key
 
 
 def _denial(title: str, decision: Decision) -> Denied | None:

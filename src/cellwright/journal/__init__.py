@@ -1,6 +1,6 @@
 """The journal: what came through the doors, kept so that a session can be run again."""
 
-from cellwright.journal.blocks import origins_of, trees_of
+from cellwright.journal.blocks import VERBS, origins_of, trees_of
 from cellwright.journal.call_text import call_line, ended_by_done, value_text
 from cellwright.journal.checkpoints import read_key
 from cellwright.journal.conversations import Conversation, conversation, replies, reply_in, request_in, requests_in
@@ -40,6 +40,7 @@ __all__ = [
     "EMPTY",
     "HEART",
     "LONGEST_MESSAGE",
+    "VERBS",
     "WITHDRAWN",
     "CallQuestions",
     "Conversation",

@@ -76,6 +76,15 @@ class CallQuestions:
 
         return await off_loop(self.store, read)
 
+    async def about(self, cell: int, operation: str) -> Question | None:
+        """The last question of this cell about an operation, whichever call it is of."""
+
+        def read() -> Question | None:
+            asked = [one for one in self.store.questions(self.session, decided=True) if one.operation == operation]
+            return max((one for one in asked if one.cell == cell), key=lambda one: one.asked, default=None)
+
+        return await off_loop(self.store, read)
+
     async def supersede(self, question: Question) -> None:
         """What it is about has other content now."""
         await off_loop(self.store, withdraw, self.store, [question], "what it is about has changed")
@@ -107,6 +116,7 @@ class CallQuestions:
             expires=None if expires_s is None else now + expires_s,
             line=call.line,
             digest=digest,
+            why="" if call.ruling is None or undo else call.ruling.why,
         )
         notes = [Note(kind="shown", text=whole, about=question.id, at=now)] if whole else []
         rows = [] if undo else [started(call, "asked")]  # of an undo there is a row already
@@ -125,6 +135,10 @@ class CallQuestions:
         self._replay.writer.soon(
             Note(kind="decided", text=text, who=decision.who, about=about, at=decision.at or time.time())
         )
+
+    def labelled(self) -> None:
+        """Write down that answers of this session carry labels: whoever resumes it reads them back."""
+        self._replay.writer.soon(Note(kind="labelled", at=time.time()))
 
     def give_up(self, question: Question) -> None:
         """The guest no longer waits for it. Withdrawn when that is written down: a repeated run must not see a no."""

@@ -15,6 +15,7 @@ from cellwright.scope.lost_objects import LostObject, Revivable
 from cellwright.scope.members import FUNCTIONS, module_members
 from cellwright.scope.members import members as public_members
 from cellwright.scope.operations import Operation, operation
+from cellwright.scope.packed_content import FieldNames, Leaf, PackedContent, Scalar, content_of, named_arguments
 from cellwright.scope.parcels import handles_in
 from cellwright.scope.placement import Placed
 from cellwright.scope.reachable import ReachableFunction, callables, class_names
@@ -57,10 +58,13 @@ __all__ = [
     "Connector",
     "CurrentCall",
     "Declaration",
+    "FieldNames",
     "GuestFunction",
     "GuestIterator",
+    "Leaf",
     "LostObject",
     "Operation",
+    "PackedContent",
     "Parameter",
     "Place",
     "Placed",
@@ -69,6 +73,7 @@ __all__ = [
     "Record",
     "RecordMethod",
     "Revivable",
+    "Scalar",
     "Scope",
     "ScopeHost",
     "Shape",
@@ -84,6 +89,7 @@ __all__ = [
     "arguments",
     "callables",
     "class_names",
+    "content_of",
     "current_call",
     "doc",
     "find_records_with",
@@ -96,6 +102,7 @@ __all__ = [
     "is_untold",
     "kind_of",
     "module_members",
+    "named_arguments",
     "names_of",
     "operation",
     "parse",

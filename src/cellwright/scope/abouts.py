@@ -26,6 +26,7 @@ from cellwright.scope.operations import CAREFUL, facts_of
 from cellwright.scope.parcels import find_type, type_key
 from cellwright.scope.placement import HANDED
 from cellwright.scope.rules import Place, Rules
+from cellwright.scope.signatures import signature
 from cellwright.scope.surfaces import NAMESPACE
 from cellwright.scope.verbs import READS, VERBS
 from cellwright_guest.wire import NOTHING, type_of
@@ -86,6 +87,21 @@ class Abouts:
         entry = self._entry(call.target)
         path = entry.place.path if isinstance(entry, HeldObject) and not call.name else ""
         return path or _NUMBER.sub("", self.of(call).title)
+
+    def parameters(self, call: Call) -> tuple[str, ...]:
+        """The names of the positional parameters of what a call calls; none where nobody knows them."""
+        entry = self._entry(call.target)
+        function, skipped = _NO_OBJECT, 0
+        if call.verb not in ("call", "new"):
+            return ()
+        if isinstance(entry, KnownClass):
+            function = entry.value if call.verb == "new" else getattr(entry.value, call.name, None)
+        elif entry is not None:
+            function, skipped = _unbound(entry, call.name) if call.name else (entry.value, 0)
+        found = None if function is None else signature(function)
+        listed = [] if found is None else list(found.parameters.values())[skipped:]
+        positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return tuple(one.name for one in listed if one.kind in positional)
 
     def guarded(self, number: object) -> str:
         """Which rule a function or class has that host code would not keep, if it were given it; "" for none."""
@@ -177,7 +193,19 @@ class Abouts:
             facts = READING if self._rules.verdict(held.place, call.name).facts.get("reads", True) else CAREFUL
         if self._asks.used(held, call, _static(held, call.name)):
             facts = replace(facts, ask=True)
+        facts = self._labelled(facts, held, call.name)
         return About(title=title, operation=facts, known_as=known_as)
+
+    def _labelled(self, facts: Operation, held: HeldObject, name: str) -> Operation:
+        """The facts with what rules say of the object's member, and of the object itself: its data carry these labels."""
+        owner, _, own = held.place.path.rpartition(".")
+        said = self._rules.facts(Place(owner, held.place.kind), own, CAREFUL)
+        if name:
+            member = self._rules.facts(held.place, name, CAREFUL)
+            said = member if member.has_labels else said
+        if not said.has_labels:
+            return facts
+        return replace(facts, untrusted=said.untrusted, private=said.private, trusted=said.trusted)
 
     def _called(self, held: HeldObject, name: str) -> Operation:
         if not name:
@@ -271,6 +299,16 @@ def _static(held: HeldObject, name: str) -> Any:
     if issubclass(type_of(held.value), types.ModuleType):  # `isinstance` would ask the object
         return held.value.__dict__.get(name)
     return None if held.value is _NO_OBJECT else inspect.getattr_static(held.value, name, None)
+
+
+def _unbound(held: HeldObject, name: str) -> tuple[Any, int]:
+    """The function that a method call runs, and how many of its parameters the object itself fills."""
+    function = _static(held, name)
+    kind = type_of(function)
+    if kind in (staticmethod, classmethod):
+        return function.__func__, int(kind is classmethod)
+    of_class = name in members(held.place.kind) and not issubclass(type_of(held.value), types.ModuleType)
+    return function, int(of_class and hasattr(kind, "__get__") and not issubclass(kind, type | functools.partial))
 
 
 def _by_nature(call: Call) -> Operation:

@@ -265,6 +265,16 @@ def field_names(cls: Any) -> tuple[str, ...]:
     return tuple(f.name for f in dataclasses.fields(cls))
 
 
+def record_names(cls: Any) -> tuple[str, ...]:
+    """The names of the fields of a data class, in the order in which they cross; none for what crosses otherwise."""
+    kind = kind_of(cls)
+    if kind in ("record", "model"):
+        return field_names(cls)
+    if kind == "object":  # its attributes, as a dict, and where it came from
+        return ("*", "*")
+    return tuple(cls._fields) if kind == "namedtuple" else ()
+
+
 def type_hints(thing: Any) -> dict[str, Any]:
     """The evaluated annotations of a class or function; none if one of them is only for a type checker to read."""
     try:

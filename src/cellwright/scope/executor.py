@@ -10,9 +10,9 @@ import functools
 import inspect
 import types
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from cellwright.doors import Answer, Call, CallContent, Operation
+from cellwright.doors import About, Answer, Call, CallContent, Operation
 from cellwright.errors import CannotCross, ContentChanged, Denied, NotPublic
 from cellwright.scope.abouts import Abouts
 from cellwright.scope.call_contents import CallContents
@@ -39,6 +39,8 @@ from cellwright_guest.wire import NOTHING, Packed, WireError, is_large, type_of
 
 # descriptors that give away the function that reads a member of any object
 ACCESSORS = (property, functools.cached_property, types.MemberDescriptorType, types.GetSetDescriptorType)
+TIMEOUT_S = 3_600.0  # of an operation of which nobody says how long it may take
+T = TypeVar("T")
 YEAR_S = 366 * 86_400.0
 _WRAPPERS: tuple[Any, ...] = (staticmethod, classmethod)
 _AWAITED = ("__anext__", "__aenter__", "__aexit__")
@@ -53,6 +55,7 @@ class KnownMethod(NamedTuple):
     version: int  # of the rules
     thread: str | None
     run: Callable[[Any, Call, Given], Any]
+    timeout_s: float | None
 
 
 class CallExecutor:
@@ -69,6 +72,7 @@ class CallExecutor:
         self._contents = contents
         self._functions = FunctionRules(rules, values.handles)
         self._checks = LibraryChecks(rules, values.handles, abouts)
+        self.timeout_of: Callable[[About], float] = lambda about: TIMEOUT_S
 
     async def answer(self, call: Call, take: Take | None = None) -> Answer:
         if call.verb != "call":  # a call is checked when its function is found
@@ -120,10 +124,11 @@ class CallExecutor:
     async def _call(self, call: Call, take: Take | None) -> Answer:
         method, known = self._known_method(call) if take is None else (None, None)
         if known is not None and known.thread is not None:
-            return await self._on(known.thread, lambda: known.run(method, call, self._args(call)), call, None)
+            work = self._on(known.thread, lambda: known.run(method, call, self._args(call)), call, None)
+            return await _within(known.timeout_s, call, self._abouts, work)
         if known is not None:
             given = simple_arguments(call.arguments.tree) or await self._args_beside(call)
-            result = await known.run(method, call, given)
+            result = await _within(known.timeout_s, call, self._abouts, known.run(method, call, given))
             if simple(result):
                 return Answer(value=Packed(result, []))
             return await self._packed_beside(result, call, None)
@@ -140,7 +145,13 @@ class CallExecutor:
         else:
             self._remember(call, function, facts, version, "worker")
             work = self._on("worker", lambda: self._run(function, call, self._args(call)), call, take)
-        return await _within(facts.timeout_s, call, self._abouts, work)
+        return await _within(self._timeout_s(call, facts), call, self._abouts, work)
+
+    def _timeout_s(self, call: Call, facts: Operation) -> float | None:
+        """None for what waits for people."""
+        if facts.timeout_s is not None:
+            return facts.timeout_s
+        return None if facts.patient else self.timeout_of(self._abouts.of(call))
 
     def _require_yes(self, call: Call, asks: bool) -> None:
         """The last check before the effect. It looks the call up anew: since it came in, an object may have come back
@@ -167,7 +178,8 @@ class CallExecutor:
             tells = call.name in reading_members(type_of(held.value))  # a secret may be added to its object later
             if not tells and self._verbs.is_method(held, call.name):  # `__getattr__` may invent any number of others
                 run = self._run if is_measured(function) or call_rule(function) is not None else self._run_unchecked
-                held.methods[call.name] = KnownMethod(function.__func__, version, thread, run)
+                timeout_s = self._timeout_s(call, facts)
+                held.methods[call.name] = KnownMethod(function.__func__, version, thread, run, timeout_s)
 
     def _loop_bound(self, call: Call, function: Any) -> bool:
         owner = self._handles.get(call.target).value if call.target > 0 else None
@@ -375,7 +387,7 @@ async def _sleep(given: Given) -> Answer:
     return Answer(value=NOTHING)
 
 
-async def _within(seconds: float | None, call: Call, abouts: Abouts, work: Awaitable[Answer]) -> Answer:
+async def _within(seconds: float | None, call: Call, abouts: Abouts, work: Awaitable[T]) -> T:
     if seconds is None:
         return await work
     late = asyncio.timeout(seconds)

@@ -17,7 +17,7 @@ from cellwright.errors import ContentChanged, Denied, GuestError, HandleLost, No
 from cellwright.scope import faults
 from cellwright.scope.abouts import Abouts
 from cellwright.scope.call_contents import CallContents
-from cellwright.scope.classes import Classes, ImportedClass, KnownClass
+from cellwright.scope.classes import Classes, ImportedClass, KnownClass, record_names
 from cellwright.scope.content_writer import NoContent
 from cellwright.scope.executor import CallExecutor, arguments
 from cellwright.scope.guest_functions import Lender
@@ -31,6 +31,7 @@ from cellwright.scope.revivals import Revivals, unpack_recorded
 from cellwright.scope.rules import Place
 from cellwright.scope.scope import Scope
 from cellwright.scope.served_call import CURRENT, CurrentCall, Undoing, key_of, takes_call
+from cellwright.scope.surfaces import surface_of
 from cellwright.scope.values import Values
 from cellwright.scope.worker import Worker
 from cellwright_guest.unpacker import simple_arguments
@@ -52,6 +53,7 @@ class ScopeHost:
         self._session = session
         self.secret = session or uuid4().hex  # idempotency keys are made of it: no other session of any journal has it
         self._bounds = bounds or Bounds()
+        self.timeout_of: Callable[[About], float] | None = None  # what a policy says of operations that say nothing
         self.ask_undo: AskUndo | None = None  # asks a person about the undo of a call, where that is to be asked for
         self._worker = Worker("cellwright-host-calls")
         self._numbers = itertools.count(1)
@@ -67,6 +69,8 @@ class ScopeHost:
         self._abouts = Abouts(self._scope.rules, self._handles, self._classes, lambda n: self._revivals.made(n))
         self._contents = CallContents(self._scope, self._values, self._abouts)
         self._executor = CallExecutor(self._scope.rules, self._values, self._worker, self._abouts, self._contents)
+        if self.timeout_of is not None:
+            self._executor.timeout_of = self.timeout_of
         self._revivals = Revivals(self._scope, self._values, self._abouts, self._executor, self._as_call)
         self._classes.name_of = self._name_of
         self._lender.pack = self._values.arguments
@@ -171,6 +175,25 @@ class ScopeHost:
 
     def about(self, verb: str, target: int, name: str, path: str = "") -> About:
         return self._abouts.about(verb, target, name)
+
+    def field_names(self, number: int) -> tuple[str, ...]:
+        """The names of the fields of a record, by the number of its class."""
+        known = self._classes.find_number(number)
+        return () if known is None else record_names(known.value)
+
+    @property
+    def objects(self) -> int:
+        """The number of the last host object that this session's guest was told of."""
+        return self._handles.next - 1
+
+    def surface_keys(self) -> dict[str, str]:
+        """What names the content of each upstream in scope: another key, and its operations have changed."""
+        surfaces = ((name, surface_of(value)) for name, value in self._scope.names())
+        return {name: surface.key for name, surface in surfaces if surface is not None}
+
+    def parameters(self, call: Call) -> tuple[str, ...]:
+        """The names of the positional parameters of what a call calls; none where nobody knows them."""
+        return self._abouts.parameters(call)
 
     def call(self, call: Call) -> Coroutine[Any, Any, Answer]:
         return self._serve(call, self._lender, None)

@@ -304,7 +304,10 @@ TURNS = Codec(
 NOTES = Codec(Note, large="text")
 CHECKPOINTS = Codec(Checkpoint, "digest signature missing", keys="cell")
 QUESTIONS = Codec(
-    Question, "id session cell path operation arguments asked expires line digest", keys="decision", optional="digest"
+    Question,
+    "id session cell path operation arguments asked expires line digest why",
+    keys="decision",
+    optional="digest why",
 )
 DECISIONS = Codec(Decision)
 MESSAGES = Codec(Message, "kind text who at", keys="number")

@@ -13,7 +13,7 @@ Status = Literal["asked", "started", "done", "failed", "cancelled"]
 CellStatus = Literal["running", "done", "failed", "ended"]
 TurnStatus = Literal["running", "waiting", "done", "failed", "cancelled"]
 MessageKind = Literal["add", "ask", "redirect", "cancel", "stop"]
-NoteKind = Literal["named", "message", "answered", "decided", "rewound", "shown"]
+NoteKind = Literal["named", "message", "answered", "decided", "rewound", "shown", "labelled"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,6 +123,7 @@ class Note:
     answered  the model's answer to the question in message `about`
     decided   a question was decided; `about` is its id
     shown     all that the question `about` is about, where its own text is shortened
+    labelled  answers of the session carry labels from here on
     rewound   the state is again that after cell `about`; `text` is the number of the entry that this note follows
     """
 
@@ -197,6 +198,7 @@ class Question:
     """A call that waits for a person's yes. `arguments` are all of them as text, for that person alone.
 
     `digest` is that of all content of the host objects in the call, which the call is compared with when it is made.
+    `why` is what is unusual about the call; "" where its operation asks always.
     """
 
     id: str
@@ -210,6 +212,7 @@ class Question:
     line: int = 0
     decision: Decision | None = None
     digest: str = ""
+    why: str = ""
 
 
 EntryChange = Row | CellRow | TurnRow | Note

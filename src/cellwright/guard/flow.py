@@ -1,0 +1,337 @@
+"""`FlowGuard`: decides, call by call, whether untrusted content may have chosen what a call does, and holds it then.
+
+It trusts no text that it looks at: a guest can encode anything. It knows which answers were delivered, which code was
+written before them, and where the values come from that say to whom, or on what, a call acts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Protocol, get_args
+
+from cellwright.doors import About, Answer, Call
+from cellwright.errors import UsageError
+from cellwright.guard.flow_state import FlowState
+from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec
+from cellwright.guard.policy import FlowMode, FlowPolicy
+from cellwright.guard.proofs import is_url, normalised, runs_text
+from cellwright.journal import VERBS, History
+from cellwright.sandboxes import Outcome
+from cellwright.scope import PackedContent, Scalar, content_of, named_arguments
+from cellwright.short_texts import printable
+from cellwright.store import Store
+from cellwright_guest.wire import Packed, is_large
+
+CONTENT = frozenset(
+    "body text content message subject title description comment note notes summary caption reason html markdown".split()
+)
+"""Parameters of operations of which nothing is declared that hold what is said, not to whom."""
+FREE = frozenset(("sleep", "about", "dir", *VERBS))
+_ACTING = ("call", "new", "op", "set", "del")
+SHOWN = 3
+LONG = 80
+
+
+class CallFacts(Protocol):
+    """What the flow asks of the host: a `ScopeHost`."""
+
+    @property
+    def objects(self) -> int: ...
+    def field_names(self, number: int) -> tuple[str, ...]: ...
+    def parameters(self, call: Call) -> tuple[str, ...]: ...
+    def surface_keys(self) -> dict[str, str]: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hold:
+    """Why a call is held: a sentence for the person, and what a yes for all such calls is kept under."""
+
+    why: str
+    key: str
+
+
+@dataclass(kw_only=True, slots=True)
+class ServedFlow:
+    """The flow of the session whose call is served, for other sessions that host code runs meanwhile."""
+
+    guard: FlowGuard
+    labels: set[str] = field(default_factory=set[str])  # what their answers carry into this one
+
+
+SERVED_FLOW: ContextVar[ServedFlow | None] = ContextVar("cellwright_flow", default=None)
+
+
+def check_mode(mode: str | None) -> FlowMode:
+    if mode is None:
+        return "ask"
+    if mode not in get_args(FlowMode):
+        raise UsageError(f'flow={mode!r}: give "off", "warn", "ask" or "deny"')
+    return mode
+
+
+class FlowGuard:
+    """For one session. `own_model`: an `Agent` runs it, so that it is known what the model has read.
+
+    Else every cell counts as influenced, and there are no words of a person.
+    """
+
+    def __init__(self, mode: FlowMode, host: CallFacts, rules: FlowPolicy, say: Callable[[str], None]) -> None:
+        self.mode: FlowMode = mode
+        self.own_model = False
+        self.state = FlowState()
+        self._host = host
+        self._rules = rules
+        self.warn = say  # told what is not held, where the mode is "warn"
+        self._code = ""
+        self._is_influenced = False  # the code of the cell
+        self._runs_text: bool | None = None
+        self._pins: dict[str, str] | None = None
+        self._more: Callable[[], None] | None = None  # reads what the journal has, when it is first needed
+        self.on_label: Callable[[], None] = lambda: None  # told of the first answer with a label
+
+    # what the session does
+
+    def add_words(self, text: str) -> None:
+        self.state.proofs.words.add(text)
+
+    def model_asked(self) -> None:
+        """The model reads all that was shown so far, and the descriptions of operations."""
+        self._look_at_descriptions()
+        self.state.influenced = self.state.influenced or self.state.shown
+
+    def cell_begins(self, code: str) -> None:
+        self._look_at_descriptions()
+        self._code, self._runs_text = code, None
+        self._is_influenced = not self.own_model or self.state.influenced
+        if not self._is_influenced:
+            self.state.proofs.add_code(code)
+
+    def cell_ends(self, outcome: Outcome) -> None:
+        self.state.cell_ended(closed=self.state.is_closed(outcome))
+
+    def begin_below(self, above: FlowGuard, *, heard: bool) -> None:
+        """This session was begun by a call of another one, which wrote its task too if it is `heard`."""
+        for label, sources in above.state.reached.items():
+            for source in sources:
+                self.state.reach(label, source)
+        if heard and above.state.untrusted:
+            self.state.influenced = self.state.shown = True
+
+    def _look_at_descriptions(self) -> None:
+        """What an upstream says of its operations is pinned when it is bound. Changed, it is an outsider's text."""
+        if self.mode == "off":
+            return
+        keys = self._host.surface_keys()
+        if self._pins is None:
+            self._pins = keys
+        for name, key in keys.items():
+            if self._pins.setdefault(name, key) != key:
+                self._pins[name] = key
+                self._mark()
+                self.state.clean_objects = self.state.clean_objects or self._host.objects
+                self.state.reach(UNTRUSTED, f"the changed descriptions of {name}")
+                self.state.shown = True
+
+    @property
+    def is_influenced(self) -> bool:
+        """Whether the running code may do what untrusted content says."""
+        if self._is_influenced or not self.state.untrusted:
+            return self._is_influenced
+        if self._runs_text is None:
+            self._runs_text = runs_text(self._code)
+        return self._runs_text
+
+    @property
+    def reached(self) -> tuple[str, ...]:
+        """What has reached the session, for policy and audit."""
+        labels = [label for label in (UNTRUSTED, PRIVATE) if label in self.state.reached]
+        return (*labels, "influenced") if labels and self.is_influenced else tuple(labels)
+
+    def _mark(self) -> None:
+        if not self.state.reached:
+            self.on_label()
+
+    # from a journal
+
+    def recall(self, journal: Store, history: History) -> None:
+        """What an earlier process had delivered. Blocks; done before the next guest makes a call."""
+        notes = (note for part in history.parts for note in journal.notes(part.facts.id, part.entry))
+        self.state, self._more = FlowState(), None
+
+        def read() -> None:
+            self.state.read_words(journal, history)
+            self.state.read_cells(history, self._host.field_names)
+
+        if any(note.kind == "labelled" for note in notes):
+            read()
+        else:
+            self._more = read
+
+    # calls
+
+    def is_idle(self, call: Call) -> bool:
+        """Whether the flow has nothing to do with a call."""
+        if self.mode == "off" or call.verb in FREE:
+            return True
+        return not (self.state.reached or call.about.operation.has_labels or call.target in self.state.specs)
+
+    async def hold(self, call: Call) -> Hold | None:
+        """Why a call is not to be made without a person's yes; None where nothing is unusual."""
+        state, operation = self.state, call.about.operation
+        acting = _acts(call)
+        if not state.reached or call.verb in FREE:
+            return None
+        if not acting and not (state.private and self.is_influenced):
+            return None
+        if self._more is not None:
+            more, self._more = self._more, None
+            await asyncio.to_thread(more)
+        names = names_of(call.about)
+        given = await self._given(call)
+        selecting = {name: content for name, content in given.items() if self._selects(call, name)}
+        if self._leaves_the_house(call, given, acting=acting) and not self._rules.is_reader(names):
+            return self._hold(call, selecting, self._private_words(call))
+        if not acting or not state.untrusted:
+            return None
+        unproven = list(self._unproven(call, selecting, names))
+        if not unproven and not selecting and operation.selecting is None and self.is_influenced:
+            unproven = [("what", None)]  # the call itself is the choice
+        return self._hold(call, selecting, self._unproven_words(call, unproven)) if unproven else None
+
+    async def _given(self, call: Call) -> dict[str, PackedContent]:
+        named = named_arguments(call.arguments, self._host.parameters(call))
+        return {name: await self._read(one, keys=True) for name, one in named.items()}
+
+    def _selects(self, call: Call, name: str) -> bool:
+        chosen = call.about.operation.selecting
+        if name.startswith("#") or chosen is not None:
+            return chosen is None or name in chosen or (name.startswith("#") and bool(chosen))
+        return name not in CONTENT
+
+    def _leaves_the_house(self, call: Call, given: dict[str, PackedContent], *, acting: bool) -> bool:
+        """Whether influenced code may send out by this call what it has read."""
+        if not self.state.private or not self.is_influenced or call.verb not in _ACTING:
+            return False
+        operation = call.about.operation
+        outward = operation.outward
+        if outward is None:
+            urls = (leaf.value for content in given.values() for leaf in content.leaves)
+            outward = acting or any(isinstance(value, str) and is_url(value) for value in urls)
+        if outward and not acting:  # a query to where all of it came from
+            return any(root_of(source) != root_of(call.about.title) for source in self.state.reached[PRIVATE])
+        return outward
+
+    def _unproven(
+        self, call: Call, selecting: dict[str, PackedContent], names: frozenset[str]
+    ) -> Iterator[tuple[str, Scalar | None]]:
+        """The selecting arguments that nothing proves; the value is None where it is no plain one."""
+        influenced, state = self.is_influenced, self.state
+        if call.target > 0 and not state.is_chosen(call.target):
+            yield "the object", None
+        elif call.target > 0 and state.private and self._comes_from_outside(call.target):
+            yield "the object", None  # a reply, which may take something private along
+        for name, content in selecting.items():
+            if content.opaque or not all(map(state.is_chosen, content.handles)):
+                yield name, None
+            for leaf in content.leaves:
+                if leaf.value in ("", b"") or self._rules.proves(names, normalised(leaf.value)):
+                    continue
+                if not state.proofs.proves(leaf.value, influenced=influenced):
+                    yield name, leaf.value
+
+    def _comes_from_outside(self, handle: int) -> bool:
+        return bool(self.state.specs.get(handle, NONE).untrusted)
+
+    def _hold(self, call: Call, selecting: dict[str, PackedContent], why: str) -> Hold:
+        values = sorted({normalised(leaf.value) for content in selecting.values() for leaf in content.leaves})
+        target = [f"object {call.target}"] if call.target > self.state.clean_objects else []
+        to = ", ".join((*target, *values)) or "what it acts on"
+        digest = hashlib.sha256(to.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        shown = printable(to) if len(to) <= LONG else f"{printable(to[:LONG])}… {digest}"
+        return Hold(why=why, key=f"{call.about.known_as or call.about.title} -> {shown}")
+
+    def _private_words(self, call: Call) -> str:
+        private, untrusted = self.state.sources(PRIVATE), self.state.sources(UNTRUSTED)
+        read = f"code that may follow {untrusted}, which outsiders can write," if untrusted else "code"
+        return f"{read} has read private data ({private}), and {call.about.title} sends its arguments out"
+
+    def _unproven_words(self, call: Call, unproven: list[tuple[str, Scalar | None]]) -> str:
+        parts: list[str] = []
+        for name, value in unproven[:SHOWN]:
+            if value is None:
+                parts.append(f"{name} that it acts on was chosen by code that read outsiders' text")
+                continue
+            origin = self.state.origin(value)
+            source = f"it stands in {origin}, which outsiders can write" if origin else "nobody asked for it"
+            parts.append(f"{name}={printable(str(value)[:LONG])!r}: {source}")
+        more = f", and {len(unproven) - SHOWN} more" if len(unproven) > SHOWN else ""
+        sources = self.state.sources(UNTRUSTED)
+        return f"{'; '.join(parts)}{more} (this session has read {sources})"
+
+    # answers
+
+    async def delivered(self, call: Call, answer: Answer, below: Iterable[str]) -> tuple[str, ...]:
+        """The labels of an answer, for its row. The session has it from here on; `below` came from other sessions."""
+        state, spec = self.state, self._spec(call, below)
+        if spec is NONE and not (state.untrusted and answer.made):
+            return ()
+        content = await self._read(answer.value)
+        hit = bool(spec.trusted or content.handles) and content.top <= 1 and await self._is_asked_for(call)
+        labels = [*spec.carried(content), *spec.texts(), *([HIT] if hit else [])]
+        if content.handles and (hit or not self.is_influenced or self._is_part(call)):
+            labels.append(CHOSEN)
+        if labels:
+            self._mark()
+        new = [made.number for made in answer.made if made.number > 0]
+        objects = min(new, default=self._host.objects + 1) - 1
+        state.answered(call.about.title, labels, content, objects=objects)
+        return tuple(labels)
+
+    def _spec(self, call: Call, below: Iterable[str]) -> LabelSpec:
+        spec, own = LabelSpec.of(call.about.operation), self.state.specs.get(call.target)
+        if own is not None:
+            spec |= own.inside(call.name) if call.name else own
+        for label in below:
+            spec |= LabelSpec(untrusted=label == UNTRUSTED, private=label == PRIVATE)
+        return spec
+
+    async def _read(self, value: Packed, *, keys: bool = False) -> PackedContent:
+        if is_large(value):
+            return await asyncio.to_thread(content_of, value, self._host.field_names, keys=keys)
+        return content_of(value, self._host.field_names, keys=keys)
+
+    def _is_part(self, call: Call) -> bool:
+        """Whether an attribute of a chosen object is read, that no outsider can set."""
+        return call.verb == "get" and self.state.is_chosen(call.target) and not self._spec(call, ()).untrusted
+
+    async def _is_asked_for(self, call: Call) -> bool:
+        """Whether the person's intent, and nothing else, chose what a call asks for."""
+        state, influenced = self.state, self.is_influenced
+        if not state.untrusted and not influenced:
+            return True
+        if call.target > 0 and not state.is_chosen(call.target):
+            return False
+        given = (await self._given(call)).values()
+        leaves = [leaf for one in given for leaf in one.leaves]
+        if any(one.opaque or not all(map(state.is_chosen, one.handles)) for one in given):
+            return False
+        return bool(leaves) and all(state.proofs.proves(leaf.value, influenced=influenced) for leaf in leaves)
+
+
+def _acts(call: Call) -> bool:
+    """Whether the call is not known to read. Building plain data twice does no harm, nor does building it at all."""
+    operation = call.about.operation
+    return call.verb in _ACTING and not operation.reads and not (call.verb == "new" and operation.idempotent)
+
+
+def names_of(about: About) -> frozenset[str]:
+    """The names of an operation, as a policy's patterns may mean it."""
+    return frozenset(filter(None, (about.title, about.known_as)))
+
+
+def root_of(title: str) -> str:
+    return title.partition(".")[0].partition("#")[0]

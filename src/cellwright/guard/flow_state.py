@@ -1,0 +1,164 @@
+"""`FlowState`: what has reached a session: labels, proofs, labels of host objects, and whether it is influenced.
+
+All of it follows from rows, cells, turns and messages, so it can be read back from a journal. It decides nothing.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, TRUSTED, UNTRUSTED, LabelSpec
+from cellwright.guard.proofs import Proofs, addresses_in, normalised
+from cellwright.journal import History
+from cellwright.sandboxes import Outcome
+from cellwright.scope import FieldNames, PackedContent, Scalar, content_of
+from cellwright.store import CellRow, Row, Store
+from cellwright_guest.wire import Packed, type_of
+
+ORIGINS = 50_000  # values whose source can be told
+SHORT = 300  # characters of a value that is remembered as a whole
+NAMED = 3
+BITS = 64
+
+
+class FlowState:
+    """For one session."""
+
+    def __init__(self) -> None:
+        self.reached: dict[str, dict[str, None]] = {}  # label -> the operations that it came from
+        self.influenced = False  # the model has read what the guest showed after an untrusted answer
+        self.shown = False  # the guest has shown such a thing, and the model has not been asked since
+        self.proofs = Proofs()
+        self.specs: dict[int, LabelSpec] = {}  # of host objects, by number
+        self.clean_objects = 0  # objects up to this number were there before anything untrusted
+        self._chosen: set[int] = set()
+        self._origins: dict[str, str] = {}
+
+    @property
+    def untrusted(self) -> bool:
+        return UNTRUSTED in self.reached
+
+    @property
+    def private(self) -> bool:
+        return PRIVATE in self.reached
+
+    def reach(self, label: str, source: str) -> None:
+        self.reached.setdefault(label, {})[source] = None
+
+    def sources(self, label: str) -> str:
+        """Where it came from, for people."""
+        names = [name for name in self.reached.get(label, {}) if name]
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        return ", ".join(names[:NAMED]) + more
+
+    def is_chosen(self, handle: int) -> bool:
+        """Whether a person's intent chose this object: it was there before anything untrusted, or was asked for."""
+        return handle <= self.clean_objects or handle in self._chosen
+
+    def choose(self, handles: Iterable[int]) -> None:
+        self._chosen.update(handles)
+
+    def answered(self, title: str, labels: Sequence[str], content: PackedContent, *, objects: int = 0) -> None:
+        """Take in an answer. `labels` are those of its row; `objects` were there before it."""
+        if UNTRUSTED in labels:
+            if not self.untrusted:
+                self.clean_objects = objects
+            self.reach(UNTRUSTED, title)
+            self._remember(title, content)
+        if PRIVATE in labels:
+            self.reach(PRIVATE, title)
+        spec = LabelSpec.read(labels)
+        if spec.trusted:
+            self._trust(spec, content, hit=HIT in labels)
+        if spec is not NONE:
+            for number in content.handles:
+                self.specs[number] = self.specs.get(number, NONE) | spec
+        if CHOSEN in labels:
+            self.choose(content.handles)
+
+    def _trust(self, spec: LabelSpec, content: PackedContent, *, hit: bool) -> None:
+        self.proofs.add_trusted((leaf.value for leaf in content.leaves if spec.is_in(TRUSTED, leaf)), hit=hit)
+        named = {leaf.names[-1] for leaf in content.leaves if leaf.names and spec.is_in(TRUSTED, leaf)}
+        self.proofs.add_records(
+            {name: value for name, value in record.items() if name in named} for record in content.records
+        )
+
+    def _remember(self, title: str, content: PackedContent) -> None:
+        for leaf in content.leaves:
+            if len(self._origins) > ORIGINS:
+                return
+            text = leaf.value if isinstance(leaf.value, str) else str(leaf.value)
+            if len(text) <= SHORT:
+                self._origins.setdefault(normalised(leaf.value), title)
+            for address in addresses_in(text):
+                self._origins.setdefault(address, title)
+
+    def origin(self, value: Scalar) -> str:
+        """The operation whose untrusted answer held the value; "" where none is known."""
+        return self._origins.get(normalised(value), "")
+
+    def cell_ended(self, *, closed: bool) -> None:
+        """`closed`: the guest has shown nothing, or one closed value."""
+        if self.untrusted and not closed:
+            self.shown = True
+
+    def is_closed(self, outcome: Outcome) -> bool:
+        """Whether an outcome tells at most one bool, number, date, member of an enum, or id of a trusted list."""
+        if outcome.stdout or outcome.error is not None:
+            return False
+        value = outcome.value
+        if isinstance(value, str):
+            return self.proofs.has_trusted(value)
+        if isinstance(value, int):
+            return value.bit_length() <= BITS
+        return value is None or isinstance(value, float | dt.date | enum.Enum)
+
+    # from a journal
+
+    def read_words(self, journal: Store, history: History) -> None:
+        """Take in what people wrote."""
+        for part in history.parts:
+            for turn in journal.turns(part.facts.id, part.entry):
+                if turn.heard:
+                    self.influenced = True
+                else:
+                    self.proofs.words.add(turn.task)
+            for note in journal.notes(part.facts.id, part.entry):
+                if note.kind == "message":
+                    self.proofs.words.add(note.text)
+
+    def read_cells(self, history: History, field_names: FieldNames) -> None:
+        """Take in the cells and the answers of a session, after its words."""
+        rows: dict[int, list[Row]] = {}
+        for row in history.since(None).rows:
+            if row.door == "host" and row.value is not None:
+                rows.setdefault(row.cell, []).append(row)
+        objects = max((made.number for made in history.first.made), default=0)
+        for cell in history.since(None).cells:
+            if cell.undone:
+                continue
+            if not self.influenced:
+                self.proofs.add_code(cell.code)
+            for row in sorted(rows.get(cell.number, ()), key=lambda row: row.delivered or 0):
+                if row.labels and row.value is not None:
+                    content = content_of(Packed(*row.value), field_names)
+                    self.answered(row.title, row.labels, content, objects=objects)
+                objects = max([objects, *(made.number for made in row.made)])
+            if cell.status != "running":
+                self.cell_ended(closed=_is_closed_row(cell))
+                self.influenced = self.influenced or self.shown
+
+
+def _is_closed_row(cell: CellRow) -> bool:
+    if cell.stdout or cell.error:
+        return False
+    tree: Any = None if cell.value is None else cell.value.tree
+    if type_of(tree) is dict and len(tree) == 1:
+        ((tag, body),) = tree.items()
+        return tag == "e" or (tag == "x" and type_of(body) is list and body[:1] in (["date"], ["datetime"]))
+    if type_of(tree) is int:
+        return abs(tree) < 1 << BITS
+    return type_of(tree) in (type(None), bool, float)

@@ -1,0 +1,238 @@
+"""`Proofs`: which values may say to whom, or on what, a call acts. Compared exactly, after normalisation by type.
+
+A value is proven by the person's own words, by a literal of code that nothing untrusted influenced, or by a trusted
+answer. No part of a value proves the whole, and no whole a part. It knows no calls.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+import unicodedata
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from urllib.parse import urlsplit
+
+from cellwright.scope import Scalar, parse
+from cellwright_guest.wire import type_of
+
+MOST = 100_000  # values of each kind; further ones prove nothing
+LISTS = 200  # trusted answers whose records are kept, the latest
+RECORDS = 2_000  # of one answer
+_MAIL = re.compile(r"[^\s@<>,;:\"'()\[\]]{1,64}@[^\s@<>,;:\"'()\[\]/]{1,253}")
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s<>\"'`]{1,2000}")
+_IBAN = re.compile(r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]){10,30}\b")
+_NUMBER = re.compile(r"(?<![\w.,])[-+]?\d{1,30}(?:[.,]\d{1,30})*(?![\w])")
+_END = ".,;:!?)]}'\"*_"
+_JOINS = frozenset("@._-/%+#&=~\\?:$")
+# Words of any sentence. An address is none of these, and the name of a channel or a group may be.
+_COMMON = frozenset(
+    "a all also an and any are as at be but by can do each every everyone for from get give go has have he her him his "
+    "how i if in into is it its latest last let list make me message more most my new no not now of on one or other "
+    "our out please read send she should show so some summary tell that the their them then there they this to up us "
+    "use was we what when where which who will with you your".split()
+)
+
+Word = Callable[[str], bool]
+
+
+def normalised(value: Scalar) -> str:
+    """The form in which values are compared: NFKC, case, IDNA; of mails, hosts, URLs, IBANs and numbers their own."""
+    kind = type_of(value)
+    if kind in (int, float):
+        return _number(value)
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    text = unicodedata.normalize("NFKC", text).strip()
+    if _URL.fullmatch(text):
+        return _url(text)
+    if _MAIL.fullmatch(text):
+        local, _, host = text.rpartition("@")
+        return f"{local.casefold()}@{_host(host)}"
+    if _IBAN.fullmatch(text):
+        return text.replace(" ", "").casefold()
+    return " ".join(text.casefold().split())
+
+
+def _number(value: Scalar) -> str:
+    if isinstance(value, float) and not value.is_integer():
+        return repr(value)
+    return str(int(value)) if abs(float(value)) < 1e300 else repr(value)
+
+
+def _host(host: str) -> str:
+    text = host.rstrip(".").casefold()
+    try:
+        return text if text.isascii() else text.encode("idna").decode("ascii")
+    except UnicodeError:
+        return text
+
+
+def _url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        return text
+    usual = {"http": 80, "https": 443}.get(parts.scheme.casefold())
+    place = _host(parts.hostname or "") + (f":{port}" if port is not None and port != usual else "")
+    user = f"{parts.username}:{parts.password}@" if parts.username or parts.password else ""
+    query = f"?{parts.query}" if parts.query else ""
+    fragment = f"#{parts.fragment}" if parts.fragment else ""
+    return f"{parts.scheme.casefold()}://{user}{place}{parts.path or '/'}{query}{fragment}"
+
+
+def is_url(text: str) -> bool:
+    return _URL.search(text) is not None
+
+
+def addresses_in(text: str) -> Iterator[str]:
+    """Mails, URLs and IBANs in a text, normalised."""
+    for pattern in (_URL, _MAIL, _IBAN):
+        for found in pattern.finditer(text):
+            yield normalised(found[0].rstrip(_END) if pattern is not _IBAN else found[0])
+
+
+class Words:
+    """What the person wrote: the tasks of turns, and messages."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._addresses: set[str] = set()
+        self._numbers: set[str] = set()
+
+    def add(self, text: str) -> None:
+        plain = unicodedata.normalize("NFKC", text)
+        self._texts.append(" ".join(plain.casefold().split()))
+        self._addresses.update(addresses_in(plain))
+        for found in _NUMBER.finditer(plain):
+            digits = found[0].replace(",", "").lstrip("+")
+            if digits.count(".") < 2:
+                self._numbers.add(_number(float(Decimal(digits))))
+
+    def has(self, value: Scalar) -> bool:
+        """Whether the person wrote exactly this value, as a word or some words of its own."""
+        plain = normalised(value)
+        if type_of(value) in (int, float):
+            return plain in self._numbers
+        if plain in self._addresses:
+            return True
+        return bool(plain) and plain not in _COMMON and any(_stands_alone(plain, text) for text in self._texts)
+
+
+def _stands_alone(value: str, text: str) -> bool:
+    at = text.find(value)
+    while at >= 0:
+        if not _continues(text[max(at - 2, 0) : at][::-1], value[0]) and not _continues(
+            text[at + len(value) : at + len(value) + 2], value[-1]
+        ):
+            return True
+        at = text.find(value, at + 1)
+    return False
+
+
+def _continues(after: str, edge: str) -> bool:
+    """Whether a word goes on: `after` are the next two characters, away from the value, whose last one is `edge`."""
+    if not after:
+        return False
+    if after[0].isalnum() or after[0] == "_":
+        return edge.isalnum() or edge == "_"
+    return after[0] in _JOINS and len(after) > 1 and after[1].isalnum()
+
+
+class Proofs:
+    """The proofs of one session."""
+
+    def __init__(self) -> None:
+        self.words = Words()
+        self._literals: set[str] = set()
+        self._trusted: set[str] = set()
+        self._hits: set[str] = set()
+        self._lists: deque[list[dict[str, str]]] = deque(maxlen=LISTS)
+
+    def add_code(self, code: str) -> None:
+        """The literals of code that nothing untrusted influenced."""
+        self._add(self._literals, literals_in(code))
+
+    def add_trusted(self, values: Iterable[Scalar], *, hit: bool) -> None:
+        """The values of a trusted answer. `hit`: it is one record, and what it was asked for is proven."""
+        known = [normalised(value) for value in values]
+        self._add(self._trusted, known)
+        if hit:
+            self._add(self._hits, known)
+
+    def add_records(self, records: Iterable[Mapping[str, Scalar]]) -> None:
+        """The records of a trusted answer: one of them is proven by a name in it that the person wrote."""
+        kept = [{name: normalised(value) for name, value in record.items()} for record in records]
+        if 0 < len(kept) <= RECORDS:
+            self._lists.append(kept)
+
+    @staticmethod
+    def _add(values: set[str], more: Iterable[str]) -> None:
+        for value in more:
+            if len(values) < MOST:
+                values.add(value)
+
+    def proves(self, value: Scalar, *, influenced: bool) -> bool:
+        """`influenced`: the code that chose the value had read something untrusted."""
+        plain = normalised(value)
+        if plain in self._literals or plain in self._hits or self.words.has(value):
+            return True
+        return self._is_named(plain) if influenced else plain in self._trusted
+
+    def _is_named(self, value: str) -> bool:
+        """Whether it stands in the one record of a trusted answer that has a name which the person wrote."""
+        for records in self._lists:
+            for name in {each for one in records if value in one.values() for each in one.values() if each != value}:
+                if sum(name in one.values() for one in records) == 1 and _is_name(name) and self.words.has(name):
+                    return True
+        return False
+
+    def has_trusted(self, value: Scalar) -> bool:
+        """Whether a trusted answer had this value."""
+        return normalised(value) in self._trusted
+
+
+def _is_name(text: str) -> bool:
+    return len(text) > 1 and any(letter.isalpha() for letter in text)
+
+
+def literals_in(code: str) -> set[str]:
+    """The texts and numbers that stand in the code as they are; the parts of an f-string are none."""
+    try:
+        tree = parse(textwrap.dedent(code))
+    except SyntaxError:
+        return set()
+    found = set[str]()
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.JoinedStr):
+            pending.extend(part.value for part in node.values if isinstance(part, ast.FormattedValue))
+        elif isinstance(node, ast.Constant):
+            if isinstance(node.value, str | int | float | bytes) and not isinstance(node.value, bool):
+                found.add(normalised(node.value))
+        else:
+            pending.extend(ast.iter_child_nodes(node))
+    return found
+
+
+_RUNS = frozenset("exec eval compile __import__ importlib runpy pickle cloudpickle marshal subprocess".split())
+
+
+def runs_text(code: str) -> bool:
+    """Whether the code may run text that it got from elsewhere."""
+    try:
+        tree = parse(textwrap.dedent(code))
+    except SyntaxError:
+        return True
+    for node in ast.walk(tree):
+        names = [node.id] if isinstance(node, ast.Name) else []
+        names += [node.attr] if isinstance(node, ast.Attribute) and node.attr != "compile" else []  # `re.compile`
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.name.partition(".")[0] for alias in node.names]
+            names += [(node.module or "").partition(".")[0]] if isinstance(node, ast.ImportFrom) else []
+        if _RUNS.intersection(names):
+            return True
+    return False
