@@ -11,7 +11,7 @@ from benchmarks.bare import BareDatabase
 from benchmarks.results import Check
 from benchmarks.run import Run, median
 from cellwright.store import Facts, Row, SqliteStore, TurnRow
-from cellwright.store.codec import row_body
+from cellwright.store.row_codec import row_body
 from cellwright_guest.wire import NOTHING, Packed
 
 APPEND_TARGET, LIST_TARGET = 1.5, 2.0

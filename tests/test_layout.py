@@ -45,6 +45,8 @@ OUTER_EDGES: dict[str, str] = {
     "cellwright/sandboxes/interpreter.py:ProcessInterpreter._value": "a record's class checks the guest's fields as it "
     "likes; what it refuses is told and not built",
     "cellwright/journal/effects.py:Undoer._one": "what an undo of the developer's raises is what the report tells",
+    "cellwright/guard/hooks.py:run_before": "a hook of the developer that fails is no leave; the loop is told",
+    "cellwright/guard/hooks.py:run_after": "the same, after the call",
     "cellwright/guard/approver.py:decision_by": "an approver that fails gives no yes; the loop is told",
     "cellwright/models/foreign_errors.py:ModelErrorsOnly.request": "a developer's model may raise anything",
     "cellwright/models/provider.py:ProviderModel._attempt": "packages raise anything over a reply not of its form",

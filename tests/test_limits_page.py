@@ -64,7 +64,7 @@ from cellwright.errors import (
     WorkspaceLimit,
 )
 from cellwright.events import ModeChosen
-from cellwright.gateway import policy_from
+from cellwright.guard import policy_from
 from cellwright.messages import AssistantMessage, Traits, Usage, UserMessage
 from cellwright.models import Budgeted, EmbeddedModel, Spending
 from cellwright.store import DroppedCheckpoint, MemoryStore, open_store

@@ -32,6 +32,8 @@ PUBLIC = {
     "OpenAPI",
     "Operation",
     "Outcome",
+    "Policy",
+    "PolicyRule",
     "Printed",
     "Question",
     "Recovered",

@@ -80,12 +80,14 @@ def _fields(fact: str, given: Any) -> Any:
 class About:
     """What is known of a call before it is made: its name for people, and the facts of its operation.
 
-    `known_as` names the operation for all calls of it, in every session; "" where it has no such name.
+    `known_as` names the operation for all calls of it, in every session; "" where it has no such name. `patterns` are
+    those of a policy's patterns that cover it, under any of its names.
     """
 
     title: str
     operation: Operation
     known_as: str = ""
+    patterns: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 from tests.cells import PATIENT
 from tests.scope.lives import Life, Refused
 
-from cellwright import Outcome, Runtime, Scope
+from cellwright import Outcome, Policy, PolicyRule, Runtime, Scope
 from cellwright.catalog import Catalog
-from cellwright.gateway.policy import GatewayPolicy, PolicyRule
 from cellwright.gateway.policy_rules import apply_policy
 from cellwright.scope import callables, object_rules
 
@@ -528,13 +527,13 @@ async def test_numbers_of_an_earlier_process_keep_the_rules() -> None:
 
 async def test_a_policy_of_the_gateway_holds_for_objects() -> None:
     for rule in (
-        PolicyRule(action="deny", pattern="crm.contacts.*", kind="writes"),
-        PolicyRule(action="deny", pattern="crm.contacts.wipe"),
-        PolicyRule(action="ask", pattern="crm.contacts.*", kind="writes"),
+        PolicyRule(action="deny", operation="crm.contacts.*", kind="writes"),
+        PolicyRule(action="deny", operation="crm.contacts.wipe"),
+        PolicyRule(action="ask", operation="crm.contacts.*", kind="writes"),
     ):
         crm = Crm()
         scope = Scope({"crm": crm})
-        apply_policy(GatewayPolicy(rules=(rule,)), scope)
+        apply_policy(Policy(rules=(rule,)), scope)
         async with Runtime(scope, limits=PATIENT) as rt:
             for way in WAYS[:9]:
                 assert not (await rt.execute(way)).ok, (rule, way)

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from tests.cells import PATIENT
 
-from cellwright import Outcome, Runtime, Scope, operation
+from cellwright import Outcome, Policy, PolicyRule, Runtime, Scope, operation
 from cellwright.errors import RollbackFailed, RollbackRefused
-from cellwright.gateway.policy import GatewayPolicy, PolicyRule
 from cellwright.gateway.policy_rules import apply_policy
 
 LAYER = "binding"
@@ -132,15 +131,15 @@ class Draft:
 
 
 POLICIES = (
-    GatewayPolicy(rules=(PolicyRule(action="deny", pattern="Second"),)),
-    GatewayPolicy(rules=(PolicyRule(action="deny", kind="writes"),)),
-    GatewayPolicy(rules=(PolicyRule(action="allow", pattern="tools.*"),), default="deny"),
-    GatewayPolicy(default="ask"),
+    Policy(rules=(PolicyRule(action="deny", operation="Second"),)),
+    Policy(rules=(PolicyRule(action="deny", kind="writes"),)),
+    Policy(rules=(PolicyRule(action="allow", operation="tools.*"),), default="deny"),
+    Policy(default="ask"),
 )
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-async def test_a_policy_covers_classes_whose_objects_do_something(policy: GatewayPolicy) -> None:
+async def test_a_policy_covers_classes_whose_objects_do_something(policy: Policy) -> None:
     scope = Scope({"First": Letter, "Second": Letter, "Draft": Draft, "tools": Tools()})
     apply_policy(policy, scope)
     await none_passes(scope, "First()", "Second()", "tools.each(First)")
@@ -161,10 +160,10 @@ class Drafts:
 
 
 async def test_a_policy_that_denies_what_it_does_not_name_leaves_data_readable() -> None:
-    allowed = PolicyRule(action="allow", pattern="drafts.first")
-    for rules, told in (((allowed,), True), ((PolicyRule(action="deny", pattern="Draft.*"), allowed), False)):
+    allowed = PolicyRule(action="allow", operation="drafts.first")
+    for rules, told in (((allowed,), True), ((PolicyRule(action="deny", operation="Draft.*"), allowed), False)):
         scope = Scope({"drafts": Drafts("mine")})
-        apply_policy(GatewayPolicy(default="deny", rules=rules), scope)
+        apply_policy(Policy(default="deny", rules=rules), scope)
         assert (await run("drafts.first()[0].to", scope)).ok is told
         await none_passes(scope, "drafts.title", "drafts.send()")
 

@@ -14,8 +14,9 @@ from tests.gateway.shops import ERAS, Shop, Upstream, connected, opened, run, se
 
 from cellwright.catalog import too_long
 from cellwright.errors import PlatformError
-from cellwright.gateway import Gateway, GatewaySettings, OpenedSource, policy_from
+from cellwright.gateway import Gateway, GatewaySettings, OpenedSource
 from cellwright.gateway.client_cells import ClientCell
+from cellwright.guard import policy_from
 from cellwright.mcp import MCP
 from cellwright.sandboxes import Limits
 

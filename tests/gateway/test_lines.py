@@ -11,8 +11,8 @@ import pytest
 from tests.cells import PATIENCE_S
 from tests.gateway.shops import Shop, connected, opened, run, text_of, yes
 
-from cellwright.gateway import policy_from
 from cellwright.gateway.stdio_streams import StdinLines, StdoutWriter
+from cellwright.guard import policy_from
 
 pytestmark = pytest.mark.usefixtures("warm")
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'

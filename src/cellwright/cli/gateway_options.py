@@ -14,7 +14,8 @@ from cellwright.cli.options import CheckMode, Texts, option, options_of
 from cellwright.errors import UsageError
 
 if TYPE_CHECKING:
-    from cellwright.gateway import FailedSource, GatewayPolicy, GatewaySettings, GatewaySource
+    from cellwright.gateway import FailedSource, GatewaySettings, GatewaySource
+    from cellwright.guard import Policy
 
 _FROM, _MAY, _RUN, _WEB = "Sources", "What code may do", "Running code", "Over HTTP"
 
@@ -83,7 +84,8 @@ class GatewayRequest:
 
 def requested(options: GatewayOptions) -> GatewayRequest:
     """What the options ask for. Problems of single sources are reported, and do not stop the others."""
-    from cellwright.gateway import GatewayConfig, policy_from, read_config, read_policy, with_settings
+    from cellwright.gateway import GatewayConfig, read_config, with_settings
+    from cellwright.guard import Policy, read_policy
 
     if options.directory is not None:
         _go_to(options.directory)
@@ -94,7 +96,7 @@ def requested(options: GatewayOptions) -> GatewayRequest:
         raise UsageError(
             "there is nothing to serve; give --openapi, --mcp, --mcp-config, --python, --command or --config"
         )
-    policy = read_policy(options.policy) if options.policy is not None else config.policy or policy_from({}, "")
+    policy = read_policy(options.policy) if options.policy is not None else config.policy or Policy()
     for problem in problems:
         say(f"{problem.title}: {problem.reason}")
     named = with_settings(sources, options.credential, options.base_url, options.header)
@@ -115,7 +117,7 @@ def listed_sources(options: GatewayOptions) -> tuple[list[GatewaySource], list[F
     return sources, problems
 
 
-def _serving(options: GatewayOptions, policy: GatewayPolicy) -> GatewaySettings:
+def _serving(options: GatewayOptions, policy: Policy) -> GatewaySettings:
     from cellwright.gateway import GatewaySettings
     from cellwright.sandboxes import Limits
 

@@ -9,7 +9,6 @@ from cellwright.gateway.gateway import Gateway, GatewaySettings
 from cellwright.gateway.gateway_server import GatewayServer
 from cellwright.gateway.inspection import GatewayReport, as_plain, inspect_gateway
 from cellwright.gateway.lifecycle import NothingOpen, close_gateway, open_gateway, serve_http, serve_stdio
-from cellwright.gateway.policy import GatewayPolicy, policy_from, read_policy
 from cellwright.gateway.source_openers import OpenedSource, open_sources
 from cellwright.gateway.sources import (
     FailedSource,
@@ -28,7 +27,6 @@ __all__ = [
     "FailedSource",
     "Gateway",
     "GatewayConfig",
-    "GatewayPolicy",
     "GatewayReport",
     "GatewayServer",
     "GatewaySettings",
@@ -47,9 +45,7 @@ __all__ = [
     "open_gateway",
     "open_sources",
     "place_of",
-    "policy_from",
     "read_config",
-    "read_policy",
     "read_rate",
     "read_tokens",
     "serve_http",

@@ -20,9 +20,9 @@ from cellwright.events import ApprovalWanted
 from cellwright.gateway.cell_answers import CHARS, show_function
 from cellwright.gateway.client_cells import ClientQuestion
 from cellwright.gateway.client_sessions import ClientSession, ClientSessions
-from cellwright.gateway.policy import GatewayPolicy
 from cellwright.gateway.policy_rules import apply_policy, operations
 from cellwright.gateway.source_openers import OpenedSource, close_sources
+from cellwright.guard import Policy
 from cellwright.runtime import Runtime
 from cellwright.sandboxes import Limits
 from cellwright.scope import Scope, surface_of
@@ -37,7 +37,7 @@ SPACES = 30  # namespaces of one source in a listing
 class GatewaySettings:
     """How a gateway serves. `check` None is "strict" if the type checker is installed."""
 
-    policy: GatewayPolicy = field(default_factory=GatewayPolicy)
+    policy: Policy = field(default_factory=Policy)
     read_only: bool = False
     check: Literal["off", "warn", "strict"] | None = None
     limits: Limits = field(default_factory=lambda: Limits(wall_s=60.0, cpu_s=60.0))
@@ -105,7 +105,7 @@ class Gateway:
         return {
             one.name: sum(
                 1 for asked in operations(self.scope, one.name)
-                if (asked.reads or not read_only) and policy.decide(asked) != "deny"
+                if (asked.reads or not read_only) and policy.mildest(asked) != "deny"
             )
             for one in self.opened
         }  # fmt: skip

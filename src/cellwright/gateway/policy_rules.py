@@ -1,8 +1,9 @@
 """Declares a policy as rules of a scope: a denied operation is hidden from code and search, others wait for a yes.
 
 An operation of a source that never changes is decided about once, and the decisions are declared in as few patterns as
-possible. An operation of a source that may change is decided about when it is called. It knows no client, and changes
-nothing of a scope but its rules.
+possible. An operation of a source that may change is decided about when it is called. What depends on arguments, labels
+or the user is decided at the door: here an operation gets the mildest action that a call of it may get. This module
+knows no client, and changes nothing of a scope but its rules.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from cellwright.catalog import Catalog
-from cellwright.gateway.policy import Action, GatewayPolicy, PolicyRule, PolicySubject, is_destructive
+from cellwright.guard import Action, Policy, PolicyRule, PolicySubject, is_destructive
 from cellwright.scope import Scope, Surface, UpstreamOperation, callables, class_names, kind_of, surface_of
 
 MANY = 200  # patterns for one source; each is tried for each operation
 
 
 def apply_policy(
-    policy: GatewayPolicy, scope: Scope, *, keep: tuple[str, ...] = (), fixed: Collection[str] = ()
+    policy: Policy, scope: Scope, *, keep: tuple[str, ...] = (), fixed: Collection[str] = ()
 ) -> frozenset[str]:
     """Declare the policy for everything in `scope`; returns the operations that ask by rule, and get a yes by policy.
 
@@ -29,7 +30,7 @@ def apply_policy(
     asked = {name: list(operations(scope, name)) for name in sources}  # before anything is hidden
     plain = [name for name, surface in sources.items() if surface is None]
     if plain and not policy.allows_all:
-        decided: dict[str, Action] = {one.name: policy.decide(one) for name in plain for one in asked[name]}
+        decided: dict[str, Action] = {one.name: policy.mildest(one) for name in plain for one in asked[name]}
         _declare_plain(policy, scope, decided, frozenset(sources) - frozenset(plain))
         for name in keep:
             scope.declare(name, hide=False, ask=False)
@@ -40,7 +41,9 @@ def apply_policy(
         if name not in fixed:
             _declare_changing(policy, scope, name, surface)
         elif not policy.allows_all:
-            granted |= _declare_surface(scope, name, {one.name: policy.decide(one) for one in asked[name]}, asked[name])
+            granted |= _declare_surface(
+                scope, name, {one.name: policy.mildest(one) for one in asked[name]}, asked[name]
+            )
     return frozenset(granted)
 
 
@@ -69,7 +72,7 @@ def _asked(source: str, one: UpstreamOperation) -> PolicySubject:
     return PolicySubject(name=path, reads=one.reads, destructive=is_destructive(path, one.line.doc))
 
 
-def _returned(policy: GatewayPolicy, scope: Scope) -> dict[str, Action]:
+def _returned(policy: Policy, scope: Scope) -> dict[str, Action]:
     """Methods of classes whose objects only calls return: nothing declares that they read, so they count as writes."""
     found: dict[str, Action] = {}
     for shape in Catalog(scope).offer.shapes.values():
@@ -78,13 +81,11 @@ def _returned(policy: GatewayPolicy, scope: Scope) -> dict[str, Action]:
                 title = f"{shape.name}.{line.name}"
                 if line.callable and not line.name.startswith("_"):
                     asked = PolicySubject(name=title, destructive=is_destructive(title, line.doc))
-                    found[title] = policy.decide(asked)
+                    found[title] = policy.mildest(asked)
     return found
 
 
-def _declare_plain(
-    policy: GatewayPolicy, scope: Scope, decided: Mapping[str, Action], upstreams: Collection[str]
-) -> None:
+def _declare_plain(policy: Policy, scope: Scope, decided: Mapping[str, Action], upstreams: Collection[str]) -> None:
     """Python objects: the patterns of the policy, which cover objects that calls return too; then the exceptions."""
 
     def is_plain(path: str) -> bool:
@@ -95,31 +96,33 @@ def _declare_plain(
 
         def holds(path: str) -> bool:
             destructive = is_destructive(path) or path.endswith(".delitem")
-            return is_plain(path) and policy.decide(PolicySubject(name=path, destructive=destructive)) == action
+            return is_plain(path) and policy.mildest(PolicySubject(name=path, destructive=destructive)) == action
 
         return holds
 
     scope.rules.add("*", read_only=True, when=writes("deny"))
     scope.rules.add("*", read_only="ask", when=writes("ask"))
     for rule in policy.rules:
-        if rule.action != "allow" and rule.pattern != "*":  # said of these paths, so it holds for their objects
+        if rule.action != "allow" and rule.operation != "*":  # said of these paths, so it holds for their objects
             read_only: bool | Literal["ask"] = True if rule.action == "deny" else "ask"
-            scope.rules.add(rule.pattern, read_only=read_only, when=writes(rule.action))
+            scope.rules.add(rule.operation, read_only=read_only, when=writes(rule.action))
     for cls, path in class_names(scope).items():
-        named = any(rule.pattern != "*" and rule.covers(PolicySubject(name=path)) for rule in policy.rules)
+        named = any(rule.operation != "*" and rule.covers_operation(PolicySubject(name=path)) for rule in policy.rules)
         if is_plain(path) and not named and not _does_work(cls):
             scope.declare(path, reads=True)
     returned = _returned(policy, scope)
     of_classes = {title.rpartition(".")[2] for title, action in returned.items() if action != "allow"}
-    written = [rule for rule in policy.rules if rule.kind is None and rule.action != "allow"]
+    written = [
+        rule for rule in policy.rules if rule.kind is None and not rule.has_conditions and rule.action != "allow"
+    ]
     if policy.unlisted("\0", reads=True) == "deny":  # writes are refused by the rules above, and this hides the rest
         written.append(PolicyRule(action="deny"))
     for rule in reversed(written):
-        scope.rules.add(rule.pattern, when=is_plain, **_facts(rule.action))
+        scope.rules.add(rule.operation, when=is_plain, **_facts(rule.action))
 
     def is_covered(path: str) -> bool:
         of_class = path.rpartition(".")[2] in of_classes  # a rule for the class covers this method too
-        return of_class or any(rule.covers(PolicySubject(name=path)) for rule in written)
+        return of_class or any(rule.covers_operation(PolicySubject(name=path)) for rule in written)
 
     for title, action in returned.items():
         if action != "allow":
@@ -133,7 +136,7 @@ def _declare_plain(
             scope.declare(path, **_facts(action))
 
 
-def _declare_changing(policy: GatewayPolicy, scope: Scope, name: str, surface: Surface) -> None:
+def _declare_changing(policy: Policy, scope: Scope, name: str, surface: Surface) -> None:
     """An upstream whose operations may change at any time: an operation is decided about when it is called."""
 
     def now(test: Callable[[UpstreamOperation], bool]) -> Callable[[str], bool]:
@@ -144,7 +147,7 @@ def _declare_changing(policy: GatewayPolicy, scope: Scope, name: str, surface: S
         return holds
 
     def acts(action: Action) -> Callable[[str], bool]:
-        return now(lambda one: policy.decide(_asked(name, one)) == action)
+        return now(lambda one: policy.mildest(_asked(name, one)) == action)
 
     scope.rules.watch(lambda: surface.key)
     # the class of the namespace has the operations of the time when it was made

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from cellwright.errors import UsageError
-from cellwright.gateway.policy import GatewayPolicy, policy_from, read_table
+from cellwright.guard import Policy, policy_from, read_table
 from cellwright.redaction import bare_url, masked
 from cellwright.schemas import as_object
 
@@ -118,7 +118,7 @@ class GatewayConfig:
     """The content of a configuration file."""
 
     sources: tuple[GatewaySource, ...] = ()
-    policy: GatewayPolicy | None = None
+    policy: Policy | None = None
     problems: tuple[FailedSource, ...] = ()
 
 

@@ -1,18 +1,71 @@
-"""What stands between guest code and what it may do: today, a person who is asked."""
+"""What stands between guest code and what it may do: a policy, the guard of the data flow, a person, an audit."""
 
 from cellwright.guard.approval_desk import ApprovalDesk, decide, full_arguments, open_questions
 from cellwright.guard.approvals import Approved, StoredApproval
 from cellwright.guard.approver import LATER, Approvals, Approve, ApproverReply
+from cellwright.guard.audit import AuditTrail
+from cellwright.guard.audit_file import AuditFinding, AuditHead, audit_heads, audit_records, verify_audit
+from cellwright.guard.audited import Audited, unkept_session
+from cellwright.guard.flow import SERVED_FLOW, FlowGuard, check_mode
+from cellwright.guard.guarded import Guarded, GuardRules
+from cellwright.guard.hooks import Hook, HookedCall, Replaced, Unseen
+from cellwright.guard.policy import (
+    Action,
+    FlowMode,
+    FlowPolicy,
+    OperationTimeout,
+    Policy,
+    PolicyDecision,
+    PolicyRule,
+    PolicySubject,
+    ProvenValues,
+    is_destructive,
+)
+from cellwright.guard.policy_files import policy_from, policy_of, read_policy, read_table
+from cellwright.guard.rate_limits import RateLimit, RateLimits
 
 __all__ = [
     "LATER",
+    "SERVED_FLOW",
+    "Action",
     "ApprovalDesk",
     "Approvals",
     "Approve",
     "Approved",
     "ApproverReply",
+    "AuditFinding",
+    "AuditHead",
+    "AuditTrail",
+    "Audited",
+    "FlowGuard",
+    "FlowMode",
+    "FlowPolicy",
+    "GuardRules",
+    "Guarded",
+    "Hook",
+    "HookedCall",
+    "OperationTimeout",
+    "Policy",
+    "PolicyDecision",
+    "PolicyRule",
+    "PolicySubject",
+    "ProvenValues",
+    "RateLimit",
+    "RateLimits",
+    "Replaced",
     "StoredApproval",
+    "Unseen",
+    "audit_heads",
+    "audit_records",
+    "check_mode",
     "decide",
     "full_arguments",
+    "is_destructive",
     "open_questions",
+    "policy_from",
+    "policy_of",
+    "read_policy",
+    "read_table",
+    "unkept_session",
+    "verify_audit",
 ]

@@ -54,6 +54,37 @@ def arguments_text(
     return f"({', '.join(shown)}{f', {CUT}' if more else ''})"
 
 
+def answer_text(value: Packed, name: Name, longest: int) -> str:
+    """What the host gives the guest, as text: `Contact('ann', 7)`, up to about `longest` characters."""
+
+    def other(tag: str, body: Any, unpacker: Unpacker) -> Any:
+        match tag, body:
+            case (("h" | "f" | "c"), [int(number), *_]):
+                return _StandIn(f"<{name(number)}>")
+            case "o", [int(number), about, fields]:
+                _unpack_members(about, unpacker)
+                return _StandIn(name(number), unpacker.values(fields))
+            case "e", [int(number), about, member]:
+                _unpack_members(about, unpacker)
+                return _StandIn(f"{name(number)}.{_word(member)}")
+            case "E", [kind, arguments, attributes, text]:
+                for part in (*unpacker.values(arguments), attributes):
+                    unpacker.unpack(part)
+                return _StandIn(name(kind[0]) if type_of(kind) is list else str(kind), [unpacker.unpack(text)])
+            case _:
+                return _StandIn(f"<a {body[0]}>" if tag == "a" and type_of(body) is list else f"<{tag}>")
+
+    made = Unpacker(value.blobs, other, Bounds()).unpack(value.tree)
+    text = _start(_ArgumentWriter(longest).parts(made), longest)
+    return printable(text if len(text) <= longest else text[:longest] + CUT)
+
+
+def _unpack_members(about: Any, unpacker: Unpacker) -> None:
+    """Later parts refer to values by number, and these are among them."""
+    for _, value in about.get("members", ()) if type_of(about) is dict else ():
+        unpacker.unpack(value)
+
+
 def _texts(given: tuple[Any, ...], room: int) -> tuple[list[str], bool]:
     """Each argument, longer than its share where that is too long; and whether there are more arguments."""
     args: tuple[Any, ...] = given

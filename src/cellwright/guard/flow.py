@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Protocol, get_args
+from typing import Protocol, cast, get_args
 
 from cellwright.doors import About, Answer, Call
 from cellwright.errors import UsageError
@@ -19,7 +19,7 @@ from cellwright.guard.flow_state import FlowState
 from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec
 from cellwright.guard.policy import FlowMode, FlowPolicy
 from cellwright.guard.proofs import is_url, normalised, runs_text
-from cellwright.journal import VERBS, History
+from cellwright.journal import TRANSACTION_VERBS, History, is_effect
 from cellwright.sandboxes import Outcome
 from cellwright.scope import PackedContent, Scalar, content_of, named_arguments
 from cellwright.short_texts import printable
@@ -27,10 +27,10 @@ from cellwright.store import Store
 from cellwright_guest.wire import Packed, is_large
 
 CONTENT = frozenset(
-    "body text content message subject title description comment note notes summary caption reason html markdown".split()
+    "body text content message subject title description comment note notes summary caption reason html".split()
 )
 """Parameters of operations of which nothing is declared that hold what is said, not to whom."""
-FREE = frozenset(("sleep", "about", "dir", *VERBS))
+FREE = frozenset(("sleep", "about", "dir", *TRANSACTION_VERBS))
 _ACTING = ("call", "new", "op", "set", "del")
 SHOWN = 3
 LONG = 80
@@ -70,7 +70,7 @@ def check_mode(mode: str | None) -> FlowMode:
         return "ask"
     if mode not in get_args(FlowMode):
         raise UsageError(f'flow={mode!r}: give "off", "warn", "ask" or "deny"')
-    return mode
+    return cast("FlowMode", mode)
 
 
 class FlowGuard:
@@ -179,8 +179,11 @@ class FlowGuard:
             return True
         return not (self.state.reached or call.about.operation.has_labels or call.target in self.state.specs)
 
-    async def hold(self, call: Call) -> Hold | None:
-        """Why a call is not to be made without a person's yes; None where nothing is unusual."""
+    async def hold(self, call: Call, *, named: bool = False) -> Hold | None:
+        """Why a call is not to be made without a person's yes; None where nothing is unusual.
+
+        `named`: the policy allows this operation by its name, which proves that it may be called, not on what.
+        """
         state, operation = self.state, call.about.operation
         acting = _acts(call)
         if not state.reached or call.verb in FREE:
@@ -198,7 +201,7 @@ class FlowGuard:
         if not acting or not state.untrusted:
             return None
         unproven = list(self._unproven(call, selecting, names))
-        if not unproven and not selecting and operation.selecting is None and self.is_influenced:
+        if not unproven and not selecting and operation.selecting is None and self.is_influenced and not named:
             unproven = [("what", None)]  # the call itself is the choice
         return self._hold(call, selecting, self._unproven_words(call, unproven)) if unproven else None
 
@@ -259,7 +262,7 @@ class FlowGuard:
         read = f"code that may follow {untrusted}, which outsiders can write," if untrusted else "code"
         return f"{read} has read private data ({private}), and {call.about.title} sends its arguments out"
 
-    def _unproven_words(self, call: Call, unproven: list[tuple[str, Scalar | None]]) -> str:
+    def _unproven_words(self, call: Call, unproven: Sequence[tuple[str, Scalar | None]]) -> str:
         parts: list[str] = []
         for name, value in unproven[:SHOWN]:
             if value is None:
@@ -323,9 +326,8 @@ class FlowGuard:
 
 
 def _acts(call: Call) -> bool:
-    """Whether the call is not known to read. Building plain data twice does no harm, nor does building it at all."""
-    operation = call.about.operation
-    return call.verb in _ACTING and not operation.reads and not (call.verb == "new" and operation.idempotent)
+    """Whether the call is not known to read."""
+    return call.verb in _ACTING and is_effect(call.verb, call.name, call.about.operation)
 
 
 def names_of(about: About) -> frozenset[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cellwright.doors import About, Answer, Call, Host, Ruling, Wrapper
-from cellwright.errors import Denied
+from cellwright.errors import Denied, NotPublic
 from cellwright.guard.flow import FREE, SERVED_FLOW, FlowGuard, Hold, ServedFlow
 from cellwright.guard.hooks import Hook, read, run_after, run_before, seen_call
 from cellwright.guard.policy import Policy, PolicyDecision, PolicySubject
@@ -23,7 +23,7 @@ _UNTOLD: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GuardRules:
-    """What a `Runtime` is guarded by. `user` is for whom it works; `policy` None: what is known of operations decides."""
+    """What a `Runtime` is guarded by. `user`: for whom it works. `policy` None: what is known of operations decides."""
 
     policy: Policy | None = None
     hooks: tuple[Hook, ...] = ()
@@ -81,7 +81,7 @@ class Guarded(Wrapper):
             asks = decided.action == "ask"
             named = decided.rule is not None and decided.rule.operation != "*"
             ruling = replace(ruling, asks=asks, allows=named and not asks, why=why if asks else "")
-        hold = await flow.hold(call)
+        hold = await flow.hold(call, named=ruling.allows)
         if hold is not None:
             return self._held(call, ruling, hold)
         return replace(call, ruling=ruling, approved=ruling.allows)
@@ -92,6 +92,8 @@ class Guarded(Wrapper):
         return policy.rate_limits.refused({*_names(about), *about.patterns}, self._session, self._rules.user)
 
     def _held(self, call: Call, ruling: Ruling, hold: Hold) -> Call:
+        if refusal := self._host.refusal(call):  # nobody is asked about what the scope does not give
+            return replace(call, ruling=ruling, refused=NotPublic(f"{call.about.title} is refused: {refusal}"))
         rule = f"data flow ({self._flow.mode}): {hold.why}"
         if self._flow.mode == "warn":
             self._flow.warn(f"{call.about.title} was not held: {hold.why}")

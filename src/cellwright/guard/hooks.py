@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, cast
 
 from cellwright.doors import Answer, Call, Ruling
 from cellwright.errors import Denied, GuestError, UsageError
@@ -170,9 +170,13 @@ def repacked(packed: Packed, before: HookedCall, after: HookedCall) -> Packed | 
 
 def _trees(tree: Any, call: HookedCall) -> dict[int | str, Any]:
     given: list[Any] = tree["t"]
+    by_place: dict[int | str, Any] = dict(enumerate(given))
     if not call.kwargs and (len(given) != 2 or not _is_pair(given)):
-        return dict(enumerate(given))
-    return {**dict(enumerate(given[0]["t"])), **given[1]["m"]} if _is_pair(given) else dict(enumerate(given))
+        return by_place
+    if not _is_pair(given):
+        return by_place
+    args, kwargs = cast("list[Any]", given[0]["t"]), cast("dict[str, Any]", given[1]["m"])
+    return {**dict(enumerate(args)), **kwargs}
 
 
 def _is_pair(given: list[Any]) -> bool:

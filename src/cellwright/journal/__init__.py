@@ -1,10 +1,12 @@
 """The journal: what came through the doors, kept so that a session can be run again."""
 
-from cellwright.journal.blocks import VERBS, origins_of, trees_of
+from cellwright.journal.blocks import VERBS as TRANSACTION_VERBS
+from cellwright.journal.blocks import origins_of, trees_of
 from cellwright.journal.call_text import call_line, ended_by_done, value_text
 from cellwright.journal.checkpoints import read_key
 from cellwright.journal.conversations import Conversation, conversation, replies, reply_in, request_in, requests_in
 from cellwright.journal.divergence import Divergence
+from cellwright.journal.effects import is_effect
 from cellwright.journal.heartbeat import HEART, claim_session, claimed, release_session
 from cellwright.journal.history import History, checked_entry
 from cellwright.journal.kept_session import KeptSession
@@ -40,7 +42,7 @@ __all__ = [
     "EMPTY",
     "HEART",
     "LONGEST_MESSAGE",
-    "VERBS",
+    "TRANSACTION_VERBS",
     "WITHDRAWN",
     "CallQuestions",
     "Conversation",
@@ -72,6 +74,7 @@ __all__ = [
     "ended_by_done",
     "existing_workspace",
     "files_of",
+    "is_effect",
     "is_late",
     "is_open",
     "is_undone",

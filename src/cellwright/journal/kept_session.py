@@ -31,7 +31,7 @@ KEPT = "The names are as they were before the cell; what it did outside is done.
 
 
 class KeptSession:
-    """One session and its guest. `say` is told what a person should know, a line each; `asker` asks a person."""
+    """One session and its guest. `say` tells a person, `asker` asks one, `recall` reads before a guest is restored."""
 
     def __init__(
         self,
@@ -44,8 +44,10 @@ class KeptSession:
         *,
         asker: Asker,
         guard: Guard | None = None,
+        recall: Callable[[History], None] = lambda history: None,
     ) -> None:
         self.session = session
+        self._recall = recall
         session.asker = asker
         self.restored: Restored | None = None
         self._host = host
@@ -354,9 +356,8 @@ class KeptSession:
         async with self._written():
             return await self._files.put_back(at)
 
-    # its guest
-
     async def _restore(self, history: History) -> None:
+        await self.session.read(lambda: self._recall(history))
         self._ran = None
         if self._guest is not None:
             await self._guest.end()

@@ -9,13 +9,28 @@ import asyncio
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from cellwright.doors import Host
-from cellwright.errors import PlatformError
-from cellwright.guard import ApprovalDesk, Approvals, Approve, Approved, StoredApproval
+from cellwright.errors import PlatformError, UsageError
+from cellwright.guard import (
+    ApprovalDesk,
+    Approvals,
+    Approve,
+    Approved,
+    Audited,
+    AuditTrail,
+    FlowGuard,
+    FlowMode,
+    FlowPolicy,
+    Guarded,
+    GuardRules,
+    StoredApproval,
+    check_mode,
+    unkept_session,
+)
 from cellwright.journal import (
     CallQuestions,
     ForkPoint,
@@ -42,7 +57,7 @@ from cellwright.sandboxes import (
     choose,
     environment,
 )
-from cellwright.scope import KEYWORD_ONLY, AddedName, Declaration, Parameter, ScopeHost, Signature
+from cellwright.scope import KEYWORD_ONLY, AddedName, Declaration, Parameter, Scope, ScopeHost, Signature
 from cellwright.settings import Settings
 from cellwright.short_texts import counted
 from cellwright.store import Store, close_store, off_loop, opened_store
@@ -109,6 +124,8 @@ class RuntimeOptions:
     approve: Approve | None
     approvals: Approvals
     owner: SessionOwner
+    audit: str | Path | AuditTrail | None = None
+    guard: GuardRules = field(default_factory=GuardRules)
     start: NewStart | ResumedStart | ForkedStart = NewStart()
 
 
@@ -142,7 +159,17 @@ class OpenSession:
         await self.stack.aclose()
 
 
-async def open_session(options: RuntimeOptions, host: ScopeHost) -> OpenSession:
+def flow_guard(options: RuntimeOptions, host: ScopeHost, scope: Scope, mode: FlowMode | None) -> FlowGuard:
+    """The guard of the data flow. The policy's patterns are noted in the scope, and its timeouts for the host."""
+    policy = options.guard.policy
+    if policy is not None:
+        scope.rules.note(policy.patterns)
+        host.timeout_of = lambda about: policy.timeout_of((about.title, about.known_as))
+    rules = FlowPolicy() if policy is None else policy.flow
+    return FlowGuard(check_mode(mode or rules.mode), host, rules, options.progress)
+
+
+async def open_session(options: RuntimeOptions, host: ScopeHost, flow: FlowGuard) -> OpenSession:
     """Open all but the guest, in order; where a part fails, those before it are closed."""
     async with AsyncExitStack() as stack:
         sandbox, site = await _sandbox(options, stack)
@@ -152,9 +179,12 @@ async def open_session(options: RuntimeOptions, host: ScopeHost) -> OpenSession:
         files = Files(workspace, quota=DiskUsage(bytes=options.limits.workspace_mb << 20, files=MOST_FILES))
         session: KeptSession | UnkeptSession
         if store is None:
-            session = UnkeptSession(Approved(host, options.approve, host), sandbox, workspace, options.limits)
+            audit = await _audit(options, workspace, unkept_session(), imported=False)
+            inner = host if audit is None else audit(host)
+            guarded = Guarded(Approved(inner, options.approve, host), options.guard, flow, host, "")
+            session = UnkeptSession(guarded, sandbox, workspace, options.limits)
         else:
-            session = await _kept(options, host, sandbox, store, workspace)
+            session = await _kept(options, host, sandbox, store, workspace, flow)
         stack.push_async_callback(session.close)
         return OpenSession(session=session, store=store, files=files, site=site, stack=stack.pop_all())
 
@@ -221,7 +251,7 @@ async def _workspace(options: RuntimeOptions, store: Store | None) -> Workspace:
 
 
 async def _kept(
-    options: RuntimeOptions, host: ScopeHost, sandbox: Sandbox, store: Store, workspace: Workspace
+    options: RuntimeOptions, host: ScopeHost, sandbox: Sandbox, store: Store, workspace: Workspace, flow: FlowGuard
 ) -> KeptSession:
     pins, key = await sandbox.pins(), await asyncio.to_thread(_checkpoint_key, options.progress)
     fork = None
@@ -232,13 +262,39 @@ async def _kept(
     journal = SessionJournal(store, options.session, pins=pins, fork=fork, key=key, owner=options.owner)
     host.secret = await journal.secret()
     desk = ApprovalDesk(store, options.approve, options.approvals)
+    known = isinstance(options.start, ResumedStart)
+    imported = known and (await off_loop(store, store.facts, options.session)).imported
+    audit = await _audit(options, workspace, options.session, imported=imported)
 
     def guard(inner: Host, questions: CallQuestions, pause: PauseWatch) -> Host:
+        inner = inner if audit is None else audit(inner)
         approval = StoredApproval(inner, host, questions, pause, desk, options.approvals)
         host.ask_undo = approval.undo_denied
-        return approval
+        flow.on_label = questions.labelled
+        return Guarded(approval, options.guard, flow, host, options.session)
 
-    return KeptSession(journal, host, sandbox, workspace, options.limits, options.progress, asker=desk, guard=guard)
+    def recall(history: History) -> None:
+        flow.recall(store, history)
+
+    return KeptSession(
+        journal, host, sandbox, workspace, options.limits, options.progress, asker=desk, guard=guard, recall=recall
+    )
+
+
+async def _audit(
+    options: RuntimeOptions, workspace: Workspace, session: str, *, imported: bool
+) -> Callable[[Host], Audited] | None:
+    """What wraps each host of the session, once the audit has been told of it; None where there is no audit."""
+    if options.audit is None:
+        return None
+    trail = AuditTrail.of(options.audit)
+    shared = await asyncio.to_thread(workspace.path.resolve)
+    place = await asyncio.to_thread(trail.directory.resolve)
+    if place.is_relative_to(shared):
+        raise UsageError(f"audit={str(trail.directory)!r} is in the workspace, where guest code writes; give another")
+    start = {NewStart: "new", ResumedStart: "resumed", ForkedStart: "forked"}[type(options.start)]
+    await asyncio.to_thread(trail.session, session, start=start, imported=imported)
+    return lambda inner: Audited(inner, trail, session=session, user=options.guard.user)
 
 
 def _checkpoint_key(progress: Callable[[str], None]) -> bytes | None:

@@ -1,10 +1,10 @@
-"""`Runtime`: what can be done with a session; `replay`, which runs one again; and `run`, the one sync door."""
+"""`Runtime`: what can be done with a session."""
 
 from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,19 +13,26 @@ from typing import Any, Literal, TypeVar
 
 from cellwright.catalog import Catalog, SearchHit, TypeChecker, type_mistake, write_tree
 from cellwright.errors import NotChecked, UsageError
-from cellwright.guard import Approvals, Approve
+from cellwright.guard import (
+    Approvals,
+    Approve,
+    AuditTrail,
+    FlowMode,
+    GuardRules,
+    Hook,
+    Policy,
+    policy_of,
+)
 from cellwright.journal import (
     FileChange,
     FileDiff,
     KeptSession,
-    Repeated,
     Restored,
     Rewound,
     RolledBack,
     SessionOwner,
     Turns,
     check_id,
-    repeat,
 )
 from cellwright.runtime.open_session import (
     GUEST_NAMES,
@@ -33,13 +40,13 @@ from cellwright.runtime.open_session import (
     OpenSession,
     ResumedStart,
     RuntimeOptions,
-    named_sandbox,
+    flow_guard,
     open_session,
     say,
 )
 from cellwright.sandboxes import SANDBOXES, Files, Limits, OnEvent, Outcome, Sandbox, SandboxName
 from cellwright.scope import Scope, ScopeHost, current_call, surface_of
-from cellwright.store import CellRow, Store, close_store, off_loop, opened_store
+from cellwright.store import Store
 
 T = TypeVar("T")
 
@@ -65,6 +72,11 @@ class Runtime:
     approvals  how long such questions wait, and when they are too late
     check      what the type checker's mistakes do: "strict" refuses the cell, "warn" tells them, "off" asks nobody
     whose      for which agent a new session is, and below which session
+    policy     what code may do: a `Policy`, or its file; left out, what is known of each operation decides
+    hooks      functions of yours before and after calls, in this order
+    user       for whom it works: policy, limits and audit know it
+    flow       what is done about calls that untrusted content may have chosen: "ask" a person, "warn", "deny", or "off"
+    audit      the directory of the audit, or an `AuditTrail`: each call is told there before its effect, or not made
     """
 
     def __init__(
@@ -83,6 +95,11 @@ class Runtime:
         approve: Approve | None = None,
         approvals: Approvals | None = None,
         whose: SessionOwner | None = None,
+        policy: Policy | Path | str | None = None,
+        hooks: Sequence[Hook] = (),
+        user: str = "",
+        flow: FlowMode | None = None,
+        audit: str | Path | AuditTrail | None = None,
     ) -> None:
         if check not in ("off", "warn", "strict"):
             raise UsageError(f'check={check!r}: give "off", "warn" or "strict"')
@@ -107,8 +124,11 @@ class Runtime:
             approve=approve,
             approvals=approvals or Approvals(),
             owner=whose or SessionOwner(),
+            audit=audit,
+            guard=GuardRules(policy=policy_of(policy), hooks=tuple(hooks), user=user),
         )
         self._host = ScopeHost(self.scope, session=self.session or "")
+        self.flow = flow_guard(self._options, self._host, self.scope, flow)
         self._open: OpenSession | None = None
         self._checker: TypeChecker | None = None
         self._background: list[asyncio.Future[None]] = []
@@ -119,9 +139,6 @@ class Runtime:
         """A session of the store, in this process: its names, its files, its journal. Takes what `Runtime` takes.
 
         `SessionBusy` while another process has it open; with `take_over` it is taken from that one.
-
-        >>> async with Runtime.resume("s1", scope=scope, store="sqlite:///agents.db") as rt:
-        ...     outcome = await rt.outcome()
         """
         runtime = cls(store=store, session=session, **options)
         runtime._options = replace(runtime._options, start=ResumedStart(take_over=take_over))
@@ -131,7 +148,7 @@ class Runtime:
         if self._open is not None:  # a fork, which is open when it is given
             return self
         try:
-            self._open = await open_session(self._options, self._host)
+            self._open = await open_session(self._options, self._host, self.flow)
             self._warm(self._open)
             await self._open.begin(self._options.start)
         except BaseException:
@@ -189,7 +206,9 @@ class Runtime:
                         return Outcome(cell=0, error=type_mistake(mistakes))
                 except NotChecked as error:
                     notes = (f"not checked: {error}",)
+            self.flow.cell_begins(code)
             outcome = await opened.session.run(code, on_event)
+            self.flow.cell_ends(outcome)
             return replace(outcome, mistakes=notes) if notes else outcome
 
     def _type_checker(self, opened: OpenSession) -> TypeChecker:
@@ -239,7 +258,9 @@ class Runtime:
         carried on when they are decided, here or elsewhere.
         """
         async with self._turn:
-            return await (await self._kept("outcome")).outcome(on_event, wait=wait)
+            outcome = await (await self._kept("outcome")).outcome(on_event, wait=wait)
+            self.flow.cell_ends(outcome)
+            return outcome
 
     async def usable(self) -> None:
         """Try again after a `JournalFailed`, as `execute` does."""
@@ -298,6 +319,7 @@ class Runtime:
             owner=SessionOwner(agent=options.owner.agent),
             start=ForkedStart(parent=parent, tree=tree),
         )
+        branch.flow.own_model, branch.flow.mode = self.flow.own_model, self.flow.mode
         return await branch.__aenter__()
 
     async def diff(self, since: int | None = None) -> tuple[FileDiff, ...]:
@@ -363,37 +385,3 @@ class Runtime:
         One file a function, with its docs and the types it needs. Gives the number of files.
         """
         return await write_tree(self.catalog, self.files)
-
-
-async def replay(
-    session: str,
-    *,
-    store: str | Path | Store,
-    sandbox: Sandbox | None = None,
-    packages: Path | str | Sequence[str] | None = None,
-    limits: Limits | None = None,
-    on_cell: Callable[[CellRow], None] | None = None,
-) -> Repeated:
-    """Run a session's cells again, in a jail, each call answered from the journal; nothing is written to it.
-
-    Gives `same`, or the first difference: the cell, the line, what is recorded, and what came instead.
-    """
-    journal = await opened_store(str(store), make=False) if isinstance(store, str | Path) else store
-    host = ScopeHost(Scope())
-    chosen = sandbox
-    try:
-        await off_loop(journal, journal.facts, session)  # told before anything is started
-        if chosen is None:
-            chosen, _ = await named_sandbox("auto", packages)
-        return await repeat(journal, session, chosen, host, limits, on_cell)
-    finally:
-        host.close()
-        if sandbox is None and chosen is not None:
-            await chosen.close()
-        if isinstance(store, str | Path):
-            await close_store(journal)
-
-
-def run(main: Coroutine[Any, Any, T]) -> T:
-    """The one sync door: run a coroutine to its end, as `asyncio.run` does."""
-    return asyncio.run(main)

@@ -74,9 +74,39 @@ class Abouts:
             if entry.placed_at != version:  # the rules may speak of other paths now
                 entry.place, entry.placed_at = self._rules.placed(entry.place, entry.value), version
             about = self._of_object(entry, call)
+        if self._rules.notes:
+            noted = frozenset(pattern for verdict in self._verdicts(entry, call) for pattern in verdict.noted)
+            about = replace(about, patterns=noted)
         if call.verb in VERBS and _is_bounded(entry, call.name):
             entry.abouts[key] = (version, about)
         return about
+
+    def refusal(self, call: Call) -> str:
+        """Why the rules refuse a call, "" where they do not: nobody is asked about it then."""
+        entry, reads = self._entry(call.target), self.of(call).operation.reads
+        for verdict in [] if entry is None else self._verdicts(entry, call):
+            if not verdict.visible:
+                return verdict.why
+            if verdict.read_only and not reads:
+                return "this scope is read-only and does not know that it only reads"
+        return ""
+
+    def _verdicts(self, entry: HeldObject | KnownClass, call: Call) -> list[RuleVerdict]:
+        """What the rules say of a call, under any name of what it calls."""
+        place, name, rules = entry.place, call.name, self._rules
+        if not name or call.verb == "new":
+            owner, _, own = place.path.rpartition(".")
+            verdicts = [rules.verdict(Place(owner, place.kind), own), self._functions.verdict(entry.value)]
+        elif call.verb == "op":
+            verdicts = [rules.verdict(place, name.strip("_")), rules.of_operator(place, name)]
+        else:
+            verdicts = [rules.verdict(place, name)]
+            if call.verb == "call":
+                verdicts.append(self._functions.verdict(_shared(members(place.kind).get(name), place.kind)))
+        home = self._asks.home(entry.value) if not name else None
+        if home is not None and not home[1].startswith("_"):
+            verdicts.append(rules.verdict(*home))
+        return verdicts
 
     def of(self, call: Call) -> About:
         """What the call carries; looked up where nobody has done so."""
@@ -197,7 +227,7 @@ class Abouts:
         return About(title=title, operation=facts, known_as=known_as)
 
     def _labelled(self, facts: Operation, held: HeldObject, name: str) -> Operation:
-        """The facts with what rules say of the object's member, and of the object itself: its data carry these labels."""
+        """The facts with the labels that rules give to the object's member, or to the object itself."""
         owner, _, own = held.place.path.rpartition(".")
         said = self._rules.facts(Place(owner, held.place.kind), own, CAREFUL)
         if name:

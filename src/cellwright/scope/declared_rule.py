@@ -23,6 +23,7 @@ class Rule:
     writable: bool | frozenset[str] | None = None
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
     when: Callable[[str], bool] | None = None
+    noted: bool = False  # it says nothing itself: a policy has this pattern, and decides call by call
 
     @property
     def general(self) -> bool:
@@ -63,6 +64,7 @@ class RuleVerdict:
     asks_writes: bool = False
     writable: bool | None = None  # whether guest code may set it; None: nothing is declared
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
+    noted: frozenset[str] = frozenset()  # patterns of a policy that cover it
 
 
 GRANTED = RuleVerdict(visible=True, read_only=False)  # no rule speaks of it
@@ -77,17 +79,21 @@ class RuleDecision:
     read_only: bool = False
     asks_writes: bool = False
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
+    noted: set[str] = field(default_factory=set[str])
 
 
 def joined(verdict: RuleVerdict, same: Iterable[RuleDecision], strict: Iterable[RuleDecision]) -> RuleVerdict:
     """The verdict, with what is granted to the `same` object elsewhere, and less what `strict` takes away."""
     facts: dict[str, Any] = {}
     why, lifted, read_only, asks_writes = verdict.why, verdict.lifted, verdict.read_only, verdict.asks_writes
+    noted = set(verdict.noted)
     for one in same:
+        noted |= one.noted
         facts |= one.facts
         why, lifted = ("", True) if one.shown else (why, lifted)
     facts |= verdict.facts
     for one in strict:
+        noted |= one.noted
         why = "it is hidden in this scope" if one.hidden else why
         read_only, asks_writes = read_only or one.read_only, asks_writes or one.asks_writes
         facts |= {fact: value for fact, value in (("ask", True), ("reads", False)) if one.facts.get(fact) is value}
@@ -99,4 +105,5 @@ def joined(verdict: RuleVerdict, same: Iterable[RuleDecision], strict: Iterable[
         lifted=lifted,
         asks_writes=asks_writes,
         facts=facts,
+        noted=frozenset(noted),
     )

@@ -377,10 +377,9 @@ def arguments(value: Any) -> Given:
 
 
 async def _sleep(given: Given) -> Answer:
-    args, kwargs = given
-    if len(args) != 1 or kwargs or type_of(args[0]) not in (int, float):
+    seconds: Any = given[0][0] if given[0] else None
+    if len(given[0]) != 1 or given[1] or type_of(seconds) not in (int, float):
         raise TypeError("sleep takes one number of seconds")
-    seconds = args[0]
     if not 0 <= seconds <= YEAR_S:  # NaN fails too
         raise ValueError(f"sleep takes 0 to {YEAR_S:.0f} seconds (a year), not {seconds!r:.40}")
     await asyncio.sleep(seconds)

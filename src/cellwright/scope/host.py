@@ -191,6 +191,10 @@ class ScopeHost:
         surfaces = ((name, surface_of(value)) for name, value in self._scope.names())
         return {name: surface.key for name, surface in surfaces if surface is not None}
 
+    def refusal(self, call: Call) -> str:
+        """Why the rules of the scope refuse a call; "" where they do not."""
+        return self._abouts.refusal(call)
+
     def parameters(self, call: Call) -> tuple[str, ...]:
         """The names of the positional parameters of what a call calls; none where nobody knows them."""
         return self._abouts.parameters(call)

@@ -196,7 +196,9 @@ def _distinct(patterns: PathPatterns, first: str, paths: Iterable[str]) -> tuple
 def is_strict(rule: Rule) -> bool:
     """Whether a rule takes something away."""
     hides = rule.hide is True or bool(rule.hide) or rule.only is not None
-    return hides or bool(rule.read_only) or rule.facts.get("ask") is True or rule.facts.get("reads") is False
+    return (
+        hides or rule.noted or bool(rule.read_only) or rule.facts.get("ask") is True or rule.facts.get("reads") is False
+    )
 
 
 class _Look:

@@ -71,6 +71,7 @@ class Rules:
         self._verdicts: dict[tuple[object, ...], RuleVerdict] = {}
         self._watched: list[Callable[[], str]] = []
         self._seen: list[str] = []
+        self.notes = False  # a policy has patterns here
         self.strict_binding = False  # objects of distributions that nothing is known of are refused
 
     @property
@@ -134,6 +135,15 @@ class Rules:
             )
         )
         self.changed()
+
+    def note(self, patterns: Iterable[str]) -> None:
+        """Note the patterns of a policy: a verdict tells which of them cover the member, under any of its names."""
+        known = {rule.pattern for rule in self._rules if rule.noted}
+        fresh = [Rule(pattern=pattern, noted=True) for pattern in dict.fromkeys(patterns) if pattern not in known]
+        if fresh:
+            self.notes = True
+            self._rules += fresh
+            self.changed()
 
     def verdict(self, place: Place, name: str, *, data: bool = False) -> RuleVerdict:
         """What guest code may do with the member `name`. `data`: it is an attribute, not a method."""
@@ -244,6 +254,8 @@ class Rules:
                 hides = hides or rule.level_with(titles)
             if hides or rule.hide is False:
                 made.hidden, made.shown = hides and firm, firm and not hides
+            if rule.noted:
+                made.noted.add(rule.pattern)
             made.read_only = made.read_only or (firm and rule.read_only is True)
             made.asks_writes = made.asks_writes or (firm and rule.read_only == "ask")
             for fact, value in rule.facts.items():
@@ -267,11 +279,13 @@ class Rules:
         elif name in reading_members(place.kind) and self.hides_field(place):
             why = "it tells a field that is hidden in this scope"
         read_only = asks_writes = False
-        facts: dict[str, Any] = {}
+        facts, noted = dict[str, Any](), set[str]()
         titles, fields = place.titles(name), data_fields(place.kind)
         for rule in self._rules:
             if not rule.covers(titles):
                 continue
+            if rule.noted:
+                noted.add(rule.pattern)
             facts |= rule.facts
             read_only = read_only or rule.read_only is True
             asks_writes = asks_writes or rule.read_only == "ask"
@@ -290,6 +304,7 @@ class Rules:
             asks_writes=asks_writes,
             writable=writable,
             facts=facts,
+            noted=frozenset(noted),
         )
 
     def of_module(self, place: Place, module: types.ModuleType) -> dict[str, Any]:

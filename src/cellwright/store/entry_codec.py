@@ -16,7 +16,6 @@ from cellwright.store.codec import (
     CELLS,
     CHECKPOINTS,
     DECISIONS,
-    LONG_BODY,
     NOTES,
     QUESTIONS,
     TURNS,
@@ -25,9 +24,8 @@ from cellwright.store.codec import (
     Large,
     checked,
     filler,
-    row_body,
-    row_of,
 )
+from cellwright.store.row_codec import LONG_BODY, row_body, row_of
 from cellwright.store.rows import (
     CellRow,
     Change,

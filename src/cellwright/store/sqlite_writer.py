@@ -13,9 +13,10 @@ from typing import Any
 
 from cellwright.errors import UsageError
 from cellwright.store import leases
-from cellwright.store.codec import CHECKPOINTS, FACTS, Body, Large, row_body
+from cellwright.store.codec import CHECKPOINTS, FACTS, Body, Large
 from cellwright.store.contract import LEASE_S
 from cellwright.store.entry_codec import holder_of, parts_of
+from cellwright.store.row_codec import row_body
 from cellwright.store.rows import (
     CellRow,
     Change,

@@ -1,0 +1,212 @@
+"""`Audited`: tells an `AuditTrail` of each call, directly before its effect and after it. Without the line, no effect.
+
+It knows calls and answers, and what the guard ruled; not who decided. Calls that are answered from the journal never
+come here: they were told of when they were made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from cellwright.doors import Answer, Call, Host, Ruling, Wrapper
+from cellwright.errors import ContentChanged, Denied, PlatformError
+from cellwright.guard.arguments_text import CUT, answer_text, arguments_text
+from cellwright.guard.audit import AuditTrail
+from cellwright.journal import TRANSACTION_VERBS, is_effect
+from cellwright.redaction import MASK, is_secret_name, redacted
+from cellwright.short_texts import LONGEST_WORD, cut, error_line, whole_words
+from cellwright.store import fingerprint
+from cellwright_guest.wire import Packed, WireError, is_large, type_of
+
+ARGUMENTS, RESULT, WORDS = 4_000, 500, 500  # characters that are kept
+_QUIET = frozenset(("sleep", "about", "dir")) | TRANSACTION_VERBS
+_KEY = ("session", "user", "cell", "call", "path", "operation")  # what the line of an effect's end tells again
+_KEY_BEGINS = 100  # characters of half a key, at most: of a longer part the redactor knows the format
+_HALF = re.compile(r"[^\s\"'`<>,;(){}\[\]]+\Z")
+_CLOSED = f"'\"{CUT}"  # a quoted text that is cut has an end, so that the redactor knows it for one
+_NO_RULING = Ruling()
+_PLAIN_KINDS = {"m": "dict", "b": "bytes", "B": "bytes", "S": "str", "t": "tuple"}
+_KINDS = {**_PLAIN_KINDS, "o": "record", "a": "frame", "e": "enum", "h": "object", "E": "error"}
+
+
+class Audited(Wrapper):
+    """Round what carries calls out: `Audited(inner, trail, session="s1")`. One for each guest of a session."""
+
+    def __init__(self, inner: Host, trail: AuditTrail, *, session: str = "", user: str = "") -> None:
+        super().__init__(inner)
+        self._trail = trail
+        self._session = session or unkept_session()
+        self._user = user
+
+    async def call(self, call: Call) -> Answer:
+        if call.verb in _QUIET:
+            return await self.inner.call(call)
+        if call.refused is not None:
+            return await self._refused(call, call.refused)
+        if is_effect(call.verb, call.name, call.about.operation):
+            return await self._effect(call)
+        return await self._read(call)
+
+    async def _refused(self, call: Call, refused: Exception) -> Answer:
+        why = {"error": type(refused).__name__, "why": _short(error_line(refused))}
+        try:
+            self._trail.write("denied", {**await self._facts(call), **why})
+        except PlatformError as error:
+            call = replace(call, refused=_unaudited(call, error))
+        return await self.inner.call(call)
+
+    async def _read(self, call: Call) -> Answer:
+        began = time.perf_counter()
+        answer = await self.inner.call(call)
+        if call.verb == "get" and not answer.failed and type_of(answer.value.tree) is dict and "f" in answer.value.tree:
+            return answer  # a method, which is told of when it is called
+        result = await self._result(call, answer, began)
+        try:
+            self._trail.write("read", {**await self._facts(call), **result})
+        except PlatformError as error:
+            return await self.inner.call(replace(call, refused=_unaudited(call, error)))
+        return answer
+
+    async def _effect(self, call: Call) -> Answer:
+        try:
+            facts = await self._facts(call)
+            key = {"intent": self._trail.write("intent", facts)}
+        except PlatformError as error:
+            return await self.inner.call(replace(call, refused=_unaudited(call, error)))
+        key |= {name: facts[name] for name in _KEY if name in facts}
+        began = time.perf_counter()
+        try:
+            if self._trail.fsync and (failed := await self._synced(call)) is not None:
+                self._after("denied", {**key, "why": str(failed)})
+                return await self.inner.call(replace(call, refused=failed))
+            answer = await self.inner.call(call)
+            self._after("failed" if answer.failed else "done", {**key, **await self._result(call, answer, began)})
+        except ContentChanged as error:
+            self._after("denied", {**key, "why": error_line(error)})
+            raise
+        except BaseException as error:  # cancelled, or its session is over: it may have happened or not
+            self._after("unfinished", {**key, "error": type(error).__name__, "ms": _since(began)})
+            raise
+        return answer
+
+    async def _synced(self, call: Call) -> Denied | None:
+        try:
+            await asyncio.to_thread(self._trail.sync)
+        except PlatformError as error:
+            return _unaudited(call, error)
+
+    def _after(self, event: str, fields: dict[str, Any]) -> None:
+        """What became of an effect. Where that cannot be written, the line of its intent stands, and says enough."""
+        with suppress(PlatformError):
+            self._trail.write(event, fields)
+
+    async def _facts(self, call: Call) -> dict[str, Any]:
+        """What is told of a call before it is made; what is empty is left out."""
+        about, ruling = call.about, call.ruling or _NO_RULING
+        facts: dict[str, Any] = {
+            "session": self._session,
+            "user": _short(ruling.user or self._user),
+            "cell": call.cell,
+            "call": call.id,
+            "path": call.path,
+            "line": call.line,
+            "verb": call.verb,
+            "operation": about.known_as or about.title,
+            "title": about.title if about.known_as and about.title != about.known_as else "",
+        }
+        secret = is_secret_name(call.name or about.title)
+        if call.arguments.tree is not None:
+            facts["arguments"], facts["digest"] = await self._arguments(call.arguments, secret)
+        if call.asked is not None:
+            facts["asked"], facts["asked_digest"] = await self._arguments(call.asked, secret)
+        facts |= {"approved": call.approved, "rule": _short(ruling.rule), "why": _short(ruling.why)}
+        facts["labels"] = ruling.labels
+        return {name: fact for name, fact in facts.items() if fact}
+
+    async def _arguments(self, packed: Packed, secret: bool) -> tuple[str, str]:
+        """The arguments as text, and a digest of them where they are not all in it."""
+
+        def text() -> tuple[str, str]:
+            try:
+                given = arguments_text(packed, self._name, ARGUMENTS + LONGEST_WORD)
+            except WireError:  # what no honest guest sends: its session ends
+                given = "(what cannot be read)"
+            return _told(given, ARGUMENTS, packed, secret)
+
+        # a frame among them may import its library
+        return await asyncio.to_thread(text) if packed.blobs or is_large(packed) else text()
+
+    async def _result(self, call: Call, answer: Answer, began: float) -> dict[str, Any]:
+        """What is told of an answer."""
+        packed, secret, ms = answer.value, is_secret_name(call.name or call.about.title), _since(began)
+
+        def text() -> tuple[str, str]:
+            try:
+                given = answer_text(packed, self._name, RESULT + LONGEST_WORD)
+            except (WireError, LookupError, TypeError, ValueError):  # a value that the guest's own code reads otherwise
+                given = f"(a value that has no text){CUT}"
+            return _told(given, RESULT, packed, secret and not answer.failed)
+
+        shown, digest = await asyncio.to_thread(text) if is_large(packed) else text()
+        kind, size = _kind(packed)
+        facts = {"result": shown, "kind": kind, "size": size, "digest": digest, "labels": answer.labels, "ms": ms}
+        if answer.failed:
+            facts["error"] = shown.partition("(")[0]
+        return {name: fact for name, fact in facts.items() if fact or (name == "size" and size is not None)}
+
+    def _name(self, number: int) -> str:
+        return self.inner.about("dir" if number > 0 else "new", number, "").title
+
+
+def unkept_session() -> str:
+    """A name for a session without a journal, which has none: its lines are told from those of others."""
+    return f"unkept-{uuid4().hex[:12]}"
+
+
+def _unaudited(call: Call, error: PlatformError) -> Denied:
+    return Denied(f"{call.about.title} was denied: {error}")
+
+
+def _told(text: str, longest: int, packed: Packed, secret: bool) -> tuple[str, str]:
+    """The text without credentials and cut; and a digest of the value where it is cut."""
+    if secret:
+        return MASK, ""
+    shown = redacted(text.replace(CUT, _CLOSED)).replace(_CLOSED, CUT) if CUT in text else redacted(text)
+    if CUT in shown:  # half a key, which no redactor knows, may stand before it
+        *parts, last = shown.split(CUT)
+        shown = CUT.join([*map(_without_half, parts), last])
+    if len(shown) > longest:
+        shown = f"{whole_words(shown, longest)}{CUT}"
+    return shown, fingerprint(packed) if CUT in shown else ""
+
+
+def _without_half(text: str) -> str:
+    word = _HALF.search(text, max(len(text) - _KEY_BEGINS, 0))
+    return text if word is None else text[: word.start()]
+
+
+def _kind(packed: Packed) -> tuple[str, int | None]:
+    """What kind of value it is; how many items, characters or bytes it has, where that is known."""
+    tree, kind = packed.tree, type_of(packed.tree)
+    if kind is not dict or len(tree) != 1:
+        return kind.__name__, len(tree) if kind in (str, list) else None
+    ((tag, body),) = tree.items()
+    if tag in ("b", "B", "S") and type_of(body) is int and 0 <= body < len(packed.blobs):
+        return _KINDS[tag], len(packed.blobs[body])
+    if (tag == "m" and type_of(body) is dict) or (tag == "t" and type_of(body) is list):
+        return _KINDS[tag], len(body)
+    return _KINDS.get(tag, tag), None
+
+
+def _short(text: str) -> str:
+    return cut(redacted(text), WORDS) if text else ""
+
+
+def _since(began: float) -> float:
+    return round((time.perf_counter() - began) * 1000, 3)

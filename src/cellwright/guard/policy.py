@@ -1,0 +1,290 @@
+"""`Policy`: ordered rules, each allow, ask or deny, by names, kinds and arguments of operations, by labels and user.
+
+It decides about one call, or one operation, at a time. It knows neither scopes nor sessions, nor how a person is asked.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from fnmatch import translate
+from functools import cached_property, lru_cache
+from typing import Any, Literal, cast, get_args
+
+from cellwright.errors import UsageError
+from cellwright.guard.argument_conditions import MISSING, Condition, glob_holds
+from cellwright.guard.rate_limits import RateLimit, RateLimits
+
+Action = Literal["allow", "ask", "deny"]
+Kind = Literal["reads", "writes", "destructive"]
+FlowMode = Literal["off", "warn", "ask", "deny"]
+LABELS = ("untrusted", "private", "influenced")
+TIMEOUT_S = 120.0
+DESTRUCTIVE = frozenset(
+    "delete remove destroy drop purge erase truncate wipe revoke terminate kill uninstall reset clear".split()
+)
+_ACTIONS: tuple[Action, ...] = get_args(Action)  # the mildest first
+_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_NUMBERED = re.compile(r"#\d+(?=\.|$)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PolicySubject:
+    """A call, or an operation, that a policy decides about.
+
+    name       "github.issues.create"; of an object without a path "Order#7.cancel", which counts as "Order.cancel"
+    names      further names that are surely its own
+    patterns   noted patterns that cover it under any of its names: `About.patterns`
+    arguments  by the names of the parameters; None: not known
+    labels     what has reached the session: "untrusted", "private", "influenced"
+    user       for whom the session works; "": not known
+    """
+
+    name: str
+    names: frozenset[str] = frozenset()
+    patterns: frozenset[str] = frozenset()
+    reads: bool = False
+    destructive: bool = False
+    arguments: Mapping[str, Any] | None = None
+    labels: Collection[str] = ()
+    user: str = ""
+
+    def is_a(self, kind: Kind) -> bool:
+        if kind == "reads":
+            return self.reads
+        return not self.reads and (kind == "writes" or self.destructive)
+
+    @property
+    def every_name(self) -> frozenset[str]:
+        """Its own names, that of its class instead of an object's number."""
+        return self.names | {_NUMBERED.sub("", self.name)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyRule:
+    """One rule of a policy. What is left out covers everything. `why` is told to the person and the agent.
+
+    A rule that allows covers what surely fits it: under the call's own names, with every argument known. A rule that
+    asks or denies covers what may fit it: under any name of the operation, also where an argument or the user is not
+    known.
+    """
+
+    action: Action
+    operation: str = "*"
+    kind: Kind | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
+    labels: tuple[str, ...] = ()
+    user: str = ""
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        if self.action not in _ACTIONS:
+            raise UsageError(f"action is {self.action!r:.50}; it may be {', '.join(_ACTIONS)}")
+        if self.kind is not None and self.kind not in get_args(Kind):
+            raise UsageError(f"kind is {self.kind!r:.50}; it may be {', '.join(get_args(Kind))}")
+        object.__setattr__(self, "labels", names_of(self.labels, "labels"))
+        unknown = [label for label in self.labels if label not in LABELS]
+        if unknown:
+            raise UsageError(f"there is no label {unknown[0]!r:.50}; labels are {', '.join(LABELS)}")
+        texts: tuple[tuple[str, Any], ...] = (("operation", self.operation), ("user", self.user), ("why", self.why))
+        for key, text in texts:
+            if type(text) is not str or (key == "operation" and not text):
+                raise UsageError(f"{key} is {text!r:.50}; write a text, such as github.repos.* for an operation")
+        given = cast("Any", self.arguments)
+        if not isinstance(given, Mapping):
+            raise UsageError(f"arguments is {given!r:.50}; write a table, such as {{ to = '*@corp.example' }}")
+        _ = self.conditions  # a wrong one fails here
+
+    @cached_property
+    def conditions(self) -> dict[str, Condition]:
+        """What `arguments` says, by parameter."""
+        found: dict[str, Condition] = {}
+        for name, given in self.arguments.items():
+            try:
+                found[name] = Condition.of(given)
+            except UsageError as error:
+                raise UsageError(f"arguments, {name}: {error}") from None
+        return found
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether it depends on more than the operation: only a call can be decided about."""
+        return bool(self.arguments or self.labels or self.user)
+
+    def covers(self, asked: PolicySubject) -> bool:
+        if not self.covers_operation(asked) or any(label not in asked.labels for label in self.labels):
+            return False
+        sure = self.action == "allow"
+        if self.user and not (covers_name(self.user, (asked.user,)) if asked.user else not sure):
+            return False
+        known = asked.arguments or {}
+        held = ((condition, known.get(name, MISSING)) for name, condition in self.conditions.items())
+        return all(condition.allows(value) if sure else condition.may_hold(value) for condition, value in held)
+
+    def covers_operation(self, asked: PolicySubject) -> bool:
+        """Whether it is about this operation, whatever its arguments."""
+        if self.kind is not None and not asked.is_a(self.kind):
+            return False
+        noted = self.action != "allow" and self.operation in asked.patterns
+        return noted or covers_name(self.operation, (asked.name, *asked.every_name))
+
+    def __str__(self) -> str:
+        parts = [self.operation if self.kind is None else f"{self.operation} that {_KINDS[self.kind]}"]
+        parts += [f"arguments {', '.join(f'{n}={c}' for n, c in self.conditions.items())}"] if self.arguments else []
+        parts += [f"labels {', '.join(self.labels)}"] if self.labels else []
+        parts += [f"user {self.user}"] if self.user else []
+        return ", ".join(parts)
+
+
+_KINDS: dict[Kind, str] = {"reads": "reads", "writes": "writes", "destructive": "is destructive"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PolicyDecision:
+    """What a policy says of a call. `rule` None: no rule covers it. `text` names the rule, for people and the audit."""
+
+    action: Action
+    rule: PolicyRule | None
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OperationTimeout:
+    """How long the operations that a glob covers may take."""
+
+    operation: str
+    timeout_s: float
+
+    def __post_init__(self) -> None:
+        _checked_timeout(self.timeout_s)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProvenValues:
+    """Globs of values that are proven, as destinations, for the operations that a glob covers."""
+
+    operation: str
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", names_of(self.values, "values"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FlowPolicy:
+    """What a policy says of the data flow. `mode` None: not said. `readers` may be given private data.
+
+    Both methods take names that are surely the operation's own, no patterns.
+    """
+
+    mode: FlowMode | None = None
+    readers: tuple[str, ...] = ()
+    proven: tuple[ProvenValues, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.mode is not None and self.mode not in get_args(FlowMode):
+            raise UsageError(f"mode is {self.mode!r:.50}; it may be {', '.join(get_args(FlowMode))}")
+        object.__setattr__(self, "readers", names_of(self.readers, "readers"))
+
+    def is_reader(self, names: Collection[str]) -> bool:
+        return any(covers_name(operation, names) for operation in self.readers)
+
+    def proves(self, names: Collection[str], value: str) -> bool:
+        """Whether the policy proves a destination: a value of a selecting argument, normalised."""
+        given = (one for one in self.proven if covers_name(one.operation, names))
+        return any(glob_holds(pattern, value) is True for one in given for pattern in one.values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """Rules in order: the first rule that covers a call decides, `default` if none does.
+
+    >>> Policy(rules=(PolicyRule(action="ask", operation="mail.send"),), default="allow")
+    """
+
+    rules: tuple[PolicyRule, ...] = ()
+    default: Action = "allow"
+    limits: tuple[RateLimit, ...] = ()
+    timeout_s: float = TIMEOUT_S
+    timeouts: tuple[OperationTimeout, ...] = ()
+    flow: FlowPolicy = field(default_factory=FlowPolicy)
+
+    def __post_init__(self) -> None:
+        if self.default not in _ACTIONS:
+            raise UsageError(f"default: action is {self.default!r:.50}; it may be {', '.join(_ACTIONS)}")
+        _checked_timeout(self.timeout_s)
+
+    def decide(self, asked: PolicySubject) -> PolicyDecision:
+        for number, rule in enumerate(self.rules, 1):
+            if rule.covers(asked):
+                return PolicyDecision(action=rule.action, rule=rule, text=f"rule {number} ({rule}): {rule.action}")
+        return PolicyDecision(action=self.default, rule=None, text=f"no rule; default: {self.default}")
+
+    def mildest(self, asked: PolicySubject) -> Action:
+        """The mildest action that a call of the operation may get: what holds before there are arguments."""
+        found: list[Action] = []
+        for rule in self.rules:
+            if rule.covers_operation(asked):
+                found.append(rule.action)
+                if not rule.has_conditions:
+                    break
+        else:
+            found.append(self.default)
+        return min(found, key=_ACTIONS.index)
+
+    def unlisted(self, source: str, *, reads: bool = False) -> Action:
+        """The action for an unknown operation of a source, that writes or `reads`."""
+        name = f"{source}.\0"  # no operation has this name: only patterns for the whole source cover it
+        return self.mildest(PolicySubject(name=name, reads=reads, destructive=not reads))
+
+    def timeout_of(self, names: Collection[str]) -> float:
+        """Seconds that a call may take whose operation says nothing of that itself."""
+        return next((one.timeout_s for one in self.timeouts if covers_name(one.operation, names)), self.timeout_s)
+
+    @cached_property
+    def allows_all(self) -> bool:
+        return self.default == "allow" and all(rule.action == "allow" for rule in self.rules)
+
+    @cached_property
+    def patterns(self) -> tuple[str, ...]:
+        """The globs to note in a scope: of what takes something away, and so holds for every name of an operation."""
+        globs = (
+            *(rule.operation for rule in self.rules if rule.action != "allow"),
+            *(o.operation for o in self.limits),
+        )
+        return tuple(dict.fromkeys(glob for glob in globs if glob != "*"))
+
+    @cached_property
+    def rate_limits(self) -> RateLimits:
+        """The counts of this policy: one for all that use it in this process."""
+        return RateLimits(self.limits, time.monotonic)
+
+
+def covers_name(glob: str, names: Collection[str]) -> bool:
+    matches = _compiled(glob).match
+    return any(matches(name) for name in names)
+
+
+def is_destructive(name: str, doc: str = "") -> bool:
+    """Whether an operation removes something, by its name or by the hint of its upstream."""
+    words = [word.lower() for word in _WORD.findall(name.rpartition(".")[2])]
+    return bool(DESTRUCTIVE.intersection(words)) or "destructive" in doc.lower()
+
+
+def names_of(given: Any, key: str) -> tuple[str, ...]:
+    """A list of texts as a tuple; UsageError for anything else."""
+    if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):  # type: ignore[reportUnknownVariableType]
+        raise UsageError(f"{key} is {given!r:.50}; write a list of texts")
+    return tuple(given)  # type: ignore[reportUnknownArgumentType]
+
+
+def _checked_timeout(seconds: Any) -> None:
+    if type(seconds) not in (int, float) or not 0 < seconds < 10**9:
+        raise UsageError(f"timeout_s is {seconds!r:.50}; write seconds above zero")
+
+
+@lru_cache(maxsize=4096)
+def _compiled(glob: str) -> re.Pattern[str]:
+    return re.compile(translate(glob))
