@@ -19,11 +19,12 @@ from cellwright.agent.recovery import AT_ONCE, Recovered, recover
 from cellwright.agent.result import OnEvent, Result
 from cellwright.agent.session import Session
 from cellwright.agent.spawn import INSTRUCTIONS, Spawning
+from cellwright.agent.task_data import TaskContent
 from cellwright.agent.toolset import ToolsetOptions
 from cellwright.doors import Model
 from cellwright.errors import UsageError
 from cellwright.events import ApprovalWanted
-from cellwright.guard import Approvals, Approve
+from cellwright.guard import Approvals, Approve, AuditTrail, FlowMode, Hook, Policy, policy_of
 from cellwright.journal import SessionOwner
 from cellwright.messages import Generation
 from cellwright.models import Budget, Spending, default_model, open_model
@@ -67,6 +68,7 @@ class Agent:
     name          what its sessions are found by in the store: `recover` carries on those of this name
     sessions      what code may search of earlier work, as `sessions.search("…")`: this "branch", its "tree", those of
                   the "agent" of this name, "all"; nothing when left out
+    policy, hooks, user, flow, audit   as of a `Runtime`: what code may do, for whom, and where that is told
     """
 
     def __init__(
@@ -91,6 +93,11 @@ class Agent:
         say: Callable[[str], None] | None = None,
         name: str = "",
         sessions: SearchPolicy | None = None,
+        policy: Policy | Path | str | None = None,
+        hooks: Sequence[Hook] = (),
+        user: str = "",
+        flow: FlowMode | None = None,
+        audit: str | Path | AuditTrail | None = None,
     ) -> None:
         if mode not in ("code", "direct", "auto"):
             raise UsageError(f'mode={mode!r}: give "code", "direct" or "auto"')
@@ -112,6 +119,8 @@ class Agent:
         self.approve = approve
         self.approvals = approvals
         self.spawning = Spawning() if spawn is True else spawn or None
+        self.policy = policy_of(policy)  # read once: its limits count for all sessions
+        self._guard = {"hooks": tuple(hooks), "user": user, "flow": flow, "audit": audit, "policy": self.policy}
         self._check: Any = ("strict" if find_spec("ty") else "off") if check == "auto" else check
         self._sandbox: SandboxName | Sandbox = sandbox
         self._model = model
@@ -162,6 +171,7 @@ class Agent:
         """The runtime for a session of this agent."""
         options: dict[str, Any] = {"sandbox": self._sandbox, "packages": self.packages, "limits": self.limits}
         options |= {"check": self._check, "scope": self.scope.extended(names), "progress": self._say}
+        options |= self._guard
         options |= {"whose": SessionOwner(agent=self.name, child_of=child_of), "approvals": self.approvals}
         if (approve := self.approve) is not None:
 
@@ -208,17 +218,27 @@ class Agent:
         return await recover(self, returns=returns, on_event=on_event, at_once=at_once)
 
     @overload
-    async def run(self, task: str, *, returns: type[T], on_event: OnEvent | None = None) -> Result[T]: ...
+    async def run(
+        self, task: str, *, data: TaskContent = None, returns: type[T], on_event: OnEvent | None = None
+    ) -> Result[T]: ...
     @overload
-    async def run(self, task: str, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]: ...
-    async def run(self, task: str, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]:
-        """One task in its own session. `returns` is the type of the answer; `TurnFailed` if there is none."""
-        async with self.session(returns=returns) as session:
-            return await session.run(task, on_event=on_event)
+    async def run(
+        self, task: str, *, data: TaskContent = None, returns: Any = None, on_event: OnEvent | None = None
+    ) -> Result[Any]: ...
+    async def run(
+        self, task: str, *, data: TaskContent = None, returns: Any = None, on_event: OnEvent | None = None
+    ) -> Result[Any]:
+        """One task in its own session. `returns` is the type of the answer; `TurnFailed` if there is none.
 
-    def stream(self, task: str, *, returns: Any = None) -> EventStream:
+        `task` is what a person wants, in the person's words. What others wrote, such as a ticket, is `data`, by name:
+        code reads it as `task_data["ticket"]`, and what it says chooses nothing that code acts on.
+        """
+        async with self.session(returns=returns) as session:
+            return await session.run(task, data=data, on_event=on_event)
+
+    def stream(self, task: str, *, data: TaskContent = None, returns: Any = None) -> EventStream:
         """The same, as events; the last is `Done`, or `Failed` before the error is raised."""
-        return EventStream(lambda events: self.run(task, returns=returns, on_event=events))
+        return EventStream(lambda events: self.run(task, data=data, returns=returns, on_event=events))
 
     def function(self, stub: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
         """Make a function of a signature and a docstring. The agent does what they say at each call.

@@ -35,6 +35,7 @@ class SessionInbox:
     def __init__(self, above: SessionInbox | None = None) -> None:
         self.above = above
         self._mail: Mail | None = None
+        self._add_words: Callable[[str], None] = lambda text: None
         self._is_open = False
         self._here: deque[Message] = deque()  # messages of a session without a store
         self._numbers = itertools.count(1)
@@ -43,9 +44,9 @@ class SessionInbox:
         self._working: tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]] | None = None
         self._stopped = False
 
-    def open(self, mail: Mail | None) -> None:
-        """The session is open. `mail` is None if it has no store."""
-        self._mail, self._is_open = mail, True
+    def open(self, mail: Mail | None, add_words: Callable[[str], None] = lambda text: None) -> None:
+        """The session is open. `mail` is None if it has no store; `add_words` is told what people wrote."""
+        self._mail, self._is_open, self._add_words = mail, True, add_words
 
     def close(self) -> None:
         self._is_open = False
@@ -99,6 +100,7 @@ class SessionInbox:
             if self._is_stale(message) and message.kind in ENDING:
                 continue
             requester.trace.tell(MessageTaken(kind=message.kind, text=message.text, who=message.who))
+            self._add_words(message.text)
             match message.kind:
                 case "ask":
                     await self._answer(message, requester)

@@ -22,7 +22,9 @@ from cellwright.agent.plan import new_plan
 from cellwright.agent.requester import Requester
 from cellwright.agent.result import OnEvent, Result, Trace
 from cellwright.agent.session_cells import SessionCells
+from cellwright.agent.session_flow import SessionFlow
 from cellwright.agent.spawn import Children, Family, FamilyPlace
+from cellwright.agent.task_data import TaskContent, kept_data
 from cellwright.agent.toolset import RecordedReply, Toolset, make_toolset
 from cellwright.agent.turn import Turn
 from cellwright.agent.turn_record import TurnRecord, UnfinishedTurn
@@ -108,6 +110,9 @@ class Session(Recipient):
             names |= Children(self, place.family, place.generation + 1).names()
         if self.agent.sessions is not None:
             names["sessions"] = Searcher(lambda: self.runtime.journal, self.id, self.agent.sessions, self.agent.name)
+        asked = self._model = OwnCallIds(Retrying(ModelErrorsOnly(model), on_retry=self._tell_retry))
+        flow = self._flow = SessionFlow(lambda given: Budgeted(asked, self.shared).request(given), model.traits.window)
+        names |= flow.names(self.agent.scope)
         below = self._place.below if self._place is not None else ""
         runtime = self.agent.runtime(self.id, names, resume=self._resume, take_over=self._take_over, child_of=below)
         if self._parent is not None:
@@ -115,11 +120,12 @@ class Session(Recipient):
             runtime = await self._parent.runtime.fork(session=self.id, scope=runtime.scope)
             self._context = self._parent._context.copy()
             await self._parent._cells.tell_branch(self._context)
+        flow.watch(runtime.flow)
+        self._open.callback(flow.tell_above)
         self._runtime = await self._open.enter_async_context(runtime)
-        self._model = OwnCallIds(Retrying(ModelErrorsOnly(model), on_retry=self._tell_retry))
         self._cells = SessionCells(self.id, runtime, self._outputs)
         turns = runtime.turns
-        self.inbox.open(None if turns is None else turns.mail)
+        self.inbox.open(None if turns is None else turns.mail, flow.add_words)
         return self
 
     def _tell_retry(self, error: Exception, delay_s: float) -> None:
@@ -149,11 +155,15 @@ class Session(Recipient):
         self.inbox.close()
         await self._open.aclose()
 
-    async def run(self, task: str, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]:
+    async def run(
+        self, task: str, *, data: TaskContent = None, returns: Any = None, on_event: OnEvent | None = None
+    ) -> Result[Any]:
         """One turn, from the task to its answer. `TurnFailed` if it comes to none.
 
+        The task is a person's words; texts of others are `data`, which code reads as `task_data["name"]`.
         `UsageError` while an earlier turn waits for a person: `carry_on` goes on with it, `give_up` ends it.
         """
+        kept = kept_data(data)
         async with self._turn:
             await self.runtime.require_decided()
             await self.look_back()
@@ -166,11 +176,12 @@ class Session(Recipient):
             self._number += 1
             asked = self._journaled.requests if self._journaled is not None else 0
             row = TurnRow(number=self._number, task=task, cell=self.runtime.cells, asked=asked, opened=self.opened)
+            row = replace(row, data=kept, heard=self._flow.heard)
             if self.runtime.turns is not None:  # `undo` and `rewind` need a store, which has the older ones
                 self._contexts[row.number] = self._context.copy()
                 self._contexts.pop(row.number - CONTEXTS, None)
             async with TurnRecord(self.runtime.turns, row) as recording:
-                return await self._work(recording, returns, on_event, lambda turn: turn.run(task))
+                return await self._work(recording, returns, on_event, lambda turn: turn.run(task, self._flow.hint))
 
     async def carry_on(self, *, returns: Any = None, on_event: OnEvent | None = None) -> Result[Any]:
         """Go on with the last turn of a resumed session, where its process left it.
@@ -199,7 +210,9 @@ class Session(Recipient):
                         recording,
                         returns,
                         on_event,
-                        lambda turn: turn.run(row.task) if reply is None else turn.work(reply, before, begun),
+                        lambda turn: (
+                            turn.run(row.task, self._flow.hint) if reply is None else turn.work(reply, before, begun)
+                        ),
                     )
             finally:
                 self._unfinished = None
@@ -224,6 +237,7 @@ class Session(Recipient):
         trace = self.trace = Trace(self.id, recording.row.number, on_event)
         turn: Turn | None = None
         try:
+            self._flow.begin(recording.row)
             turn = await self._new_turn(recording.row.task, returns, trace)
             async with self.shared.in_time():
                 value = await self.inbox.until_stopped(work(turn))
@@ -269,12 +283,12 @@ class Session(Recipient):
         toolset = self._toolset = make_toolset(wanted, model.traits, task, finish, self._measured())
         trace.tell(ModeChosen(mode=toolset.choice.mode, why=toolset.choice.why))
         agent.tell_left_out(toolset.left_out)
-        budgeted = Budgeted(model, spending)
-        return Requester(budgeted, toolset, self._context, trace, agent.generation, spending.step)
+        told = self._flow.told(Budgeted(model, spending))
+        return Requester(told, toolset, self._context, trace, agent.generation, spending.step)
 
-    def stream(self, task: str, *, returns: Any = None) -> EventStream:
+    def stream(self, task: str, *, data: TaskContent = None, returns: Any = None) -> EventStream:
         """The turn's events as they happen. Leaving the loop cancels the turn; a failure is raised after `Failed`."""
-        return EventStream(lambda events: self.run(task, returns=returns, on_event=events))
+        return EventStream(lambda events: self.run(task, data=data, returns=returns, on_event=events))
 
     async def undo(self, *, yes: bool = False) -> RolledBack:
         """Undo the last turn: its effects that have an undo, its names and files, and its part of the conversation.

@@ -51,9 +51,10 @@ class Turn:
         self._last, self._told_no_code = last, False
         self._failed: list[AssistantMessage] = []  # replies whose code or calls failed
 
-    async def run(self, task: str) -> Any:
-        """Set the task, plan if a plan was asked for, and work on it."""
-        self._context.begin(self._toolset.task(task, self._finish.returns))
+    async def run(self, task: str, hint: str = "") -> Any:
+        """Set the task, plan if a plan was asked for, and work on it. `hint` tells the model what came with it."""
+        said = self._toolset.task(task, self._finish.returns)
+        self._context.begin(f"{said}\n\n{hint}" if hint else said)
         return await self.work()
 
     async def work(

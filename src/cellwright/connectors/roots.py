@@ -150,6 +150,9 @@ class ListedSurface:
     def listed(self) -> Iterator[UpstreamOperation]:
         yield from self._offered.values()
 
+    def docs(self) -> Mapping[str, str]:
+        return self._about | {path: one.line.doc for path, one in self._offered.items()}
+
     def find(self, path: str) -> UpstreamOperation | None:
         return self._offered.get(path)
 

@@ -6,7 +6,7 @@ from cellwright.guard.approver import LATER, Approvals, Approve, ApproverReply
 from cellwright.guard.audit import AuditTrail
 from cellwright.guard.audit_file import AuditFinding, AuditHead, audit_heads, audit_records, verify_audit
 from cellwright.guard.audited import Audited, unkept_session
-from cellwright.guard.flow import SERVED_FLOW, FlowGuard, check_mode
+from cellwright.guard.flow import SERVED_FLOW, FlowGuard
 from cellwright.guard.guarded import Guarded, GuardRules
 from cellwright.guard.hooks import Hook, HookedCall, Replaced, Unseen
 from cellwright.guard.policy import (
@@ -23,6 +23,7 @@ from cellwright.guard.policy import (
 )
 from cellwright.guard.policy_files import policy_from, policy_of, read_policy, read_table
 from cellwright.guard.rate_limits import RateLimit, RateLimits
+from cellwright.guard.workspace_labels import WorkspaceLabels
 
 __all__ = [
     "LATER",
@@ -55,9 +56,9 @@ __all__ = [
     "Replaced",
     "StoredApproval",
     "Unseen",
+    "WorkspaceLabels",
     "audit_heads",
     "audit_records",
-    "check_mode",
     "decide",
     "full_arguments",
     "is_destructive",

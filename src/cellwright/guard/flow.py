@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol, cast, get_args
 
 from cellwright.doors import About, Answer, Call
-from cellwright.errors import UsageError
+from cellwright.errors import PlatformError, UsageError
 from cellwright.guard.flow_state import FlowState
 from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec
 from cellwright.guard.policy import FlowMode, FlowPolicy
-from cellwright.guard.proofs import is_url, normalised, runs_text
+from cellwright.guard.proofs import is_url, normalised
+from cellwright.guard.workspace_labels import WorkspaceLabels
 from cellwright.journal import TRANSACTION_VERBS, History, is_effect
 from cellwright.sandboxes import Outcome
-from cellwright.scope import PackedContent, Scalar, content_of, named_arguments
+from cellwright.scope import Described, PackedContent, Scalar, content_of, named_arguments
 from cellwright.short_texts import printable
 from cellwright.store import Store
 from cellwright_guest.wire import Packed, is_large
@@ -43,7 +44,8 @@ class CallFacts(Protocol):
     def objects(self) -> int: ...
     def field_names(self, number: int) -> tuple[str, ...]: ...
     def parameters(self, call: Call) -> tuple[str, ...]: ...
-    def surface_keys(self) -> dict[str, str]: ...
+    def is_bound(self, number: int) -> bool: ...
+    def described(self) -> dict[str, Described]: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,24 +81,27 @@ class FlowGuard:
     Else every cell counts as influenced, and there are no words of a person.
     """
 
-    def __init__(self, mode: FlowMode, host: CallFacts, rules: FlowPolicy, say: Callable[[str], None]) -> None:
-        self.mode: FlowMode = mode
+    def __init__(self, mode: FlowMode | None, host: CallFacts, rules: FlowPolicy, say: Callable[[str], None]) -> None:
+        self.mode = check_mode(mode)
+        self._is_said = mode is not None  # somebody chose it: then a new operation counts as a changed one
         self.own_model = False
         self.state = FlowState()
         self._host = host
         self._rules = rules
         self.warn = say  # told what is not held, where the mode is "warn"
-        self._code = ""
-        self._is_influenced = False  # the code of the cell
-        self._runs_text: bool | None = None
-        self._pins: dict[str, str] | None = None
+        self._code: str | None = None  # of the cell that runs
+        self._was_influenced = False  # the model, when it wrote that
+        self._pins: dict[str, tuple[str, Mapping[str, str]]] = {}  # of each upstream: key, and texts by path
         self._more: Callable[[], None] | None = None  # reads what the journal has, when it is first needed
-        self.on_label: Callable[[], None] = lambda: None  # told of the first answer with a label
+        self._reading: asyncio.Future[None] | None = None
+        self._reached: list[tuple[str, str]] = []  # by no answer: with a session above, a workspace, a description
+        self._note: Callable[[str], None] | None = None
+        self._files: WorkspaceLabels | None = None
 
     # what the session does
 
     def add_words(self, text: str) -> None:
-        self.state.proofs.words.add(text)
+        self.state.add_words(text)
 
     def model_asked(self) -> None:
         """The model reads all that was shown so far, and the descriptions of operations."""
@@ -105,45 +110,85 @@ class FlowGuard:
 
     def cell_begins(self, code: str) -> None:
         self._look_at_descriptions()
-        self._code, self._runs_text = code, None
-        self._is_influenced = not self.own_model or self.state.influenced
-        if not self._is_influenced:
-            self.state.proofs.add_code(code)
+        for label in self._files.news() if self._files is not None else ():
+            self.reach(label, "files of the workspace")
+        self._code, self._was_influenced = code, self.state.influenced
+        if self.mode != "off":
+            self.state.cell_began(code, own_model=self.own_model)
 
     def cell_ends(self, outcome: Outcome) -> None:
+        self._code = None
         self.state.cell_ended(closed=self.state.is_closed(outcome))
 
     def begin_below(self, above: FlowGuard, *, heard: bool) -> None:
-        """This session was begun by a call of another one, which wrote its task too if it is `heard`."""
+        """Code of another session began this one, and wrote its task if that is `heard`."""
         for label, sources in above.state.reached.items():
             for source in sources:
-                self.state.reach(label, source)
-        if heard and above.state.untrusted:
-            self.state.influenced = self.state.shown = True
+                self.reach(label, source)
+        if heard:
+            self.state.influenced = True
+
+    def reach(self, label: str, source: str) -> None:
+        """The guest has something that carries this label, and no answer gave it that."""
+        self._reached.append((label, source))
+        if label == UNTRUSTED and not self.state.untrusted:
+            self.state.clean_objects = self._host.objects
+        self._mark_files(label)
+        self.state.reach(label, source)
+        if self._note is not None:
+            self._note(f"{label}:{source}")
+
+    def keep(self, note: Callable[[str], None]) -> None:
+        """From now on `note` writes down that labels are there: "" for those of answers, which are in the rows."""
+        if self._note is None:
+            for label, source in self._reached:
+                note(f"{label}:{source}")
+        self._note = note
+
+    def share(self, files: WorkspaceLabels) -> None:
+        """The workspace is a directory that others open too. Blocks; done before there is a guest."""
+        if self.mode == "off":
+            return
+        for label in files.read():
+            self.reach(label, "files of the workspace")
+        self._files = files
+
+    def _mark_files(self, label: str) -> None:
+        """Before the guest has the content, which it may write into any file."""
+        if self._files is None or label not in (UNTRUSTED, PRIVATE) or label in self.state.reached:
+            return
+        try:
+            self._files.note(label)
+        except PlatformError as error:
+            self.warn(f"cellwright: {error}; who opens this workspace later is not told that its files are {label}")
 
     def _look_at_descriptions(self) -> None:
         """What an upstream says of its operations is pinned when it is bound. Changed, it is an outsider's text."""
         if self.mode == "off":
             return
-        keys = self._host.surface_keys()
-        if self._pins is None:
-            self._pins = keys
-        for name, key in keys.items():
-            if self._pins.setdefault(name, key) != key:
-                self._pins[name] = key
-                self._mark()
-                self.state.clean_objects = self.state.clean_objects or self._host.objects
-                self.state.reach(UNTRUSTED, f"the changed descriptions of {name}")
+        for name, surface in self._host.described().items():
+            key, before = self._pins.get(name, ("", None))
+            if key == surface.key:
+                continue
+            docs = surface.docs()
+            self._pins[name] = surface.key, docs if before is None else {**before, **docs}
+            if before is not None and any(
+                before.get(path, "" if self._is_said else doc) != doc for path, doc in docs.items()
+            ):
+                self.reach(UNTRUSTED, f"the changed descriptions of {name}")
                 self.state.shown = True
 
     @property
     def is_influenced(self) -> bool:
         """Whether the running code may do what untrusted content says."""
-        if self._is_influenced or not self.state.untrusted:
-            return self._is_influenced
-        if self._runs_text is None:
-            self._runs_text = runs_text(self._code)
-        return self._runs_text
+        if not self.own_model or self._was_influenced:
+            return True
+        return self.state.untrusted and self.state.runs_text
+
+    @property
+    def taints_words(self) -> bool:
+        """Whether a task that the running code writes for another session is no person's words."""
+        return self.mode != "off" and (self.is_influenced or self.state.untrusted)
 
     @property
     def reached(self) -> tuple[str, ...]:
@@ -151,22 +196,23 @@ class FlowGuard:
         labels = [label for label in (UNTRUSTED, PRIVATE) if label in self.state.reached]
         return (*labels, "influenced") if labels and self.is_influenced else tuple(labels)
 
-    def _mark(self) -> None:
-        if not self.state.reached:
-            self.on_label()
-
     # from a journal
 
     def recall(self, journal: Store, history: History) -> None:
         """What an earlier process had delivered. Blocks; done before the next guest makes a call."""
-        notes = (note for part in history.parts for note in journal.notes(part.facts.id, part.entry))
-        self.state, self._more = FlowState(), None
+        notes = [note for part in history.parts for note in journal.notes(part.facts.id, part.entry)]
+        self.state, self._more, self._reading = FlowState(), None, None
+        for label, source in self._reached:
+            self.state.reach(label, source)
 
         def read() -> None:
-            self.state.read_words(journal, history)
-            self.state.read_cells(history, self._host.field_names)
+            self.state.read_words(journal, history, notes)
+            self.state.read_cells(history, self._host.field_names, own_model=self.own_model)
+            self._was_influenced = self.state.influenced
+            if self._code is not None:  # the guest died between two cells, and the next is about to run
+                self.state.cell_began(self._code, own_model=self.own_model)
 
-        if any(note.kind == "labelled" for note in notes):
+        if self._reached or any(note.kind == "labelled" for note in notes):
             read()
         else:
             self._more = read
@@ -190,9 +236,7 @@ class FlowGuard:
             return None
         if not acting and not (state.private and self.is_influenced):
             return None
-        if self._more is not None:
-            more, self._more = self._more, None
-            await asyncio.to_thread(more)
+        await self._caught_up()
         names = names_of(call.about)
         given = await self._given(call)
         selecting = {name: content for name, content in given.items() if self._selects(call, name)}
@@ -204,6 +248,13 @@ class FlowGuard:
         if not unproven and not selecting and operation.selecting is None and self.is_influenced and not named:
             unproven = [("what", None)]  # the call itself is the choice
         return self._hold(call, selecting, self._unproven_words(call, unproven)) if unproven else None
+
+    async def _caught_up(self) -> None:
+        more, self._more = self._more, None
+        if more is not None:
+            self._reading = asyncio.ensure_future(asyncio.to_thread(more))
+        if self._reading is not None:
+            await asyncio.shield(self._reading)
 
     async def _given(self, call: Call) -> dict[str, PackedContent]:
         named = named_arguments(call.arguments, self._host.parameters(call))
@@ -233,12 +284,12 @@ class FlowGuard:
     ) -> Iterator[tuple[str, Scalar | None]]:
         """The selecting arguments that nothing proves; the value is None where it is no plain one."""
         influenced, state = self.is_influenced, self.state
-        if call.target > 0 and not state.is_chosen(call.target):
+        if call.target > 0 and not self._is_chosen(call.target):
             yield "the object", None
         elif call.target > 0 and state.private and self._comes_from_outside(call.target):
             yield "the object", None  # a reply, which may take something private along
         for name, content in selecting.items():
-            if content.opaque or not all(map(state.is_chosen, content.handles)):
+            if content.opaque or not all(map(self._is_chosen, content.handles)):
                 yield name, None
             for leaf in content.leaves:
                 if leaf.value in ("", b"") or self._rules.proves(names, normalised(leaf.value)):
@@ -287,10 +338,12 @@ class FlowGuard:
         labels = [*spec.carried(content), *spec.texts(), *([HIT] if hit else [])]
         if content.handles and (hit or not self.is_influenced or self._is_part(call)):
             labels.append(CHOSEN)
-        if labels:
-            self._mark()
+        if labels and not state.reached and self._note is not None:
+            self._note("")
         new = [made.number for made in answer.made if made.number > 0]
         objects = min(new, default=self._host.objects + 1) - 1
+        for label in labels:
+            self._mark_files(label)
         state.answered(call.about.title, labels, content, objects=objects)
         return tuple(labels)
 
@@ -307,20 +360,23 @@ class FlowGuard:
             return await asyncio.to_thread(content_of, value, self._host.field_names, keys=keys)
         return content_of(value, self._host.field_names, keys=keys)
 
+    def _is_chosen(self, handle: int) -> bool:
+        return self._host.is_bound(handle) or self.state.is_chosen(handle)
+
     def _is_part(self, call: Call) -> bool:
         """Whether an attribute of a chosen object is read, that no outsider can set."""
-        return call.verb == "get" and self.state.is_chosen(call.target) and not self._spec(call, ()).untrusted
+        return call.verb == "get" and self._is_chosen(call.target) and not self._spec(call, ()).untrusted
 
     async def _is_asked_for(self, call: Call) -> bool:
         """Whether the person's intent, and nothing else, chose what a call asks for."""
         state, influenced = self.state, self.is_influenced
         if not state.untrusted and not influenced:
             return True
-        if call.target > 0 and not state.is_chosen(call.target):
+        if call.target > 0 and not self._is_chosen(call.target):
             return False
         given = (await self._given(call)).values()
         leaves = [leaf for one in given for leaf in one.leaves]
-        if any(one.opaque or not all(map(state.is_chosen, one.handles)) for one in given):
+        if any(one.opaque or not all(map(self._is_chosen, one.handles)) for one in given):
             return False
         return bool(leaves) and all(state.proofs.proves(leaf.value, influenced=influenced) for leaf in leaves)
 

@@ -11,16 +11,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, TRUSTED, UNTRUSTED, LabelSpec
-from cellwright.guard.proofs import Proofs, addresses_in, normalised
+from cellwright.guard.proofs import Proofs, addresses_in, normalised, runs_text
 from cellwright.journal import History
 from cellwright.sandboxes import Outcome
 from cellwright.scope import FieldNames, PackedContent, Scalar, content_of
-from cellwright.store import CellRow, Row, Store
+from cellwright.store import CellRow, Note, Row, Store
 from cellwright_guest.wire import Packed, type_of
 
 ORIGINS = 50_000  # values whose source can be told
 SHORT = 300  # characters of a value that is remembered as a whole
 NAMED = 3
+CODE = 50_000  # characters of a cell that are read; a longer one proves nothing
 BITS = 64
 
 
@@ -31,9 +32,11 @@ class FlowState:
         self.reached: dict[str, dict[str, None]] = {}  # label -> the operations that it came from
         self.influenced = False  # the model has read what the guest showed after an untrusted answer
         self.shown = False  # the guest has shown such a thing, and the model has not been asked since
-        self.proofs = Proofs()
         self.specs: dict[int, LabelSpec] = {}  # of host objects, by number
         self.clean_objects = 0  # objects up to this number were there before anything untrusted
+        self._proofs = Proofs()
+        self._codes: list[tuple[str, bool]] = []  # of cells, each with whether it proves; not read while nothing asks
+        self._runs_text = False
         self._chosen: set[int] = set()
         self._origins: dict[str, str] = {}
 
@@ -100,6 +103,33 @@ class FlowState:
         """The operation whose untrusted answer held the value; "" where none is known."""
         return self._origins.get(normalised(value), "")
 
+    def add_words(self, text: str) -> None:
+        self._proofs.words.add(text)
+
+    def cell_began(self, code: str, *, own_model: bool) -> None:
+        self._codes.append((code, own_model and not self.influenced))
+
+    @property
+    def proofs(self) -> Proofs:
+        self._read_codes()
+        return self._proofs
+
+    @property
+    def runs_text(self) -> bool:
+        """Whether a cell had code that may run text: what it defined may do so later."""
+        self._read_codes()
+        return self._runs_text
+
+    def _read_codes(self) -> None:
+        codes, self._codes = self._codes, []
+        for code, proves in codes:
+            if len(code) > CODE:
+                self._runs_text = True
+                continue
+            self._runs_text = self._runs_text or runs_text(code)
+            if proves:
+                self._proofs.add_code(code)
+
     def cell_ended(self, *, closed: bool) -> None:
         """`closed`: the guest has shown nothing, or one closed value."""
         if self.untrusted and not closed:
@@ -118,19 +148,22 @@ class FlowState:
 
     # from a journal
 
-    def read_words(self, journal: Store, history: History) -> None:
-        """Take in what people wrote."""
+    def read_words(self, journal: Store, history: History, notes: Iterable[Note]) -> None:
+        """Take in what people wrote, and what reached the session by no answer."""
         for part in history.parts:
             for turn in journal.turns(part.facts.id, part.entry):
                 if turn.heard:
                     self.influenced = True
                 else:
-                    self.proofs.words.add(turn.task)
-            for note in journal.notes(part.facts.id, part.entry):
-                if note.kind == "message":
-                    self.proofs.words.add(note.text)
+                    self.add_words(turn.task)
+        for note in notes:
+            if note.kind == "message":
+                self.add_words(note.text)
+            label, _, source = note.text.partition(":")
+            if note.kind == "labelled" and source:
+                self.reach(label, source)
 
-    def read_cells(self, history: History, field_names: FieldNames) -> None:
+    def read_cells(self, history: History, field_names: FieldNames, *, own_model: bool) -> None:
         """Take in the cells and the answers of a session, after its words."""
         rows: dict[int, list[Row]] = {}
         for row in history.since(None).rows:
@@ -140,8 +173,7 @@ class FlowState:
         for cell in history.since(None).cells:
             if cell.undone:
                 continue
-            if not self.influenced:
-                self.proofs.add_code(cell.code)
+            self.cell_began(cell.code, own_model=own_model)
             for row in sorted(rows.get(cell.number, ()), key=lambda row: row.delivered or 0):
                 if row.labels and row.value is not None:
                     content = content_of(Packed(*row.value), field_names)

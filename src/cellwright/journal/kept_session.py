@@ -61,7 +61,7 @@ class KeptSession:
         self._guest: LiveGuest | None = None  # before the session is open
         self._stale = False  # what is known here is from before a write that failed
         self._unsettled = 0  # a cell that was ended, whose transactions may be open
-        self._cut_off: CellRow | None = None
+        self.cut_off: CellRow | None = None  # the last cell, where it has not come to its end
         self._paused = PausedCell(session.store, session.id, asker)
         self._ran: list[str] | None = None  # the code that makes up the state, where somebody asked for it
 
@@ -81,7 +81,7 @@ class KeptSession:
     async def resume(self, *, take_over: bool = False) -> None:
         """A session that is there: its guest is brought back; a cell that was cut off waits to be carried on."""
         history = await self.session.resume(take_over=take_over)
-        self._cut_off, self._unsettled = history.cut_off, 0
+        self.cut_off, self._unsettled = history.cut_off, 0
         last = history.cells[-1] if history.cells else None
         if last is not None and last.status == "ended" and not last.undone and last.number > history.facts.parent_cell:
             self._unsettled = last.number  # its process may have died before all was undone
@@ -114,8 +114,8 @@ class KeptSession:
         """Run a new cell, after the one that was cut off, if there is one."""
         await self.guest.saved()
         async with self._written():
-            if self._cut_off is not None and (await self.outcome()).waiting:
-                raise self._paused.refuse(self._cut_off, await self._paused.open(self._cut_off))
+            if self.cut_off is not None and (await self.outcome()).waiting:
+                raise self._paused.refuse(self.cut_off, await self._paused.open(self.cut_off))
             if not self.guest.alive:
                 await self._restore(await self.session.history())
             tree = await self._files.before(self.guest.replay, self._limits.wall_s)
@@ -135,7 +135,7 @@ class KeptSession:
         But not while it waits for a person: then the outcome says so. With `wait`, it goes on when that is decided.
         """
         await self.guest.saved()
-        while (row := self._cut_off) is not None:
+        while (row := self.cut_off) is not None:
             if left := await self._paused.left(row, on_event, wait=wait):
                 await self.guest.end()
                 return self._paused.outcome(row, left, self._sandbox.rung)
@@ -152,7 +152,7 @@ class KeptSession:
         for left in reversed(range(GUESTS)):
             if not self.guest.alive:
                 await self._restore(await self.session.history())
-            row = self._cut_off
+            row = self.cut_off
             if row is None:
                 return None
             try:
@@ -167,7 +167,7 @@ class KeptSession:
 
     async def require_decided(self) -> None:
         """`UsageError` while a cell waits for a person: it says what to do."""
-        row = self._cut_off
+        row = self.cut_off
         if row is not None and (left := await self._paused.open(row)):
             raise self._paused.refuse(row, left)
 
@@ -181,7 +181,7 @@ class KeptSession:
 
     async def give_up(self) -> Outcome:
         """End the cell that was cut off, or waits for a person, where it is. Its code is never run again."""
-        row = self._cut_off
+        row = self.cut_off
         if row is None:
             raise UsageError(f"session {self.session.id!r} has no cell that was cut off, or that waits for a person")
         await self.guest.end()
@@ -192,7 +192,7 @@ class KeptSession:
         return Outcome(cell=row.number, error=error, rung=self._sandbox.rung)
 
     async def _cut(self, row: CellRow, error: GuestError) -> None:
-        self._cut_off, self._unsettled = None, row.number  # also where nobody waits until it is written
+        self.cut_off, self._unsettled = None, row.number  # also where nobody waits until it is written
         await self.session.cut(row, error, self.guest.replay.delivered)
         await self._paused.tidy("its cell was ended")
 
@@ -226,7 +226,7 @@ class KeptSession:
             await self._settle(row.number)
             return Outcome(cell=row.number, error=error, rung=self._sandbox.rung)
         except CellPaused as paused:
-            self._cut_off = row
+            self.cut_off = row
             return await self._pause(row, paused)
         except asyncio.CancelledError:
             if self.session.writer.can_write:
@@ -258,7 +258,7 @@ class KeptSession:
     async def _end(self, row: CellRow, outcome: Outcome, guest: LiveGuest, *, alive: bool) -> CellRow:
         tree, files = await self._files.after(row)
         row = await self.session.end(row, outcome, guest.replay, alive=alive, tree=tree, files=files)
-        self._cut_off = None
+        self.cut_off = None
         if row.status == "ended":
             self._unsettled = row.number
         return row
@@ -336,12 +336,12 @@ class KeptSession:
 
     async def _went_back(self) -> None:
         await self._paused.tidy()
-        self._cut_off = None
+        self.cut_off = None
         await self._restore(await self.session.history())
 
     async def branch(self, at: int | None, entry: int | None) -> tuple[History, str]:
         """What a fork begins with: see `KeptFiles`."""
-        return await self._files.branch(at, entry, self._cut_off)
+        return await self._files.branch(at, entry, self.cut_off)
 
     # files
 
@@ -351,8 +351,8 @@ class KeptSession:
 
     async def put_back(self, at: int | None) -> tuple[FileChange, ...]:
         """The files as they were after cell `at`, or before the last one. The names stay as they are."""
-        if self._cut_off is not None:
-            raise UsageError(f"cell {self._cut_off.number} was cut off, or waits for a person; carry it on first")
+        if self.cut_off is not None:
+            raise UsageError(f"cell {self.cut_off.number} was cut off, or waits for a person; carry it on first")
         async with self._written():
             return await self._files.put_back(at)
 
@@ -362,7 +362,7 @@ class KeptSession:
         if self._guest is not None:
             await self._guest.end()
         try:
-            self._guest, self.restored = await self._restoration.restore(history, self._cut_off)
+            self._guest, self.restored = await self._restoration.restore(history, self.cut_off)
         except ReplayDiverged as other:
             await self._give_up(other)
         if self._unsettled:
@@ -371,8 +371,8 @@ class KeptSession:
     async def _give_up(self, other: ReplayDiverged) -> None:
         """Go on as before the cell that cannot be repeated; say which names are gone with it and those after it."""
         found = other.divergence
-        if self._cut_off is not None:
-            cut, self._cut_off = self._cut_off, None
+        if self.cut_off is not None:
+            cut, self.cut_off = self.cut_off, None
             self._unsettled = cut.number
             error = Diverged(f"the cell was cut off, and cannot be carried on: {found}")
             await self.session.cut(cut, error, other.delivered)
@@ -389,7 +389,7 @@ class KeptSession:
                 await self._guest.close()
             if writer.can_write:
                 await writer.now()
-                if self._guest is not None and self._cut_off is None:
+                if self._guest is not None and self.cut_off is None:
                     with suppress(PlatformError):  # what the journal has of the files is from before
                         await self._files.keep_last()
         finally:

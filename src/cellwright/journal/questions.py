@@ -136,9 +136,9 @@ class CallQuestions:
             Note(kind="decided", text=text, who=decision.who, about=about, at=decision.at or time.time())
         )
 
-    def labelled(self) -> None:
-        """Write down that answers of this session carry labels: whoever resumes it reads them back."""
-        self._replay.writer.soon(Note(kind="labelled", at=time.time()))
+    def labelled(self, text: str) -> None:
+        """Write down that this session has labels: whoever resumes it reads them back. `text` says one of no answer."""
+        self._replay.writer.soon(Note(kind="labelled", text=text, at=time.time()))
 
     def give_up(self, question: Question) -> None:
         """The guest no longer waits for it. Withdrawn when that is written down: a repeated run must not see a no."""

@@ -232,6 +232,13 @@ class LiveSurface:
     def __init__(self, current: ServerSurface) -> None:
         self.current = current
 
+    def docs(self) -> Mapping[str, str]:
+        return self.current.docs()
+
+    @property
+    def key(self) -> str:
+        return self.current.key
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.current, name)
 

@@ -28,7 +28,7 @@ from cellwright.guard import (
     Guarded,
     GuardRules,
     StoredApproval,
-    check_mode,
+    WorkspaceLabels,
     unkept_session,
 )
 from cellwright.journal import (
@@ -166,7 +166,7 @@ def flow_guard(options: RuntimeOptions, host: ScopeHost, scope: Scope, mode: Flo
         scope.rules.note(policy.patterns)
         host.timeout_of = lambda about: policy.timeout_of((about.title, about.known_as))
     rules = FlowPolicy() if policy is None else policy.flow
-    return FlowGuard(check_mode(mode or rules.mode), host, rules, options.progress)
+    return FlowGuard(mode or rules.mode, host, rules, options.progress)
 
 
 async def open_session(options: RuntimeOptions, host: ScopeHost, flow: FlowGuard) -> OpenSession:
@@ -176,6 +176,9 @@ async def open_session(options: RuntimeOptions, host: ScopeHost, flow: FlowGuard
         store = await _store(options, stack)
         workspace = await _workspace(options, store)
         stack.push_async_callback(asyncio.to_thread, workspace.remove if workspace.fresh else workspace.close)
+        if options.workspace is not None:
+            labels = WorkspaceLabels(workspace, Settings.from_environment().state_dir)
+            await asyncio.to_thread(flow.share, labels)
         files = Files(workspace, quota=DiskUsage(bytes=options.limits.workspace_mb << 20, files=MOST_FILES))
         session: KeptSession | UnkeptSession
         if store is None:
@@ -270,7 +273,7 @@ async def _kept(
         inner = inner if audit is None else audit(inner)
         approval = StoredApproval(inner, host, questions, pause, desk, options.approvals)
         host.ask_undo = approval.undo_denied
-        flow.on_label = questions.labelled
+        flow.keep(questions.labelled)
         return Guarded(approval, options.guard, flow, host, options.session)
 
     def recall(history: History) -> None:
@@ -293,8 +296,9 @@ async def _audit(
     if place.is_relative_to(shared):
         raise UsageError(f"audit={str(trail.directory)!r} is in the workspace, where guest code writes; give another")
     start = {NewStart: "new", ResumedStart: "resumed", ForkedStart: "forked"}[type(options.start)]
-    await asyncio.to_thread(trail.session, session, start=start, imported=imported)
-    return lambda inner: Audited(inner, trail, session=session, user=options.guard.user)
+    user = options.guard.user
+    await asyncio.to_thread(trail.session, session, user=user, start=start, imported=imported)
+    return lambda inner: Audited(inner, trail, session=session, user=user)
 
 
 def _checkpoint_key(progress: Callable[[str], None]) -> bytes | None:

@@ -206,6 +206,8 @@ class Runtime:
                         return Outcome(cell=0, error=type_mistake(mistakes))
                 except NotChecked as error:
                     notes = (f"not checked: {error}",)
+            if (kept := self._kept_session) is not None and kept.cut_off is not None:
+                self.flow.cell_ends(await kept.outcome(on_event))
             self.flow.cell_begins(code)
             outcome = await opened.session.run(code, on_event)
             self.flow.cell_ends(outcome)

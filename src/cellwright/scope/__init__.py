@@ -35,7 +35,7 @@ from cellwright.scope.signatures import (
     signature_text,
 )
 from cellwright.scope.stub_module import PRELUDE, AddedName, PlacedFunction, StubModule, scope_stubs
-from cellwright.scope.surfaces import NAMESPACE, SURFACE, Connector, Surface, UpstreamOperation, surface_of
+from cellwright.scope.surfaces import NAMESPACE, SURFACE, Connector, Described, Surface, UpstreamOperation, surface_of
 from cellwright.scope.syntax_tree import parse
 from cellwright.scope.value_text import ValueWriter, shown
 from cellwright_guest.hints import is_expression as is_type_expression
@@ -58,6 +58,7 @@ __all__ = [
     "Connector",
     "CurrentCall",
     "Declaration",
+    "Described",
     "FieldNames",
     "GuestFunction",
     "GuestIterator",

@@ -227,11 +227,13 @@ class Abouts:
         return About(title=title, operation=facts, known_as=known_as)
 
     def _labelled(self, facts: Operation, held: HeldObject, name: str) -> Operation:
-        """The facts with the labels that rules give to the object's member, or to the object itself."""
+        """The facts with the labels that are declared of the object's member, or of the object itself."""
         owner, _, own = held.place.path.rpartition(".")
         said = self._rules.facts(Place(owner, held.place.kind), own, CAREFUL)
         if name:
-            member = self._rules.facts(held.place, name, CAREFUL)
+            function = _static(held, name)
+            getter = function.fget if type_of(function) is property else function if name in OPERATORS else None
+            member = self._rules.facts(held.place, name, CAREFUL if getter is None else facts_of(getter))
             said = member if member.has_labels else said
         if not said.has_labels:
             return facts

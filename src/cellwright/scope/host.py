@@ -31,7 +31,7 @@ from cellwright.scope.revivals import Revivals, unpack_recorded
 from cellwright.scope.rules import Place
 from cellwright.scope.scope import Scope
 from cellwright.scope.served_call import CURRENT, CurrentCall, Undoing, key_of, takes_call
-from cellwright.scope.surfaces import surface_of
+from cellwright.scope.surfaces import Described, surface_of
 from cellwright.scope.values import Values
 from cellwright.scope.worker import Worker
 from cellwright_guest.unpacker import simple_arguments
@@ -186,10 +186,15 @@ class ScopeHost:
         """The number of the last host object that this session's guest was told of."""
         return self._handles.next - 1
 
-    def surface_keys(self) -> dict[str, str]:
-        """What names the content of each upstream in scope: another key, and its operations have changed."""
+    def described(self) -> dict[str, Described]:
+        """The upstreams in scope that may describe their operations otherwise later."""
         surfaces = ((name, surface_of(value)) for name, value in self._scope.names())
-        return {name: surface.key for name, surface in surfaces if surface is not None}
+        return {name: surface for name, surface in surfaces if isinstance(surface, Described)}
+
+    def is_bound(self, number: int) -> bool:
+        """Whether the developer bound this object by name."""
+        held = self._handles.find(number)
+        return held is not None and held.bound and not held.handed
 
     def refusal(self, call: Call) -> str:
         """Why the rules of the scope refuse a call; "" where they do not."""

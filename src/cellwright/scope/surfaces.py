@@ -7,9 +7,9 @@ between connectors, which know an upstream, and the readers of a scope: the cata
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from cellwright.scope.declarations import Declaration, Shape
 from cellwright_guest.wire import type_of
@@ -46,6 +46,15 @@ class Surface(Protocol):
     def about(self, path: str) -> str: ...
     def shape(self, name: str) -> Shape | None: ...
     def shapes(self) -> Iterator[str]: ...
+
+
+@runtime_checkable
+class Described(Protocol):
+    """A surface whose upstream may change what it says of its operations. `docs` are those texts, by path."""
+
+    @property
+    def key(self) -> str: ...
+    def docs(self) -> Mapping[str, str]: ...
 
 
 class Connector(Protocol):

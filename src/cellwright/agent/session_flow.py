@@ -1,0 +1,79 @@
+"""`SessionFlow`: what an agent's session tells the guard of the data flow: people's words, what the model has read, and
+which session's code began it. It has the names by which code gets at outsiders' texts, and decides nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from cellwright.agent.task_data import DATA, TaskData, data_hint
+from cellwright.agent.text_reader import READ, Ask, read_function
+from cellwright.doors import Model, ModelWrapper, Reply, Request
+from cellwright.errors import UsageError
+from cellwright.guard import SERVED_FLOW, FlowGuard
+from cellwright.messages import OnPiece
+from cellwright.scope import Scope
+from cellwright.store import TurnRow
+
+
+class SessionFlow:
+    """For one session. `watch` comes before the session is open: what its guest does then is guarded already."""
+
+    def __init__(self, ask: Ask, window: int) -> None:
+        self._names = {DATA: TaskData(lambda: self._data), READ: read_function(ask, window)}
+        self._has_data = True
+        self._data: Mapping[str, Any] = {}
+        served = SERVED_FLOW.get()
+        self._above = served
+        self.heard = served is not None and served.guard.taints_words
+
+    def names(self, scope: Scope) -> dict[str, Any]:
+        """`task_data` and `read`, where the developer has bound nothing under these names."""
+        taken = {name for name, _ in scope.names()}
+        self._has_data = DATA not in taken
+        return {name: value for name, value in self._names.items() if name not in taken}
+
+    def watch(self, flow: FlowGuard) -> None:
+        self._flow, flow.own_model = flow, True
+        if self._above is not None:
+            flow.begin_below(self._above.guard, heard=self.heard)
+
+    def begin(self, row: TurnRow) -> None:
+        """A turn begins, or goes on. A task that influenced code wrote is no person's words."""
+        if row.data and not self._has_data:
+            raise UsageError(
+                f"data= is in scope as {DATA!r}, which this scope has already; bind that under another name"
+            )
+        self._data = json.loads(row.data) if row.data else {}
+        if not row.heard:
+            self._flow.add_words(row.task)
+
+    def add_words(self, text: str) -> None:
+        """A person wrote this, during the turn."""
+        self._flow.add_words(text)
+
+    @property
+    def hint(self) -> str:
+        """What the model is told of the data that came with the task."""
+        return data_hint(self._data)
+
+    def told(self, model: Model) -> Model:
+        """The model, and the guard hears of each request before it is made."""
+        return _Told(model, self._flow)
+
+    def tell_above(self) -> None:
+        """What this session gives its caller carries what has reached it."""
+        if self._above is not None:
+            self._above.labels.update(self._flow.state.reached)
+
+
+class _Told(ModelWrapper):
+    def __init__(self, inner: Model, flow: FlowGuard) -> None:
+        super().__init__(inner)
+        self._flow = flow
+
+    async def request(self, request: Request, on_piece: OnPiece | None = None) -> Reply:
+        self._flow.model_asked()
+        return await self.inner.request(request, on_piece)
