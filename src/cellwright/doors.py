@@ -120,6 +120,7 @@ class Ruling:
     asks    a rule wants a person's yes, though the operation does not
     why     what is unusual about the call, in one sentence for the person; "" where nothing is
     key     what a yes for all such calls is kept under, where that is not the operation: a question of the data flow
+    own     the key means something in this session alone: it names an object by its number
     labels  what had reached the session when it was decided: "untrusted", "private", "influenced"
     """
 
@@ -129,6 +130,7 @@ class Ruling:
     asks: bool = False
     why: str = ""
     key: str = ""
+    own: bool = False
     labels: tuple[str, ...] = ()
 
 

@@ -30,7 +30,7 @@ from cellwright.messages import Generation
 from cellwright.models import Budget, Spending, default_model, open_model
 from cellwright.runtime import Runtime
 from cellwright.sandboxes import Limits, Sandbox, SandboxName
-from cellwright.scope import Scope, signature_text
+from cellwright.scope import Scope, operation, signature_text
 from cellwright.sessions import SEARCH_HINT, SearchPolicy, check_policy
 from cellwright.settings import Settings
 from cellwright.store import Store
@@ -296,4 +296,4 @@ def _function(agent: Agent, stub: Callable[P, Awaitable[T]]) -> Callable[P, Awai
         value = (await worker.run(f"{_WISH}{there}\n\n{head}\n{doc}", returns=wanted)).value
         return value if wanted is not None else cast(T, None)
 
-    return call
+    return operation(selecting=(), outward=False)(call)  # what it does is guarded as its own

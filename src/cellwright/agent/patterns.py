@@ -8,16 +8,19 @@ to stop together share a `Spending`, `Agent(within=…)`.
 from __future__ import annotations
 
 import asyncio
+import functools
 import reprlib
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar, cast, overload
+from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, overload
 
 from cellwright.agent.agent import Agent
 from cellwright.agent.result import OnEvent
 from cellwright.errors import CellwrightError, ChildFailed, UsageError, WrongArguments
+from cellwright.guard import SERVED_FLOW, ServedFlow
 from cellwright.sandboxes import waiting_for_agent
+from cellwright.scope import operation
 from cellwright.short_texts import named_error
 
 A = TypeVar("A")
@@ -25,6 +28,7 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 T = TypeVar("T")
+P = ParamSpec("P")
 Work = Agent | Callable[[A], Awaitable[B]]
 
 _SHORT = reprlib.Repr()  # for items in notes: short, and whatever their own `__repr__` does
@@ -95,6 +99,22 @@ class Improved(Generic[T]):
     rounds: int
 
 
+def _fed(pattern: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """The guard of the data flow is told that what one agent gives goes into the next."""
+
+    @functools.wraps(pattern)
+    async def fed(*args: P.args, **kwargs: P.kwargs) -> T:
+        if SERVED_FLOW.get() is not None:
+            return await pattern(*args, **kwargs)
+        token = SERVED_FLOW.set(ServedFlow())
+        try:
+            return await pattern(*args, **kwargs)
+        finally:
+            SERVED_FLOW.reset(token)
+
+    return fed
+
+
 @overload
 async def pipeline(value: A, first: Callable[[A], Awaitable[B]], second: Callable[[B], Awaitable[C]], /) -> C: ...
 @overload
@@ -107,6 +127,7 @@ async def pipeline(
 ) -> D: ...
 @overload
 async def pipeline(value: Any, /, *stages: Work[Any, Any]) -> Any: ...
+@_fed
 async def pipeline(value: Any, /, *stages: Work[Any, Any]) -> Any:
     """Each stage's answer is what the next one works on; the last one's is the answer."""
     for number, stage in enumerate(stages, 1):
@@ -119,6 +140,7 @@ async def pipeline(value: Any, /, *stages: Work[Any, Any]) -> Any:
 async def fan_out(items: Iterable[A], work: Agent, *, at_once: int = 8) -> list[Tried[A, Any]]: ...
 @overload
 async def fan_out(items: Iterable[A], work: Callable[[A], Awaitable[B]], *, at_once: int = 8) -> list[Tried[A, B]]: ...
+@_fed
 async def fan_out(items: Iterable[Any], work: Work[Any, Any], *, at_once: int = 8) -> list[Tried[Any, Any]]:
     """The same work on each item, so many at once. In the order of the items; one that fails stops no other.
 
@@ -127,11 +149,19 @@ async def fan_out(items: Iterable[Any], work: Work[Any, Any], *, at_once: int = 
     if at_once < 1:
         raise UsageError(f"fan_out(at_once={at_once!r}): give a number above zero")
     known, places = list(items), asyncio.Semaphore(at_once)
+    above = SERVED_FLOW.get()
+    assert above is not None
+    before = set(above.labels)
 
     async def one(number: int, item: Any) -> tuple[Any]:
+        own = ServedFlow(guard=above.guard, labels=set(before))  # what one item reads does not reach the others
+        SERVED_FLOW.set(own)
         async with places:
             with _noted(f"at item {number} of {len(known)}: ", item):
-                return (await _done(work, item),)  # in a tuple: work may give an exception as its value
+                try:
+                    return (await _done(work, item),)  # in a tuple: work may give an exception as its value
+                finally:
+                    above.labels.update(own.labels)
 
     # gather, because it ends only when all of them have, also when it is cancelled
     ended = await asyncio.gather(*map(one, range(1, len(known) + 1), known), return_exceptions=True)
@@ -177,7 +207,7 @@ def as_function(
     ask.__name__ = ask.__qualname__ = name
     ask.__doc__ = description
     ask.__annotations__["return"] = Any if returns is None else returns
-    return ask
+    return operation(selecting=(), outward=False)(ask)  # what it does is guarded as its own
 
 
 def share(names: Mapping[str, Any], *agents: Agent) -> tuple[Agent, ...]:
@@ -185,6 +215,7 @@ def share(names: Mapping[str, Any], *agents: Agent) -> tuple[Agent, ...]:
     return tuple(_with(agent, names) for agent in agents)
 
 
+@_fed
 async def choose(task: str, choices: Mapping[str, str], router: Work[str, str]) -> str:
     """The name whose description fits the task. An agent can give no other: its answer is checked."""
     if not choices:
@@ -197,6 +228,7 @@ async def choose(task: str, choices: Mapping[str, str], router: Work[str, str]) 
     return chosen
 
 
+@_fed
 async def route(task: str, routes: Mapping[str, tuple[str, Work[str, Any]]], router: Work[str, str]) -> Any:
     """The task goes to the one that the router chooses: `{name: (description, agent)}`. Gives that one's answer."""
     chosen = await choose(task, {name: description for name, (description, _) in routes.items()}, router)
@@ -210,6 +242,7 @@ async def orchestrate(task: str, plan: Planning[A], work: Work[A, B], sum_up: Ag
 async def orchestrate(
     task: str, plan: Planning[A], work: Work[A, B], sum_up: Summing[A, B, T], *, at_once: int = 8
 ) -> T: ...
+@_fed
 async def orchestrate(
     task: str, plan: Planning[A], work: Work[A, B], sum_up: Agent | Summing[A, B, Any], *, at_once: int = 8
 ) -> Any:
@@ -235,6 +268,7 @@ async def improve(task: str, make: Agent, judge: Work[Any, Verdict], *, rounds: 
 async def improve(
     task: str, make: Callable[[str], Awaitable[T]], judge: Work[T, Verdict], *, rounds: int = 3
 ) -> Improved[T]: ...
+@_fed
 async def improve(task: str, make: Work[str, Any], judge: Work[Any, Verdict], *, rounds: int = 3) -> Improved[Any]:
     """One makes an answer, another judges it; with its advice it is made again, until it is good or rounds are over.
 

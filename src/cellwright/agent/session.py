@@ -121,7 +121,6 @@ class Session(Recipient):
             self._context = self._parent._context.copy()
             await self._parent._cells.tell_branch(self._context)
         flow.watch(runtime.flow)
-        self._open.callback(flow.tell_above)
         self._runtime = await self._open.enter_async_context(runtime)
         self._cells = SessionCells(self.id, runtime, self._outputs)
         turns = runtime.turns
@@ -176,7 +175,7 @@ class Session(Recipient):
             self._number += 1
             asked = self._journaled.requests if self._journaled is not None else 0
             row = TurnRow(number=self._number, task=task, cell=self.runtime.cells, asked=asked, opened=self.opened)
-            row = replace(row, data=kept, heard=self._flow.heard)
+            row = replace(row, data=kept, heard=self._flow.is_heard())
             if self.runtime.turns is not None:  # `undo` and `rewind` need a store, which has the older ones
                 self._contexts[row.number] = self._context.copy()
                 self._contexts.pop(row.number - CONTEXTS, None)
@@ -255,6 +254,8 @@ class Session(Recipient):
             trace.tell(Failed(error="the turn was cancelled"))
             self._cells.cut_short(self._context, error)
             raise
+        finally:
+            self._flow.tell_above()
         self._context.settle()
         recording.came_to(value)
         trace.tell(Done(value=value))

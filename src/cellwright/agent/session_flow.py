@@ -25,9 +25,6 @@ class SessionFlow:
         self._names = {DATA: TaskData(lambda: self._data), READ: read_function(ask, window)}
         self._has_data = True
         self._data: Mapping[str, Any] = {}
-        served = SERVED_FLOW.get()
-        self._above = served
-        self.heard = served is not None and served.guard.taints_words
 
     def names(self, scope: Scope) -> dict[str, Any]:
         """`task_data` and `read`, where the developer has bound nothing under these names."""
@@ -37,8 +34,15 @@ class SessionFlow:
 
     def watch(self, flow: FlowGuard) -> None:
         self._flow, flow.own_model = flow, True
-        if self._above is not None:
-            flow.begin_below(self._above.guard, heard=self.heard)
+        self.is_heard()
+
+    def is_heard(self) -> bool:
+        """Whether code that untrusted content may have influenced sets the task now: host code serves its call."""
+        above = SERVED_FLOW.get()
+        if above is None or above.guard is self._flow:
+            return False
+        self._flow.begin_below(above)
+        return above.taints_words
 
     def begin(self, row: TurnRow) -> None:
         """A turn begins, or goes on. A task that influenced code wrote is no person's words."""
@@ -65,8 +69,9 @@ class SessionFlow:
 
     def tell_above(self) -> None:
         """What this session gives its caller carries what has reached it."""
-        if self._above is not None:
-            self._above.labels.update(self._flow.state.reached)
+        above = SERVED_FLOW.get()
+        if above is not None and above.guard is not self._flow:
+            above.labels.update(self._flow.state.reached)
 
 
 class _Told(ModelWrapper):

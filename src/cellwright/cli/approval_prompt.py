@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cellwright.cli.keyboard import drained, typed_text
+from cellwright.short_texts import printable
 
 if TYPE_CHECKING:
     from cellwright.events import ApprovalWanted
@@ -67,7 +68,8 @@ class TerminalApprover:
         sys.stdout.flush()
         again = "" if where.is_dumb_terminal else _AS_IT_WAS
         choices = KEPT_CHOICES if wanted.question else CHOICES
-        words = f"cellwright: a call waits for your yes:\n    {wanted.name}{wanted.arguments}\nMake it? {choices}"
+        why = f"\nUnusual: {printable(wanted.why)}" if wanted.why else ""
+        words = f"cellwright: a call waits for your yes:\n    {wanted.name}{wanted.arguments}{why}\nMake it? {choices}"
         while True:
             sys.stderr.write(f"{again}\r\n{words}")
             sys.stderr.flush()

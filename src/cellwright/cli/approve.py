@@ -85,7 +85,8 @@ def _lines(url: str, question: Question, *, full: bool, longest: int | None = No
     if longest is not None and not full:
         arguments = cut_counted(arguments, longest)
     head = f"{question.id}  {where}, asked {_moment(question.asked)}{until}"
-    return [head, f"    {printable(question.operation)}{arguments}"]
+    why = [f"    unusual: {printable(question.why)}"] if question.why else []
+    return [head, f"    {printable(question.operation)}{arguments}", *why]
 
 
 def _arguments(url: str, question: Question, *, full: bool) -> str:

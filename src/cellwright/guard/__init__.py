@@ -6,9 +6,10 @@ from cellwright.guard.approver import LATER, Approvals, Approve, ApproverReply
 from cellwright.guard.audit import AuditTrail
 from cellwright.guard.audit_file import AuditFinding, AuditHead, audit_heads, audit_records, verify_audit
 from cellwright.guard.audited import Audited, unkept_session
-from cellwright.guard.flow import SERVED_FLOW, FlowGuard
+from cellwright.guard.flow import SERVED_FLOW, FlowGuard, ServedFlow
 from cellwright.guard.guarded import Guarded, GuardRules
 from cellwright.guard.hooks import Hook, HookedCall, Replaced, Unseen
+from cellwright.guard.labels import PRIVATE, UNTRUSTED
 from cellwright.guard.policy import (
     Action,
     FlowMode,
@@ -27,7 +28,9 @@ from cellwright.guard.workspace_labels import WorkspaceLabels
 
 __all__ = [
     "LATER",
+    "PRIVATE",
     "SERVED_FLOW",
+    "UNTRUSTED",
     "Action",
     "ApprovalDesk",
     "Approvals",
@@ -54,6 +57,7 @@ __all__ = [
     "RateLimit",
     "RateLimits",
     "Replaced",
+    "ServedFlow",
     "StoredApproval",
     "Unseen",
     "WorkspaceLabels",

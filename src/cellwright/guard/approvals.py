@@ -277,8 +277,9 @@ class StoredApproval(Approved):
 
         A question of the data flow is about the operation and where it leads.
         """
-        if key := "" if call.ruling is None else call.ruling.key:
-            return key if call.about.known_as else f"{key} in {self._questions.session}"
+        if (ruling := call.ruling) is not None and ruling.key:
+            own = ruling.own or not call.about.known_as
+            return f"{ruling.key} in {self._questions.session}" if own else ruling.key
         if call.about.known_as:
             return _name(call, call.about.known_as)
         return f"{_name(call, call.about.title)} in {self._questions.session}"

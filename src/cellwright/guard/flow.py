@@ -7,8 +7,7 @@ written before them, and where the values come from that say to whom, or on what
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol, cast, get_args
@@ -16,6 +15,7 @@ from typing import Protocol, cast, get_args
 from cellwright.doors import About, Answer, Call
 from cellwright.errors import PlatformError, UsageError
 from cellwright.guard.flow_state import FlowState
+from cellwright.guard.hold import Hold, hold_of, private_words, unproven_words
 from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec
 from cellwright.guard.policy import FlowMode, FlowPolicy
 from cellwright.guard.proofs import is_url, normalised
@@ -23,7 +23,6 @@ from cellwright.guard.workspace_labels import WorkspaceLabels
 from cellwright.journal import TRANSACTION_VERBS, History, is_effect
 from cellwright.sandboxes import Outcome
 from cellwright.scope import Described, PackedContent, Scalar, content_of, named_arguments
-from cellwright.short_texts import printable
 from cellwright.store import Store
 from cellwright_guest.wire import Packed, is_large
 
@@ -33,8 +32,6 @@ CONTENT = frozenset(
 """Parameters of operations of which nothing is declared that hold what is said, not to whom."""
 FREE = frozenset(("sleep", "about", "dir", *TRANSACTION_VERBS))
 _ACTING = ("call", "new", "op", "set", "del")
-SHOWN = 3
-LONG = 80
 
 
 class CallFacts(Protocol):
@@ -48,20 +45,26 @@ class CallFacts(Protocol):
     def described(self) -> dict[str, Described]: ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Hold:
-    """Why a call is held: a sentence for the person, and what a yes for all such calls is kept under."""
-
-    why: str
-    key: str
-
-
 @dataclass(kw_only=True, slots=True)
 class ServedFlow:
-    """The flow of the session whose call is served, for other sessions that host code runs meanwhile."""
+    """The flow of the session whose call is served, for other sessions that host code runs meanwhile. `guard` None:
+    host code of the developer's runs several, and what one gives goes into the next.
+    """
 
-    guard: FlowGuard
+    guard: FlowGuard | None = None
     labels: set[str] = field(default_factory=set[str])  # what their answers carry into this one
+
+    @property
+    def taints_words(self) -> bool:
+        """Whether a task that is set now is no person's words."""
+        return UNTRUSTED in self.labels or (self.guard is not None and self.guard.taints_words)
+
+    @property
+    def reached(self) -> set[tuple[str, str]]:
+        """Labels and their sources, for a session that begins now."""
+        above = {} if self.guard is None else self.guard.state.reached
+        found = {(label, source) for label, sources in above.items() for source in sources}
+        return found | {(label, "an agent before it") for label in self.labels - above.keys()}
 
 
 SERVED_FLOW: ContextVar[ServedFlow | None] = ContextVar("cellwright_flow", default=None)
@@ -120,13 +123,14 @@ class FlowGuard:
         self._code = None
         self.state.cell_ended(closed=self.state.is_closed(outcome))
 
-    def begin_below(self, above: FlowGuard, *, heard: bool) -> None:
-        """Code of another session began this one, and wrote its task if that is `heard`."""
-        for label, sources in above.state.reached.items():
-            for source in sources:
+    def begin_below(self, above: ServedFlow) -> None:
+        """Host code began this session, or a turn of it, while it served a call of another one."""
+        if self.mode == "off":
+            return
+        for label, source in sorted(above.reached):
+            if source not in self.state.reached.get(label, ()):
                 self.reach(label, source)
-        if heard:
-            self.state.influenced = True
+        self.state.influenced = self.state.influenced or above.taints_words
 
     def reach(self, label: str, source: str) -> None:
         """The guest has something that carries this label, and no answer gave it that."""
@@ -241,13 +245,13 @@ class FlowGuard:
         given = await self._given(call)
         selecting = {name: content for name, content in given.items() if self._selects(call, name)}
         if self._leaves_the_house(call, given, acting=acting) and not self._rules.is_reader(names):
-            return self._hold(call, selecting, self._private_words(call))
+            return hold_of(call, state, selecting, private_words(call, state))
         if not acting or not state.untrusted:
             return None
         unproven = list(self._unproven(call, selecting, names))
         if not unproven and not selecting and operation.selecting is None and self.is_influenced and not named:
             unproven = [("what", None)]  # the call itself is the choice
-        return self._hold(call, selecting, self._unproven_words(call, unproven)) if unproven else None
+        return hold_of(call, state, selecting, unproven_words(state, unproven)) if unproven else None
 
     async def _caught_up(self) -> None:
         more, self._more = self._more, None
@@ -299,32 +303,6 @@ class FlowGuard:
 
     def _comes_from_outside(self, handle: int) -> bool:
         return bool(self.state.specs.get(handle, NONE).untrusted)
-
-    def _hold(self, call: Call, selecting: dict[str, PackedContent], why: str) -> Hold:
-        values = sorted({normalised(leaf.value) for content in selecting.values() for leaf in content.leaves})
-        target = [f"object {call.target}"] if call.target > self.state.clean_objects else []
-        to = ", ".join((*target, *values)) or "what it acts on"
-        digest = hashlib.sha256(to.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        shown = printable(to) if len(to) <= LONG else f"{printable(to[:LONG])}… {digest}"
-        return Hold(why=why, key=f"{call.about.known_as or call.about.title} -> {shown}")
-
-    def _private_words(self, call: Call) -> str:
-        private, untrusted = self.state.sources(PRIVATE), self.state.sources(UNTRUSTED)
-        read = f"code that may follow {untrusted}, which outsiders can write," if untrusted else "code"
-        return f"{read} has read private data ({private}), and {call.about.title} sends its arguments out"
-
-    def _unproven_words(self, call: Call, unproven: Sequence[tuple[str, Scalar | None]]) -> str:
-        parts: list[str] = []
-        for name, value in unproven[:SHOWN]:
-            if value is None:
-                parts.append(f"{name} that it acts on was chosen by code that read outsiders' text")
-                continue
-            origin = self.state.origin(value)
-            source = f"it stands in {origin}, which outsiders can write" if origin else "nobody asked for it"
-            parts.append(f"{name}={printable(str(value)[:LONG])!r}: {source}")
-        more = f", and {len(unproven) - SHOWN} more" if len(unproven) > SHOWN else ""
-        sources = self.state.sources(UNTRUSTED)
-        return f"{'; '.join(parts)}{more} (this session has read {sources})"
 
     # answers
 

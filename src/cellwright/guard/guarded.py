@@ -47,10 +47,7 @@ class Guarded(Wrapper):
     async def call(self, call: Call) -> Answer:
         if call.refused is not None or call.verb in FREE:
             return await self.inner.call(call)
-        operation = call.about.operation
         if self._rules.is_empty and self._flow.is_idle(call):
-            if operation.reads:
-                return await self.inner.call(call)
             return await self._labelled(call)  # host code may run another session
         ruling = Ruling(user=self._rules.user)
         hooks = [hook for hook in self._rules.hooks if hook.covers(_names(call.about))]
@@ -100,7 +97,9 @@ class Guarded(Wrapper):
             return replace(call, ruling=replace(ruling, rule=rule))
         if self._flow.mode == "deny":
             return replace(call, ruling=replace(ruling, rule=rule), refused=Denied(f"{call.about.title}: {hold.why}"))
-        return replace(call, ruling=replace(ruling, rule=rule, allows=False, asks=True, why=hold.why, key=hold.key))
+        return replace(
+            call, ruling=replace(ruling, rule=rule, allows=False, asks=True, why=hold.why, key=hold.key, own=hold.own)
+        )
 
     async def _subject(self, call: Call, policy: Policy, ruling: Ruling) -> PolicySubject:
         about, given = call.about, _UNTOLD
@@ -124,6 +123,9 @@ class Guarded(Wrapper):
     async def _labelled(self, call: Call) -> Answer:
         """Make the call. Its labels reach the session before its answer does."""
         flow = self._flow
+        if flow.mode == "off":
+            answer = await self.inner.call(call)
+            return answer if call.asked is None else replace(answer, sent=call.arguments)
         served = ServedFlow(guard=flow)
         token = SERVED_FLOW.set(served)
         try:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from cellwright.errors import NoSession, NotPublic, UsageError, WrongArguments
+from cellwright.guard import PRIVATE, SERVED_FLOW, UNTRUSTED
 from cellwright.journal import reply_in, value_text
 from cellwright.scope import operation
 from cellwright.sessions.branches import reaches
@@ -66,6 +67,7 @@ class Searcher:
         if type(limit) is not int or not 1 <= limit <= HITS:
             raise WrongArguments(f"sessions.search: limit is a number from 1 to {HITS}")
         hits = await asyncio.to_thread(self._found, query, limit)
+        await self._label({hit.session for hit in hits})
         texts = [hit.snippet.replace("\x02", "").replace("\x03", "") for hit in hits]  # the marks of the words
         return [
             SessionHit(session=hit.session, entry=hit.entry, kind=hit.kind, text=text, cell=hit.cell)
@@ -77,7 +79,20 @@ class Searcher:
         """One entry that a search found: the task and its answer, or the code and its outcome."""
         if type(session) is not str or type(entry) is not int or entry < 1:
             raise WrongArguments("sessions.show: give the session and the entry of a hit")
-        return await asyncio.to_thread(self._shown, session, entry)
+        text = await asyncio.to_thread(self._shown, session, entry)
+        await self._label({session})
+        return text
+
+    async def _label(self, sessions: set[str]) -> None:
+        """What a session says that had labels, or that a file brought, carries them on."""
+        if (served := SERVED_FLOW.get()) is not None and await asyncio.to_thread(self._has_labels, sessions):
+            served.labels.update((UNTRUSTED, PRIVATE))
+
+    def _has_labels(self, sessions: set[str]) -> bool:
+        store = self._opened()
+        return any(
+            store.facts(id).imported or any(note.kind == "labelled" for note in store.notes(id)) for id in sessions
+        )
 
     def _found(self, query: str, limit: int) -> Sequence[EntryHit]:
         store = self._opened()

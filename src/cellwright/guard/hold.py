@@ -1,0 +1,68 @@
+"""`Hold`: what a person is told of a call that the data flow holds, in one sentence, and what a yes is kept under."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cellwright.doors import Call
+from cellwright.guard.flow_state import FlowState
+from cellwright.guard.labels import PRIVATE, UNTRUSTED
+from cellwright.guard.proofs import normalised
+from cellwright.scope import PackedContent, Scalar
+from cellwright.short_texts import printable
+from cellwright.store import fingerprint
+
+SHOWN = 3
+LONG = 80
+_PLAIN = re.compile(r"[\w@.+:/-]{1,80}", re.ASCII)  # says all by itself
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hold:
+    """Why a call is held: a sentence for the person, and what a yes for all such calls is kept under.
+
+    `own`: the key names objects of this session.
+    """
+
+    why: str
+    key: str
+    own: bool = False
+
+
+def hold_of(call: Call, state: FlowState, selecting: Mapping[str, PackedContent], why: str) -> Hold:
+    """`key` names the operation and all that it acts on: another destination, or two, is another question."""
+    acts: list[tuple[str, str]] = [("", f"object {call.target}")] if call.target > state.clean_objects else []
+    for name, content in selecting.items():
+        acts += [(name, normalised(leaf.value)) for leaf in content.leaves]
+        acts += [(name, f"object {number}") for number in content.handles]
+    opaque = fingerprint(call.arguments) if any(content.opaque for content in selecting.values()) else ""
+    digest = hashlib.sha256(repr((acts, opaque)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    to = ", ".join(value for _, value in acts)
+    if len(acts) == 1 and not opaque and _PLAIN.fullmatch(to):
+        digest = ""
+    shown = printable(to if len(to) <= LONG else f"{to[:LONG]}…") or "what it acts on"
+    key = " ".join(filter(None, (call.about.known_as or call.about.title, "->", shown, digest)))
+    return Hold(why=why, key=key, own=any(value.startswith("object ") for _, value in acts))
+
+
+def private_words(call: Call, state: FlowState) -> str:
+    private, untrusted = state.sources(PRIVATE), state.sources(UNTRUSTED)
+    read = f"code that may follow {untrusted}, which outsiders can write," if untrusted else "code"
+    return f"{read} has read private data ({private}), and {call.about.title} sends its arguments out"
+
+
+def unproven_words(state: FlowState, unproven: Sequence[tuple[str, Scalar | None]]) -> str:
+    """`unproven` are names of arguments with their values; None for one that is no plain value."""
+    parts: list[str] = []
+    for name, value in unproven[:SHOWN]:
+        if value is None:
+            parts.append(f"{name} that it acts on was chosen by code that read outsiders' text")
+            continue
+        origin = state.origin(value)
+        source = f"it stands in {origin}, which outsiders can write" if origin else "nobody asked for it"
+        parts.append(f"{name}={printable(str(value)[:LONG])!r}: {source}")
+    more = f", and {len(unproven) - SHOWN} more" if len(unproven) > SHOWN else ""
+    return f"{'; '.join(parts)}{more} (this session has read {state.sources(UNTRUSTED)})"
