@@ -128,11 +128,14 @@ class Agent:
         self._told: set[str] = set()
         self._opened: list[tuple[asyncio.AbstractEventLoop, Model]] = []  # shared with copies of this agent
 
-    def wanted(self, outline: str, classes: frozenset[type]) -> ToolsetOptions:
-        """What a turn gives the model. `outline` describes the scope, `classes` are those that code can name."""
+    def wanted(self, outline: str, classes: frozenset[type], hint: str = "") -> ToolsetOptions:
+        """What a turn gives the model. `outline` describes the scope, `classes` are those that code can name; `hint`
+        is said before the developer's instructions.
+        """
         packages = ", ".join(self.packages) if isinstance(self.packages, list | tuple) else ""
         own = self.instructions if self.spawning is None else f"{INSTRUCTIONS}\n{self.instructions}"
         own = own if self.sessions is None else f"{SEARCH_HINT}\n{own}"
+        own = f"{hint}\n{own}" if hint else own
         return ToolsetOptions(
             scope=self.scope, mode=self.mode, instructions=own, packages=packages, outline=outline, classes=classes
         )

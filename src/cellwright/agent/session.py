@@ -280,7 +280,7 @@ class Session(Recipient):
         assert model is not None
         spending = Spending(Budget(steps=agent.budget.steps), within=self.shared)
         trace.tell(TurnStarted(task=task, model=model.name))
-        wanted = agent.wanted(self._outline, self._classes())
+        wanted = agent.wanted(self._outline, self._classes(), self._flow.instructions)
         toolset = self._toolset = make_toolset(wanted, model.traits, task, finish, self._measured())
         trace.tell(ModeChosen(mode=toolset.choice.mode, why=toolset.choice.why))
         agent.tell_left_out(toolset.left_out)

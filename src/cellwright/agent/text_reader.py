@@ -46,7 +46,7 @@ def read_function(ask: Ask, window: int) -> Any:
     """`read` for guest code. `ask` asks a model, whose window has so many tokens."""
     most = min(LONGEST, 2 * window)
 
-    @operation(reads=True, thread="task", outward=False, selecting=())
+    @operation(reads=True, outward=False, selecting=())
     async def read(value: str, question: str = "", returns: Any = bool) -> Any:
         """Ask a model about a text that outsiders may have written: `await read(mail.body, "Is it an invoice?")`.
 
@@ -91,8 +91,9 @@ class ClosedType:
         self._parse: Callable[[str], Any] | None = None
         self.wanted = ""
         plain = self._without_none(returns)
-        if plain in _SIMPLE:
-            self.wanted, self._parse = _SIMPLE[plain]
+        simple = _SIMPLE.get(plain) if isinstance(plain, type) else None
+        if simple is not None:
+            self.wanted, self._parse = simple
         else:
             choices = _choices(plain)
             if not choices or len(choices) > CHOICES:

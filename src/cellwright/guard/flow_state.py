@@ -53,7 +53,7 @@ class FlowState:
 
     def sources(self, label: str) -> str:
         """Where it came from, for people."""
-        names = [name for name in self.reached.get(label, {}) if name]
+        names = [name.removesuffix(".__getitem__") for name in self.reached.get(label, {}) if name]
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         return ", ".join(names[:NAMED]) + more
 
@@ -101,7 +101,7 @@ class FlowState:
 
     def origin(self, value: Scalar) -> str:
         """The operation whose untrusted answer held the value; "" where none is known."""
-        return self._origins.get(normalised(value), "")
+        return self._origins.get(normalised(value), "").removesuffix(".__getitem__")
 
     def add_words(self, text: str) -> None:
         self._proofs.words.add(text)

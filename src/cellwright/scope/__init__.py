@@ -18,7 +18,7 @@ from cellwright.scope.operations import Operation, operation
 from cellwright.scope.packed_content import FieldNames, Leaf, PackedContent, Scalar, content_of, named_arguments
 from cellwright.scope.parcels import handles_in
 from cellwright.scope.placement import Placed
-from cellwright.scope.reachable import ReachableFunction, callables, class_names
+from cellwright.scope.reachable import ReachableFunction, callables, class_names, has_labels
 from cellwright.scope.rules import Place
 from cellwright.scope.scope import Scope
 from cellwright.scope.served_call import CurrentCall, Undoing, current_call
@@ -97,6 +97,7 @@ __all__ = [
     "given_frame_text",
     "given_type",
     "handles_in",
+    "has_labels",
     "is_standard",
     "is_type_expression",
     "is_typed_dict",

@@ -66,6 +66,14 @@ def callables(scope: Scope) -> Iterator[ReachableFunction]:
             yield from walk.named(value, name, stands, Place(owner, object), last)
 
 
+def has_labels(scope: Scope) -> bool:
+    """Whether something in scope is declared to give what outsiders wrote, or what is private."""
+    labels = {"untrusted", "private"}
+    if any(labels & rule.facts.keys() for rule in scope.rules.declared):
+        return True
+    return any(found.operation.untrusted or found.operation.private for found in callables(scope))
+
+
 def class_names(scope: Scope) -> dict[type, str]:
     """The classes that guest code can name, each with its path: bound classes, and those of bound modules."""
     found: dict[type, str] = {cls: name for name, cls in scope.classes() if name}

@@ -6,7 +6,7 @@ Decides by names and types only. It never touches the object that it decides abo
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, Protocol
@@ -73,6 +73,10 @@ class Rules:
         self._seen: list[str] = []
         self.notes = False  # a policy has patterns here
         self.strict_binding = False  # objects of distributions that nothing is known of are refused
+
+    @property
+    def declared(self) -> Sequence[Rule]:
+        return self._rules
 
     @property
     def version(self) -> int:
