@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -285,7 +286,10 @@ def test_an_open_type_is_refused(returns: Any) -> None:
         ClosedType(returns)
 
 
-async def test_files_of_a_shared_workspace_carry_what_their_writer_had_read(tmp_path: Any) -> None:
+async def test_files_of_a_shared_workspace_carry_what_their_writer_had_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CELLWRIGHT_STATE", str(tmp_path / "state"))
     post, shared, calm = Post(), tmp_path / "shared", tmp_path / "calm"
     for place in (shared, calm):
         place.mkdir()
