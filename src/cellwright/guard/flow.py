@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Protocol, cast, get_args
+from typing import cast, get_args
 
 from cellwright.doors import About, Answer, Call
 from cellwright.errors import PlatformError, UsageError
@@ -22,7 +22,7 @@ from cellwright.guard.proofs import is_url, normalised
 from cellwright.guard.workspace_labels import WorkspaceLabels
 from cellwright.journal import TRANSACTION_VERBS, History, is_effect
 from cellwright.sandboxes import Outcome
-from cellwright.scope import Described, PackedContent, Scalar, content_of, named_arguments
+from cellwright.scope import PackedContent, Scalar, ScopeHost, content_of, named_arguments
 from cellwright.store import Store
 from cellwright_guest.wire import Packed, is_large
 
@@ -32,17 +32,6 @@ CONTENT = frozenset(
 """Parameters of operations of which nothing is declared that hold what is said, not to whom."""
 FREE = frozenset(("sleep", "about", "dir", *TRANSACTION_VERBS))
 _ACTING = ("call", "new", "op", "set", "del")
-
-
-class CallFacts(Protocol):
-    """What the flow asks of the host: a `ScopeHost`."""
-
-    @property
-    def objects(self) -> int: ...
-    def field_names(self, number: int) -> tuple[str, ...]: ...
-    def parameters(self, call: Call) -> tuple[str, ...]: ...
-    def is_bound(self, number: int) -> bool: ...
-    def described(self) -> dict[str, Described]: ...
 
 
 @dataclass(kw_only=True, slots=True)
@@ -84,7 +73,7 @@ class FlowGuard:
     Else every cell counts as influenced, and there are no words of a person.
     """
 
-    def __init__(self, mode: FlowMode | None, host: CallFacts, rules: FlowPolicy, say: Callable[[str], None]) -> None:
+    def __init__(self, mode: FlowMode | None, host: ScopeHost, rules: FlowPolicy, say: Callable[[str], None]) -> None:
         self.mode = check_mode(mode)
         self._is_said = mode is not None  # somebody chose it: then a new operation counts as a changed one
         self.own_model = False
@@ -305,6 +294,15 @@ class FlowGuard:
         return bool(self.state.specs.get(handle, NONE).untrusted)
 
     # answers
+
+    async def begins(self, call: Call) -> None:
+        """A call is about to be made. Host code may call functions of the guest with what it will answer."""
+        spec = self._spec(call, ())
+        if spec.untrusted or spec.private:
+            lends = self._host.lends or any(given.opaque for given in (await self._given(call)).values())
+            for label in (UNTRUSTED, PRIVATE) if lends else ():
+                if getattr(spec, label) and label not in self.state.reached:
+                    self.reach(label, call.about.title)
 
     async def delivered(self, call: Call, answer: Answer, below: Iterable[str]) -> tuple[str, ...]:
         """The labels of an answer, for its row. The session has it from here on; `below` came from other sessions."""

@@ -127,6 +127,8 @@ class Guarded(Wrapper):
             answer = await self.inner.call(call)
             return answer if call.asked is None else replace(answer, sent=call.arguments)
         served = ServedFlow(guard=flow)
+        if call.refused is None and not flow.is_idle(call):
+            await flow.begins(call)
         token = SERVED_FLOW.set(served)
         try:
             answer = await self.inner.call(call)

@@ -54,6 +54,11 @@ class Lender:
             raise WireError("a guest function without its parts")
         return _CLASSES[kind](self, number, kind, name)
 
+    @property
+    def lends(self) -> bool:
+        """Whether host code has a function of the guest, which it may call at any time."""
+        return len(self._lent) > 0
+
     def number_of(self, lent: Any) -> int | None:
         return lent._number if self._lent.get(lent._number) is lent else None
 

@@ -191,6 +191,11 @@ class ScopeHost:
         surfaces = ((name, surface_of(value)) for name, value in self._scope.names())
         return {name: surface for name, surface in surfaces if isinstance(surface, Described)}
 
+    @property
+    def lends(self) -> bool:
+        """Whether host code has a function of the guest, which it may call at any time."""
+        return self._lender.lends
+
     def is_bound(self, number: int) -> bool:
         """Whether the developer bound this object by name."""
         held = self._handles.find(number)
