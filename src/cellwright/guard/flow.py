@@ -320,7 +320,12 @@ class FlowGuard:
         objects = min(new, default=self._host.objects + 1) - 1
         for label in labels:
             self._mark_files(label)
-        state.answered(call.about.title, labels, content, objects=objects)
+        title = call.about.title
+        if is_large(answer.value):
+            await asyncio.to_thread(state.learn, title, labels, content)
+        else:
+            state.learn(title, labels, content)
+        state.answered(title, labels, content, objects=objects)
         return tuple(labels)
 
     def _spec(self, call: Call, below: Iterable[str]) -> LabelSpec:

@@ -19,6 +19,7 @@ from cellwright.store import CellRow, Note, Row, Store
 from cellwright_guest.wire import Packed, type_of
 
 ORIGINS = 50_000  # values whose source can be told
+REMEMBERED = 1_000_000  # characters of one answer
 SHORT = 300  # characters of a value that is remembered as a whole
 NAMED = 3
 CODE = 50_000  # characters of a cell that are read; a longer one proves nothing
@@ -64,18 +65,23 @@ class FlowState:
     def choose(self, handles: Iterable[int]) -> None:
         self._chosen.update(handles)
 
+    def learn(self, title: str, labels: Sequence[str], content: PackedContent) -> None:
+        """Take in the values of an answer. Takes long for a large one, and may run in a thread."""
+        if UNTRUSTED in labels:
+            self._remember(title, content)
+        spec = LabelSpec.read(labels)
+        if spec.trusted:
+            self._trust(spec, content, hit=HIT in labels)
+
     def answered(self, title: str, labels: Sequence[str], content: PackedContent, *, objects: int = 0) -> None:
         """Take in an answer. `labels` are those of its row; `objects` were there before it."""
         if UNTRUSTED in labels:
             if not self.untrusted:
                 self.clean_objects = objects
             self.reach(UNTRUSTED, title)
-            self._remember(title, content)
         if PRIVATE in labels:
             self.reach(PRIVATE, title)
         spec = LabelSpec.read(labels)
-        if spec.trusted:
-            self._trust(spec, content, hit=HIT in labels)
         if spec is not NONE:
             for number in content.handles:
                 self.specs[number] = self.specs.get(number, NONE) | spec
@@ -90,10 +96,12 @@ class FlowState:
         )
 
     def _remember(self, title: str, content: PackedContent) -> None:
+        room = REMEMBERED
         for leaf in content.leaves:
-            if len(self._origins) > ORIGINS:
+            if len(self._origins) > ORIGINS or room <= 0:
                 return
-            text = leaf.value if isinstance(leaf.value, str) else str(leaf.value)
+            text = leaf.value[:room] if isinstance(leaf.value, str) else repr(leaf.value)[:SHORT]
+            room -= len(text)
             if len(text) <= SHORT:
                 self._origins.setdefault(normalised(leaf.value), title)
             for address in addresses_in(text):
@@ -177,6 +185,7 @@ class FlowState:
             for row in sorted(rows.get(cell.number, ()), key=lambda row: row.delivered or 0):
                 if row.labels and row.value is not None:
                     content = content_of(Packed(*row.value), field_names)
+                    self.learn(row.title, row.labels, content)
                     self.answered(row.title, row.labels, content, objects=objects)
                 objects = max([objects, *(made.number for made in row.made)])
             if cell.status != "running":

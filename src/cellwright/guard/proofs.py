@@ -183,7 +183,7 @@ class Proofs:
 
     def _is_named(self, value: str) -> bool:
         """Whether it stands in the one record of a trusted answer that has a name which the person wrote."""
-        for records in self._lists:
+        for records in tuple(self._lists):  # a thread may add one
             for name in {each for one in records if value in one.values() for each in one.values() if each != value}:
                 if sum(name in one.values() for one in records) == 1 and _is_name(name) and self.words.has(name):
                     return True
