@@ -22,6 +22,7 @@ from cellwright.agent.guest_names import RESERVED
 from cellwright.agent.steps import EXECUTE
 from cellwright.errors import UsageError
 from cellwright.messages import Tool
+from cellwright.model_texts import sendable, sendable_schema
 from cellwright.redaction import clean, without_keys
 from cellwright.scope import ReachableFunction, Scope, callables, class_names, is_untold, signature_text
 from cellwright.settings import install_command
@@ -239,7 +240,11 @@ class DirectTool:
     classes: Mapping[type, str] = field(repr=False, default_factory=dict[type, str])
 
     def to_tool(self) -> Tool:
-        return Tool(name=self.name, description=self.description, parameters=self.parameters.schema)
+        return Tool(
+            name=self.name,
+            description=sendable(self.description),
+            parameters=sendable_schema(self.parameters.schema),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -51,11 +51,17 @@ class CellOutputs(LongTexts):
     def __init__(self, limit: int, recall: Callable[[int], Outcome | None] = lambda cell: None) -> None:
         super().__init__(limit, KEPT_CHARS)
         self._recall = recall  # the outcome of a cell of an earlier process
+        self.source: Callable[[], str] = str  # who may have written what they show, where that is not only the code
         self._results = itertools.count(1)  # of direct calls, in all turns
 
     def keep(self, cell: int, text: str) -> str:
         """The output of a cell, or its beginning and end with a mark between them."""
         return self.keep_as(f"output:{cell}", text)
+
+    def marked(self, text: str) -> str:
+        """The text for the model, with a line before it that says whose words may be in it."""
+        source = self.source()
+        return f"{source}\n{text}" if source else text
 
     def new_result(self) -> str:
         """A name for the result of a direct call. An old message may refer to any earlier one."""

@@ -120,7 +120,7 @@ class Session(Recipient):
             runtime = await self._parent.runtime.fork(session=self.id, scope=runtime.scope)
             self._context = self._parent._context.copy()
             await self._parent._cells.tell_branch(self._context)
-        flow.watch(runtime.flow)
+        flow.watch(runtime.flow, self._outputs)
         self._runtime = await self._open.enter_async_context(runtime)
         self._cells = SessionCells(self.id, runtime, self._outputs)
         turns = runtime.turns

@@ -12,10 +12,10 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from cellwright.agent.answer_types import buildable
-from cellwright.agent.context_window import sendable
 from cellwright.agent.guest_names import RESERVED
 from cellwright.errors import CellwrightError, ChildFailed, TurnWaiting, UsageError, WrongArguments
 from cellwright.events import ChildFinished, ChildStarted
+from cellwright.model_texts import sendable
 from cellwright.sandboxes import waiting, waiting_for_agent
 from cellwright.scope import GuestFunction, current_call, given_type, is_type_expression, operation
 from cellwright.short_texts import named_error

@@ -15,10 +15,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from cellwright.agent.answer_types import type_name
-from cellwright.agent.context_window import sendable
 from cellwright.doors import Reply, Request
 from cellwright.errors import WrongArguments
 from cellwright.messages import Generation, UserMessage
+from cellwright.model_texts import sendable
 from cellwright.sandboxes import waiting_for_agent
 from cellwright.scope import given_type, operation
 from cellwright_guest.wire import type_of

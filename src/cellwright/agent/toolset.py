@@ -17,6 +17,7 @@ from cellwright.agent.prompt import TOOL, code_instructions, direct_instructions
 from cellwright.agent.steps import EXECUTE
 from cellwright.errors import UsageError
 from cellwright.messages import Tool, ToolCall, Traits
+from cellwright.model_texts import sendable
 from cellwright.scope import Scope
 
 MOST_NAMED = 30  # functions, where the model is told what is offered
@@ -89,7 +90,8 @@ class Toolset:
         self.tools = self._tools(traits, finish)
         self.instructions = direct_instructions(wanted.instructions)
         if self.code:
-            text = wanted.outline if choice.mode == "code" else ""  # beside functions `search` finds what else there is
+            # beside functions `search` finds what else there is
+            text = sendable(wanted.outline) if choice.mode == "code" else ""
             self.instructions = code_instructions(
                 text, calls=traits.calls, packages=wanted.packages, own=wanted.instructions
             )

@@ -158,7 +158,7 @@ class Turn:
         advice = self._failures.after_reply(observed)
         self._advice = Advice(warmer=any(a.warmer for a in advice), unchecked=any(a.unchecked for a in advice))
         texts = [o.text + a.words for o, a in zip(observed, advice, strict=True)]
-        texts = side_by_side(texts, observed, self._outputs.limit)
+        texts = [self._outputs.marked(text) for text in side_by_side(texts, observed, self._outputs.limit)]
         all_ok = all(o.ok for o in observed)
         if self._plan is not None and not all_ok:
             texts[-1] += self._plan.after_failure

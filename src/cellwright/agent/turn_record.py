@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from cellwright.agent.context_window import ContextWindow, sendable
+from cellwright.agent.context_window import ContextWindow
 from cellwright.agent.conversation_head import REDIRECTED, quoted, words_in
 from cellwright.agent.finish import Finish, Finished
 from cellwright.agent.steps import steps_of
@@ -22,6 +22,7 @@ from cellwright.errors import CodeError, Diverged, Fenced, JournalFailed, Restor
 from cellwright.events import Event
 from cellwright.journal import Turns
 from cellwright.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from cellwright.model_texts import sendable
 from cellwright.runtime import Runtime
 from cellwright.sandboxes import Outcome
 from cellwright.scope import shown
