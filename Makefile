@@ -42,7 +42,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # Thousands of processes import the package here: with its bytecode kept, that is half the time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo cells test check lint types tests format bench eval-local docs fuzz slow crash crash-long soak interop interop-quick container container-quick elsewhere clean
+.PHONY: help demo cells guard-demo test check lint types tests format bench eval-local docs fuzz slow crash crash-long soak interop interop-quick container container-quick elsewhere clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -52,6 +52,9 @@ demo: $(RUN) ## an agent with a real model does three small jobs on live objects
 
 cells: $(RUN) ## cells against live objects, attacks among them, and what happens
 	@$(BIN)/python examples/cells.py $(ARGS)
+
+guard-demo: $(RUN) ## a mailbox with a poisoned mail, a model that obeys it, and what the guard does
+	@$(BIN)/python examples/mailbox.py $(ARGS)
 
 test: lint ## lint, types and tests
 	@$(MAKE) types >.venv/.types 2>&1 & types=$$!; $(MAKE) tests; tests=$$?; \

@@ -102,3 +102,21 @@ def test_the_readme_begins_with_what_a_stranger_needs() -> None:
     assert "<!-- snippet: examples/readme.py -->" in first
     assert "<!-- output: examples/readme.py -->" in first
     assert "What it is not" in first
+
+
+@pytest.mark.slow
+def test_the_guards_demo_holds_what_a_poisoned_mail_wants_and_nothing_else() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "mailbox.py"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "\x1b" not in done.stdout
+    went = re.findall(r"mails went to: (.*)", done.stdout)
+    assert went == ["ada@firm.example, refunds@parcel-hub.example, refunds@parcel-hub.example", "ada@firm.example"]
+    assert done.stdout.count("  ? post.send('refunds@parcel-hub.example'") == 2
+    assert "verified: nothing was changed, removed or moved" in done.stdout
