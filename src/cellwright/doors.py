@@ -40,6 +40,7 @@ class Operation:
     patient: bool = False  # waits for a person, or for another agent: the cell's time stands still meanwhile
     timeout_s: float | None = None
     destructive: bool = False  # removes what is there, or may: a policy can tell it from other writing
+    own: bool = False  # the runtime's, such as `search` and `done`: no policy is about it
     # What the guard knows. A fact of fields is True for the whole answer, or names the fields that it is about.
     untrusted: Fields = False  # outsiders may have written it: mail bodies, pages, tickets, files of others
     private: Fields = False  # confidential
@@ -81,13 +82,14 @@ class About:
     """What is known of a call before it is made: its name for people, and the facts of its operation.
 
     `known_as` names the operation for all calls of it, in every session; "" where it has no such name. `patterns` are
-    those of a policy's patterns that cover it, under any of its names.
+    those of a policy's patterns that cover it, under any of its names. `data`: it only builds plain data.
     """
 
     title: str
     operation: Operation
     known_as: str = ""
     patterns: frozenset[str] = frozenset()
+    data: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ from tests.gateway.shops import Shop, opened
 from cellwright.errors import PlatformError, UsageError
 from cellwright.gateway import Gateway, GatewaySettings
 from cellwright.gateway.client_cells import ClientCell
-from cellwright.gateway.client_sessions import WAITING
+from cellwright.gateway.client_sessions import WAITING, Client
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -23,7 +23,7 @@ def gateway(shop: Any, **options: Any) -> Gateway:
 
 def begun(made: Gateway, key: object, code: str, owner: Any = None) -> ClientCell:
     cell = ClientCell()
-    cell.begin(made.sessions.run(key, code, cell, owner))
+    cell.begin(made.sessions.run(key, code, cell, Client(owner=owner)))
     return cell
 
 

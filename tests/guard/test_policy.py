@@ -67,9 +67,8 @@ def test_a_name_tells_what_is_destructive(name: str) -> None:
     assert is_destructive(name)
 
 
-def test_a_name_or_a_hint_decides_what_is_destructive() -> None:
+def test_a_name_that_only_speaks_of_removal_is_not_destructive() -> None:
     assert not is_destructive("a.list_deleted")
-    assert is_destructive("a.run", "Runs it. Destructive.")
 
 
 # files

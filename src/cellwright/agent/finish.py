@@ -121,7 +121,7 @@ def done_function(current: Callable[[], Finish], returns: Any) -> Any:
 
         # not by `Annotated[returns, …]`: typing keeps the last such types, and so their classes
         done.__annotations__["value"] = _CONVERTED_ANY.copy_with((returns,))
-    return operation(thread="loop", idempotent=True, takes_guarded=True, selecting=(), outward=False)(done)
+    return operation(thread="loop", idempotent=True, takes_guarded=True, own=True, selecting=(), outward=False)(done)
 
 
 def _adapter(returns: Any) -> Any:

@@ -33,7 +33,7 @@ def own_names(
     """
     functions = catalog_functions(catalog)
 
-    @operation(reads=True, thread="task")
+    @operation(reads=True, own=True, thread="task")
     async def show(name: str, start: int = 0) -> str:
         """The signature, docs and types of a name; or an earlier output ("output:3"), from a character on."""
         kept = outputs.page(name, start)

@@ -112,7 +112,7 @@ class Session(Recipient):
             names["sessions"] = Searcher(lambda: self.runtime.journal, self.id, self.agent.sessions, self.agent.name)
         asked = self._model = OwnCallIds(Retrying(ModelErrorsOnly(model), on_retry=self._tell_retry))
         flow = self._flow = SessionFlow(lambda given: Budgeted(asked, self.shared).request(given), model.traits.window)
-        names |= flow.names(self.agent.scope)
+        names |= flow.names(self.agent.scope, self.agent.policy)
         below = self._place.below if self._place is not None else ""
         runtime = self.agent.runtime(self.id, names, resume=self._resume, take_over=self._take_over, child_of=below)
         if self._parent is not None:

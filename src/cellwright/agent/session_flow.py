@@ -13,7 +13,7 @@ from cellwright.agent.task_data import DATA, TaskData, data_hint
 from cellwright.agent.text_reader import READ, Ask, read_function
 from cellwright.doors import Model, ModelWrapper, Reply, Request
 from cellwright.errors import UsageError
-from cellwright.guard import SERVED_FLOW, UNTRUSTED, FlowGuard
+from cellwright.guard import SERVED_FLOW, UNTRUSTED, FlowGuard, Policy
 from cellwright.messages import OnPiece
 from cellwright.scope import Scope, has_labels
 from cellwright.store import TurnRow
@@ -34,11 +34,12 @@ class SessionFlow:
         self.instructions = ""  # where something in scope has labels
         self._data: Mapping[str, Any] = {}
 
-    def names(self, scope: Scope) -> dict[str, Any]:
+    def names(self, scope: Scope, policy: Policy | None) -> dict[str, Any]:
         """`task_data` and `read`, where the developer has bound nothing under these names."""
         taken = {name for name, _ in scope.names()}
         self._has_data = DATA not in taken
-        self.instructions = INSTRUCTIONS if READ not in taken and has_labels(scope) else ""
+        labelled = has_labels(scope) or (policy is not None and bool(policy.flow.labels))
+        self.instructions = INSTRUCTIONS if READ not in taken and labelled else ""
         return {name: value for name, value in self._names.items() if name not in taken}
 
     def watch(self, flow: FlowGuard, outputs: CellOutputs) -> None:

@@ -91,7 +91,8 @@ class Children:
     def names(self) -> dict[str, Any]:
         """The names for guest code."""
 
-        @operation(idempotent=True, takes_guarded=True, selecting=(), outward=False)  # a child keeps the rules
+        # a child keeps the rules
+        @operation(idempotent=True, takes_guarded=True, own=True, selecting=(), outward=False)
         async def spawn(
             task: str,
             returns: Any = None,

@@ -27,11 +27,12 @@ class TaskData:
     def __init__(self, values: Callable[[], Mapping[str, Any]]) -> None:
         self._current = values
 
+    @operation(reads=True, own=True)
     def names(self) -> list[str]:
         """The names of what was handed over."""
         return list(self._current())
 
-    @operation(reads=True, untrusted=True)
+    @operation(reads=True, own=True, untrusted=True)
     def __getitem__(self, name: str) -> Any:
         values = self._current()
         if name not in values:

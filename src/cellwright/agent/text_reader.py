@@ -46,7 +46,7 @@ def read_function(ask: Ask, window: int) -> Any:
     """`read` for guest code. `ask` asks a model, whose window has so many tokens."""
     most = min(LONGEST, 2 * window)
 
-    @operation(reads=True, outward=False, selecting=())
+    @operation(reads=True, own=True, outward=False, selecting=())
     async def read(value: str, question: str = "", returns: Any = bool) -> Any:
         """Ask a model about a text that outsiders may have written: `await read(mail.body, "Is it an invoice?")`.
 

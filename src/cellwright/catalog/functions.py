@@ -25,12 +25,12 @@ def catalog_functions(of: Catalog | HasCatalog, *, budget: int = BUDGET) -> dict
     """`search` and `show`, to be bound into a scope by these names. `budget`: characters of one `show`."""
     catalog = of if isinstance(of, Catalog) else of.catalog
 
-    @operation(reads=True, thread="task")
+    @operation(reads=True, own=True, thread="task")
     async def search(query: str, limit: int = 8) -> str:
         """Find functions by what they do: `print(search("send an email"))`."""
         return await asyncio.to_thread(found_text, catalog, _text(query), limit)
 
-    @operation(reads=True, thread="task")
+    @operation(reads=True, own=True, thread="task")
     async def show(name: str) -> str:
         """The full signature, docs and types of a name: `print(show("crm.contacts.create"))`."""
         return await asyncio.to_thread(catalog.show, _text(name), budget)

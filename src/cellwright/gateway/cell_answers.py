@@ -63,7 +63,7 @@ def show_function(show: Callable[[str], Awaitable[str]], outputs: CutOutputs) ->
         return page if page is not None else await show(name)
 
     call.__name__ = call.__qualname__ = "show"
-    return operation(reads=True, thread="task")(call)
+    return operation(reads=True, own=True, thread="task")(call)
 
 
 def cell_answer(number: int, outcome: Outcome, outputs: CutOutputs) -> CellAnswer:

@@ -90,7 +90,8 @@ class ClientCell:
     async def approve(self, wanted: ApprovalWanted) -> bool | str:
         """For `Runtime(approve=…)`. Only a form with `allow` set is a yes."""
         arguments = cut_counted(wanted.arguments, ASKED)
-        said = await self.ask(ClientQuestion(text=f"Code wants to call {wanted.name}{arguments}. Allow it?"))
+        why = f" {wanted.why}." if wanted.why else ""
+        said = await self.ask(ClientQuestion(text=f"Code wants to call {wanted.name}{arguments}.{why} Allow it?"))
         if isinstance(said, str):
             return said
         return True if said is not None and said.get("allow") is True else "the user declined"

@@ -15,6 +15,7 @@ from cellwright.errors import PlatformError, UsageError
 from cellwright.events import ApprovalWanted
 from cellwright.gateway.cell_answers import CellAnswer, CutOutputs, cell_answer
 from cellwright.gateway.client_cells import ClientCell
+from cellwright.guard import FlowGuard
 from cellwright.runtime import Runtime
 from cellwright.sandboxes import Outcome
 
@@ -22,12 +23,20 @@ Make = Callable[["ClientSession"], Runtime]
 WAITING = 100  # cells of one client that run or wait for their turn
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Client:
+    """Who calls. `owner`: a client that may have several interpreters, None if it is not known; `user`: its name."""
+
+    owner: Hashable = None
+    user: str = ""
+
+
 @dataclass(kw_only=True, eq=False)
 class ClientSession:
     """One client's interpreter. Its cells run one after another."""
 
     outputs: CutOutputs
-    owner: Hashable = None  # a client that may have several; None if it is not known
+    client: Client = field(default_factory=lambda: Client())
     runtime: Runtime | None = None
     closed: bool = False
     used: float = field(default_factory=time.monotonic)
@@ -69,6 +78,7 @@ class ClientSessions:
         self._idle_s = idle_s
         self._limit = limit
         self._live: dict[Hashable, ClientSession] = {}
+        self._reached: dict[Hashable, set[tuple[str, str]]] = {}  # labels that reached a client, with their sources
         self._closing: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
@@ -79,9 +89,11 @@ class ClientSessions:
     def __contains__(self, key: Hashable) -> bool:
         return key in self._live
 
-    async def run(self, key: Hashable, code: str, cell: ClientCell, owner: Hashable = None) -> tuple[int, Outcome]:
+    async def run(
+        self, key: Hashable, code: str, cell: ClientCell, client: Client | None = None
+    ) -> tuple[int, Outcome]:
         """Run a cell in a client's interpreter; returns its number there and its outcome."""
-        live = self._find(key, owner)
+        live = self._find(key, client or Client())
         if live.waiting >= WAITING:
             raise UsageError(f"{WAITING} calls of execute run or wait in this session; wait until some are done")
         live.waiting += 1
@@ -91,14 +103,27 @@ class ClientSessions:
                 live.current = cell
                 live.cells += 1
                 try:
+                    self._share_labels(key, live.client, runtime.flow)
                     return live.cells, await runtime.execute(code, on_event=cell.hear)
                 finally:
                     live.current = None
+                    self._share_labels(key, live.client, runtime.flow)
         finally:
             live.waiting -= 1
             live.used = time.monotonic()
             if self._timer is None and not self._closed:
                 self._timer = asyncio.get_running_loop().call_later(self._idle_s, self._look)
+
+    def _share_labels(self, key: Hashable, client: Client, flow: FlowGuard) -> None:
+        """One model reads what all interpreters of a client show, also those that were closed: it is told by none."""
+        of_whom = key if client.owner is None else ("owner", client.owner)
+        reached = flow.state.reached_from
+        if not reached and of_whom not in self._reached:
+            return
+        known = self._reached.setdefault(of_whom, set())
+        for label, source in sorted(known - reached):
+            flow.reach(label, source)
+        known |= reached
 
     def running(self) -> list[ClientCell]:
         """The cells that are running now."""
@@ -110,12 +135,13 @@ class ClientSessions:
 
     async def warm(self, key: Hashable) -> None:
         """Open a client's interpreter before its first cell."""
-        live = self._find(key)
+        live = self._find(key, Client())
         async with live.turn:
             await live.open(self._make)
 
     async def drop(self, key: Hashable) -> None:
         """Close the session of a client that has left."""
+        self._reached.pop(key, None)
         live = self._live.pop(key, None)
         if live is not None:
             await live.close()
@@ -126,26 +152,26 @@ class ClientSessions:
             self._timer.cancel()
         await asyncio.gather(*(self.drop(key) for key in list(self._live)), *self._closing)
 
-    def _find(self, key: Hashable, owner: Hashable = None) -> ClientSession:
+    def _find(self, key: Hashable, client: Client) -> ClientSession:
         if self._closed:
             raise UsageError("this gateway is closed")
         live = self._live.get(key)
         if live is None:
-            self._make_room(owner)
-            live = self._live[key] = ClientSession(outputs=CutOutputs(self._limit), owner=owner)
+            self._make_room(client.owner)
+            live = self._live[key] = ClientSession(outputs=CutOutputs(self._limit), client=client)
         live.used = time.monotonic()
         return live
 
     def _make_room(self, owner: Hashable) -> None:
-        counts = Counter(live.owner for live in self._live.values() if live.owner is not None)
+        counts = Counter(live.client.owner for live in self._live.values() if live.client.owner is not None)
         share = (self._most + 1) // 2
         full = owner is not None and counts[owner] >= share
         if not full and len(self._live) < self._most:
             return
         idle = [
-            (-counts[live.owner], live.used, number, key)
+            (-counts[live.client.owner], live.used, number, key)
             for number, (key, live) in enumerate(self._live.items())
-            if not live.waiting and (not full or live.owner == owner)
+            if not live.waiting and (not full or live.client.owner == owner)
         ]
         if not idle:
             busy = f"all {share} sessions that one client may have" if full else f"all {self._most} sessions"

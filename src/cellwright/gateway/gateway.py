@@ -16,13 +16,12 @@ from typing import Any, Literal
 
 from cellwright.catalog import Catalog, SearchHit, catalog_functions
 from cellwright.errors import NotInScope, UsageError
-from cellwright.events import ApprovalWanted
 from cellwright.gateway.cell_answers import CHARS, show_function
 from cellwright.gateway.client_cells import ClientQuestion
 from cellwright.gateway.client_sessions import ClientSession, ClientSessions
 from cellwright.gateway.policy_rules import apply_policy, operations
 from cellwright.gateway.source_openers import OpenedSource, close_sources
-from cellwright.guard import Policy
+from cellwright.guard import FlowMode, Policy
 from cellwright.runtime import Runtime
 from cellwright.sandboxes import Limits
 from cellwright.scope import Scope, surface_of
@@ -45,6 +44,8 @@ class GatewaySettings:
     max_tokens: int = 4_000
     idle_s: float = 1_800.0
     sessions: int = 100
+    flow: FlowMode | None = None
+    audit: str | Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +66,6 @@ class Gateway:
         self.catalog = Catalog(self.scope)
         self.sources: Mapping[str, int] = {}
         self._keys: Mapping[str, str] | None = None
-        self._granted: frozenset[str] = frozenset()
         room, most, idle_s = self.options.max_tokens * CHARS, self.options.sessions, self.options.idle_s
         self.sessions = ClientSessions(self._runtime, most=most, idle_s=idle_s, limit=room)
 
@@ -74,7 +74,7 @@ class Gateway:
             self.scope.declare("*", read_only=True)
         fixed = [one.name for one in self.opened if one.kind in ("openapi", "command")]
         policy = self.options.policy
-        self._granted = await asyncio.to_thread(apply_policy, policy, self.scope, keep=OWN, fixed=fixed)
+        await asyncio.to_thread(apply_policy, policy, self.scope, keep=OWN, fixed=fixed)
         await self.refresh()
         return self
 
@@ -170,9 +170,16 @@ class Gateway:
         """A client's interpreter, with `search` and `show` of its own."""
         functions = catalog_functions(self.catalog, budget=self.options.max_tokens * CHARS)
 
-        async def approve(wanted: ApprovalWanted) -> bool | str:
-            return True if wanted.name in self._granted else await live.approve(wanted)
-
         own: dict[str, Any] = {"search": functions["search"], "show": show_function(functions["show"], live.outputs)}
-        scope, packages, limits = self.scope.extended(own), self.options.packages, self.options.limits
-        return Runtime(scope, packages=packages, limits=limits, check=self.check, approve=approve)
+        options = self.options
+        return Runtime(
+            self.scope.extended(own),
+            packages=options.packages,
+            limits=options.limits,
+            check=self.check,
+            approve=live.approve,
+            policy=options.policy,
+            user=live.client.user,
+            flow=options.flow,
+            audit=options.audit,
+        )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cellwright.errors import CellwrightError
 from cellwright.gateway.cell_answers import encodable
 from cellwright.gateway.client_cells import ClientCell, ClientQuestion
+from cellwright.gateway.client_sessions import Client
 from cellwright.gateway.gateway import Gateway
 from cellwright.gateway.tool_definitions import definitions, wrong_arguments
 from cellwright.short_texts import one_line
@@ -105,7 +106,7 @@ class GatewayServer:
             if ctx.session.can_send_request:
                 cell.asker = lambda question: _elicit(ctx, question)
             await gateway.refresh()
-            cell.begin(gateway.sessions.run(key, arguments["code"], cell, owner_of(ctx)))
+            cell.begin(gateway.sessions.run(key, arguments["code"], cell, client_of(ctx)))
         return await self._follow(gateway, ctx, key, cell)
 
     async def _follow(
@@ -191,21 +192,24 @@ def client_key(ctx: Context, session: str) -> Hashable:
     found = ctx.request.headers.get("mcp-session-id")
     if found is not None and ctx.session.can_send_request:  # else the transport has not checked whose it is
         return ("session", found)
-    owner = owner_of(ctx)
+    owner = client_of(ctx).owner
     if owner is not None:
         return ("client", owner, session)
     known = ctx.session.client_params
     return ("anonymous", known.client_info.name if known is not None else "", session)
 
 
-def owner_of(ctx: Context) -> Hashable:
-    """The client that a request has proved to be from; None if no proof is needed."""
+def client_of(ctx: Context) -> Client:
+    """The client that a request has proved to be from. For the policy its name is that of its token, or of the person
+    for whom the token was made out.
+    """
     user = ctx.request.scope.get("user") if ctx.request is not None else None
     if user is None:
-        return None
+        return Client()
     from mcp.server.auth.provider import principal_components
 
-    return principal_components(user.access_token)
+    name, issuer, person = principal_components(user.access_token)
+    return Client(owner=(name, issuer, person), user=person or name)
 
 
 def _can_ask(ctx: Context) -> bool:

@@ -7,19 +7,17 @@ from cellwright.guard.audit import AuditTrail
 from cellwright.guard.audit_file import AuditFinding, AuditHead, audit_heads, audit_records, verify_audit
 from cellwright.guard.audited import Audited, unkept_session
 from cellwright.guard.flow import SERVED_FLOW, FlowGuard, ServedFlow
-from cellwright.guard.guarded import Guarded, GuardRules
+from cellwright.guard.flow_policy import FlowMode, FlowPolicy, OperationLabels, ProvenValues
+from cellwright.guard.guarded import Guarded, GuardRules, subject_of
 from cellwright.guard.hooks import Hook, HookedCall, Replaced, Unseen
 from cellwright.guard.labels import PRIVATE, UNTRUSTED
 from cellwright.guard.policy import (
     Action,
-    FlowMode,
-    FlowPolicy,
     OperationTimeout,
     Policy,
     PolicyDecision,
     PolicyRule,
     PolicySubject,
-    ProvenValues,
     is_destructive,
 )
 from cellwright.guard.policy_files import policy_from, policy_of, read_policy, read_table
@@ -48,6 +46,7 @@ __all__ = [
     "Guarded",
     "Hook",
     "HookedCall",
+    "OperationLabels",
     "OperationTimeout",
     "Policy",
     "PolicyDecision",
@@ -71,6 +70,7 @@ __all__ = [
     "policy_of",
     "read_policy",
     "read_table",
+    "subject_of",
     "unkept_session",
     "verify_audit",
 ]

@@ -14,16 +14,17 @@ from typing import cast, get_args
 
 from cellwright.doors import About, Answer, Call
 from cellwright.errors import PlatformError, UsageError
+from cellwright.guard.flow_policy import FlowMode, FlowPolicy
 from cellwright.guard.flow_state import FlowState
 from cellwright.guard.hold import Hold, hold_of, private_words, unproven_words
 from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec
-from cellwright.guard.policy import FlowMode, FlowPolicy
 from cellwright.guard.proofs import is_url, normalised
 from cellwright.guard.workspace_labels import WorkspaceLabels
 from cellwright.journal import TRANSACTION_VERBS, History, is_effect
 from cellwright.sandboxes import Outcome
 from cellwright.scope import PackedContent, Scalar, ScopeHost, content_of, named_arguments
 from cellwright.store import Store
+from cellwright_guest.unpacker import simple_arguments
 from cellwright_guest.wire import Packed, is_large
 
 CONTENT = frozenset(
@@ -51,9 +52,8 @@ class ServedFlow:
     @property
     def reached(self) -> set[tuple[str, str]]:
         """Labels and their sources, for a session that begins now."""
-        above = {} if self.guard is None else self.guard.state.reached
-        found = {(label, source) for label, sources in above.items() for source in sources}
-        return found | {(label, "an agent before it") for label in self.labels - above.keys()}
+        above = set[tuple[str, str]]() if self.guard is None else self.guard.state.reached_from
+        return above | {(label, "an agent before it") for label in self.labels - {label for label, _ in above}}
 
 
 SERVED_FLOW: ContextVar[ServedFlow | None] = ContextVar("cellwright_flow", default=None)
@@ -224,22 +224,24 @@ class FlowGuard:
         `named`: the policy allows this operation by its name, which proves that it may be called, not on what.
         """
         state, operation = self.state, call.about.operation
-        acting = _acts(call)
         if not state.reached or call.verb in FREE:
             return None
-        if not acting and not (state.private and self.is_influenced):
+        acting, lends = _acts(call), simple_arguments(call.arguments.tree) is None
+        if not acting and not lends and not (state.private and self.is_influenced):
             return None
         await self._caught_up()
         names = names_of(call.about)
         given = await self._given(call)
+        acting = acting or any(self._host.acts(number) for one in given.values() for number in one.references)
         selecting = {name: content for name, content in given.items() if self._selects(call, name)}
         if self._leaves_the_house(call, given, acting=acting) and not self._rules.is_reader(names):
             return hold_of(call, state, selecting, private_words(call, state))
         if not acting or not state.untrusted:
             return None
         unproven = list(self._unproven(call, selecting, names))
-        if not unproven and not selecting and operation.selecting is None and self.is_influenced and not named:
-            unproven = [("what", None)]  # the call itself is the choice
+        chosen = any(not content.is_empty for content in selecting.values())
+        if not unproven and not chosen and operation.selecting != () and self.is_influenced and not named:
+            unproven = [("", None)]  # the call itself is the choice
         return hold_of(call, state, selecting, unproven_words(state, unproven)) if unproven else None
 
     async def _caught_up(self) -> None:

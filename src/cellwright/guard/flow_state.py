@@ -49,6 +49,11 @@ class FlowState:
     def private(self) -> bool:
         return PRIVATE in self.reached
 
+    @property
+    def reached_from(self) -> set[tuple[str, str]]:
+        """Labels with their sources, for another session that gets what this one has."""
+        return {(label, source) for label, sources in self.reached.items() for source in sources}
+
     def reach(self, label: str, source: str) -> None:
         self.reached.setdefault(label, {})[source] = None
 

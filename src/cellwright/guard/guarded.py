@@ -14,7 +14,7 @@ from cellwright.doors import About, Answer, Call, Host, Ruling, Wrapper
 from cellwright.errors import Denied, NotPublic
 from cellwright.guard.flow import FREE, SERVED_FLOW, FlowGuard, Hold, ServedFlow
 from cellwright.guard.hooks import Hook, read, run_after, run_before, seen_call
-from cellwright.guard.policy import Policy, PolicyDecision, PolicySubject
+from cellwright.guard.policy import Part, Policy, PolicyDecision, PolicySubject, is_destructive
 from cellwright.scope import ScopeHost, named_arguments
 from cellwright_guest.wire import WireError, is_large
 
@@ -47,6 +47,8 @@ class Guarded(Wrapper):
     async def call(self, call: Call) -> Answer:
         if call.refused is not None or call.verb in FREE:
             return await self.inner.call(call)
+        if self._rules.policy is not None and self._rules.policy.flow.labels:
+            call = replace(call, about=self._rules.policy.flow.labelled(call.about))
         if self._rules.is_empty and self._flow.is_idle(call):
             return await self._labelled(call)  # host code may run another session
         ruling = Ruling(user=self._rules.user)
@@ -68,7 +70,7 @@ class Guarded(Wrapper):
         """The call with what policy and flow say of it."""
         policy, flow = self._rules.policy, self._flow
         ruling = replace(ruling, labels=flow.reached)
-        if policy is not None:
+        if policy is not None and not call.about.operation.own:
             decided = policy.decide(await self._subject(call, policy, ruling))
             ruling = replace(ruling, rule=decided.text)
             why = decided.rule.why if decided.rule is not None else ""
@@ -94,7 +96,7 @@ class Guarded(Wrapper):
         rule = f"data flow ({self._flow.mode}): {hold.why}"
         if self._flow.mode == "warn":
             self._flow.warn(f"{call.about.title} was not held: {hold.why}")
-            return replace(call, ruling=replace(ruling, rule=rule))
+            return replace(call, ruling=replace(ruling, rule=rule), approved=ruling.allows)
         if self._flow.mode == "deny":
             return replace(call, ruling=replace(ruling, rule=rule), refused=Denied(f"{call.about.title}: {hold.why}"))
         return replace(
@@ -109,12 +111,8 @@ class Guarded(Wrapper):
                 given = {} if is_large(call.arguments) else {name: read(one) for name, one in named.items()}
             except WireError:  # what no honest guest sends is told by whoever makes the call
                 given = {}
-        return PolicySubject(
-            name=about.title,
-            names=frozenset(_names(about)),
-            patterns=about.patterns,
-            reads=about.operation.reads,
-            destructive=about.operation.destructive,
+        return replace(
+            subject_of(about, call),
             arguments=given,
             labels=frozenset(ruling.labels),
             user=ruling.user,
@@ -140,6 +138,29 @@ class Guarded(Wrapper):
         if not labels and call.asked is None:
             return answer
         return replace(answer, labels=labels, sent=None if call.asked is None else call.arguments)
+
+
+def subject_of(about: About, call: Call | None = None) -> PolicySubject:
+    """An operation as a policy knows it, or a call of it as far as its name tells."""
+    removes = call is not None and (call.verb == "del" or call.name == "__delitem__")
+    return PolicySubject(
+        name=about.title,
+        names=frozenset(_names(about)),
+        patterns=about.patterns,
+        reads=about.operation.reads,
+        destructive=about.operation.destructive or removes or is_destructive(about.title),
+        part="" if call is None else _part(about, call.verb),
+    )
+
+
+def _part(about: About, verb: str) -> Part:
+    if verb == "new":
+        return "data" if about.data else ""
+    if verb == "call" or not about.operation.reads:
+        return ""
+    if "#" in about.title:  # of an object that a call gave
+        return "data"
+    return "member" if verb == "get" else ""
 
 
 def _refusal(call: Call, decided: PolicyDecision) -> str:

@@ -59,7 +59,7 @@ def unproven_words(state: FlowState, unproven: Sequence[tuple[str, Scalar | None
     parts: list[str] = []
     for name, value in unproven[:SHOWN]:
         if value is None:
-            parts.append(f"{name} that it acts on was chosen by code that read outsiders' text")
+            parts.append(f"{name or 'the call'} was chosen by code that may follow outsiders' text")
             continue
         origin = state.origin(value)
         source = f"it stands in {origin}, which outsiders can write" if origin else "nobody asked for it"

@@ -9,17 +9,18 @@ import re
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from fnmatch import translate
 from functools import cached_property, lru_cache
 from typing import Any, Literal, cast, get_args
 
 from cellwright.errors import UsageError
-from cellwright.guard.argument_conditions import MISSING, Condition, glob_holds
+from cellwright.guard.argument_conditions import MISSING, Condition
+from cellwright.guard.flow_policy import FlowPolicy
+from cellwright.guard.operation_globs import covers_name, may_be_below, names_of
 from cellwright.guard.rate_limits import RateLimit, RateLimits
 
 Action = Literal["allow", "ask", "deny"]
 Kind = Literal["reads", "writes", "destructive"]
-FlowMode = Literal["off", "warn", "ask", "deny"]
+Part = Literal["", "data", "member"]
 LABELS = ("untrusted", "private", "influenced")
 TIMEOUT_S = 120.0
 DESTRUCTIVE = frozenset(
@@ -37,6 +38,9 @@ class PolicySubject:
     name       "github.issues.create"; of an object without a path "Order#7.cancel", which counts as "Order.cancel"
     names      further names that are surely its own
     patterns   noted patterns that cover it under any of its names: `About.patterns`
+    part       "data": plain data that is built, or read of what a call gave. A rule for everything leaves that alone.
+               "member": of a bound object, that is read. Such a rule does not ask about it, and denies it only where
+               it does not lead to what may be called
     arguments  by the names of the parameters; None: not known
     labels     what has reached the session: "untrusted", "private", "influenced"
     user       for whom the session works; "": not known
@@ -47,6 +51,7 @@ class PolicySubject:
     patterns: frozenset[str] = frozenset()
     reads: bool = False
     destructive: bool = False
+    part: Part = ""
     arguments: Mapping[str, Any] | None = None
     labels: Collection[str] = ()
     user: str = ""
@@ -161,42 +166,6 @@ class OperationTimeout:
         _checked_timeout(self.timeout_s)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ProvenValues:
-    """Globs of values that are proven, as destinations, for the operations that a glob covers."""
-
-    operation: str
-    values: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", names_of(self.values, "values"))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FlowPolicy:
-    """What a policy says of the data flow. `mode` None: not said. `readers` may be given private data.
-
-    Both methods take names that are surely the operation's own, no patterns.
-    """
-
-    mode: FlowMode | None = None
-    readers: tuple[str, ...] = ()
-    proven: tuple[ProvenValues, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.mode is not None and self.mode not in get_args(FlowMode):
-            raise UsageError(f"mode is {self.mode!r:.50}; it may be {', '.join(get_args(FlowMode))}")
-        object.__setattr__(self, "readers", names_of(self.readers, "readers"))
-
-    def is_reader(self, names: Collection[str]) -> bool:
-        return any(covers_name(operation, names) for operation in self.readers)
-
-    def proves(self, names: Collection[str], value: str) -> bool:
-        """Whether the policy proves a destination: a value of a selecting argument, normalised."""
-        given = (one for one in self.proven if covers_name(one.operation, names))
-        return any(glob_holds(pattern, value) is True for one in given for pattern in one.values)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Policy:
     """Rules in order: the first rule that covers a call decides, `default` if none does.
@@ -218,26 +187,44 @@ class Policy:
 
     def decide(self, asked: PolicySubject) -> PolicyDecision:
         for number, rule in enumerate(self.rules, 1):
-            if rule.covers(asked):
+            if rule.covers(asked) and not self._leaves_alone(rule.action, asked, named=rule.operation != "*"):
                 return PolicyDecision(action=rule.action, rule=rule, text=f"rule {number} ({rule}): {rule.action}")
+        if self._leaves_alone(self.default, asked, named=False):
+            return PolicyDecision(action="allow", rule=None, text="no rule names it, and it is no operation")
         return PolicyDecision(action=self.default, rule=None, text=f"no rule; default: {self.default}")
+
+    def _leaves_alone(self, action: Action, asked: PolicySubject, *, named: bool) -> bool:
+        """Whether a rule, or the default, is not about what is no operation."""
+        if action == "allow" or not asked.part:
+            return False
+        if asked.part == "member" and action == "deny":
+            return self._leads(asked.every_name | {asked.name})
+        return not named
+
+    def _leads(self, names: Collection[str]) -> bool:
+        """Whether something below one of these names may be called."""
+        globs = [rule.operation for rule in self.rules if rule.action != "deny"]
+        return any(may_be_below(glob, name) for glob in globs for name in names)
 
     def mildest(self, asked: PolicySubject) -> Action:
         """The mildest action that a call of the operation may get: what holds before there are arguments."""
+        return min(self._possible(asked), key=_ACTIONS.index)
+
+    def _possible(self, asked: PolicySubject) -> list[Action]:
+        """The actions that calls of an operation may get."""
         found: list[Action] = []
         for rule in self.rules:
             if rule.covers_operation(asked):
                 found.append(rule.action)
                 if not rule.has_conditions:
-                    break
-        else:
-            found.append(self.default)
-        return min(found, key=_ACTIONS.index)
+                    return found
+        return [*found, self.default]
 
-    def unlisted(self, source: str, *, reads: bool = False) -> Action:
-        """The action for an unknown operation of a source, that writes or `reads`."""
-        name = f"{source}.\0"  # no operation has this name: only patterns for the whole source cover it
-        return self.mildest(PolicySubject(name=name, reads=reads, destructive=not reads))
+    def lent(self, asked: PolicySubject) -> str:
+        """Why host code may not be given a function of this operation, which it would call past the policy; "" else."""
+        if any(covers_name(limit.operation, (asked.name, *asked.every_name)) for limit in self.limits):
+            return "has a limit in the policy"
+        return "" if set(self._possible(asked)) == {"allow"} else "is guarded by the policy"
 
     def timeout_of(self, names: Collection[str]) -> float:
         """Seconds that a call may take whose operation says nothing of that itself."""
@@ -252,7 +239,8 @@ class Policy:
         """The globs to note in a scope: of what takes something away, and so holds for every name of an operation."""
         globs = (
             *(rule.operation for rule in self.rules if rule.action != "allow"),
-            *(o.operation for o in self.limits),
+            *(limit.operation for limit in self.limits),
+            *(one.operation for one in self.flow.labels if one.untrusted or one.private),
         )
         return tuple(dict.fromkeys(glob for glob in globs if glob != "*"))
 
@@ -262,29 +250,12 @@ class Policy:
         return RateLimits(self.limits, time.monotonic)
 
 
-def covers_name(glob: str, names: Collection[str]) -> bool:
-    matches = _compiled(glob).match
-    return any(matches(name) for name in names)
-
-
-def is_destructive(name: str, doc: str = "") -> bool:
-    """Whether an operation removes something, by its name or by the hint of its upstream."""
-    words = [word.lower() for word in _WORD.findall(name.rpartition(".")[2])]
-    return bool(DESTRUCTIVE.intersection(words)) or "destructive" in doc.lower()
-
-
-def names_of(given: Any, key: str) -> tuple[str, ...]:
-    """A list of texts as a tuple; UsageError for anything else."""
-    if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):  # type: ignore[reportUnknownVariableType]
-        raise UsageError(f"{key} is {given!r:.50}; write a list of texts")
-    return tuple(given)  # type: ignore[reportUnknownArgumentType]
+@lru_cache(maxsize=4096)
+def is_destructive(name: str) -> bool:
+    """Whether an operation removes something, by its name."""
+    return not DESTRUCTIVE.isdisjoint(word.lower() for word in _WORD.findall(name.rpartition(".")[2]))
 
 
 def _checked_timeout(seconds: Any) -> None:
     if type(seconds) not in (int, float) or not 0 < seconds < 10**9:
         raise UsageError(f"timeout_s is {seconds!r:.50}; write seconds above zero")
-
-
-@lru_cache(maxsize=4096)
-def _compiled(glob: str) -> re.Pattern[str]:
-    return re.compile(translate(glob))

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from cellwright.errors import UsageError
-from cellwright.guard.policy import FlowPolicy, OperationTimeout, Policy, PolicyRule, ProvenValues
+from cellwright.guard.flow_policy import FlowPolicy, OperationLabels, ProvenValues
+from cellwright.guard.policy import OperationTimeout, Policy, PolicyRule
 from cellwright.guard.rate_limits import RateLimit
 
 Part = TypeVar("Part")
@@ -63,6 +64,8 @@ def _rule(found: Any, title: str) -> PolicyRule:
 
 _LIMIT = {"operation": "mail.*", "most": 20, "within": "1h"}
 _TIMEOUT = {"operation": "reports.*", "timeout_s": 300}
+_LABELLED = {"operation": "mail.read"}
+_LABELS = ("untrusted", "private", "trusted", "selecting", "outward")
 _PROVEN = {"operation": "mail.send", "values": ["*@corp.example"]}
 
 
@@ -75,10 +78,13 @@ def _timeout(found: Any, title: str) -> OperationTimeout:
 
 
 def _flow(found: Any, title: str) -> FlowPolicy:
-    whole = dict(_table(found, title, ("mode", "readers", "proven")))
+    whole = dict(_table(found, title, ("mode", "readers", "proven", "labels")))
     proven = _listed(whole, "proven", "proven", title, lambda one, at: ProvenValues(**_both(one, at, _PROVEN)))
+    labels = _listed(
+        whole, "labels", "labels", title, lambda one, at: OperationLabels(**_both(one, at, _LABELLED, _LABELS))
+    )
     said = {key: whole[key] for key in ("mode", "readers") if key in whole}
-    return _made(lambda: FlowPolicy(proven=proven, **said), title)
+    return _made(lambda: FlowPolicy(proven=proven, labels=labels, **said), title)
 
 
 def _listed(

@@ -11,10 +11,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any, Literal, cast, get_args
 
 from cellwright.errors import UsageError
+from cellwright.guard.operation_globs import covers_name
 
 Per = Literal["session", "user", "all"]
 SLICES = 100
@@ -64,7 +64,7 @@ class RateLimits:
 
         `names` are those of the operation, and the noted patterns that cover it.
         """
-        covering = [limit for limit in self._limits if _covers(limit.operation, names)]
+        covering = [limit for limit in self._limits if limit.operation in names or covers_name(limit.operation, names)]
         if not covering:
             return ""
         with self._lock:
@@ -111,10 +111,6 @@ class _Count:
         else:
             self._parts.append([now, now, 1])
         self._total += 1
-
-
-def _covers(glob: str, names: Collection[str]) -> bool:
-    return glob in names or any(fnmatchcase(name, glob) for name in names)
 
 
 def _line(limit: RateLimit, wait_s: float) -> str:

@@ -88,10 +88,10 @@ class ServerSurface(ListedSurface):
         found, node, _ = local_resolve(self._schemas[base])(ref, base)
         return f"{base}{found}", node, base
 
-    def _add(self, plan: McpPlan, line: Declaration, *, reads: bool = False, words: str = "") -> None:
+    def _add(self, plan: McpPlan, line: Declaration, *, reads: bool = False, words: str = "", **hints: Any) -> None:
         self.plans[plan.path] = plan
         self._operations.append(
-            UpstreamOperation(path=plan.path, line=line, reads=reads, idempotent=plan.repeatable, words=words)
+            UpstreamOperation(path=plan.path, line=line, reads=reads, idempotent=plan.repeatable, words=words, **hints)
         )
 
     def _tools(self) -> dict[str, str]:
@@ -125,12 +125,14 @@ class ServerSurface(ListedSurface):
             learned=learned,
         )
         notes: list[str] = []
-        if hints and hints.destructive_hint and not reads:
+        destructive = bool(hints and hints.destructive_hint) and not reads
+        if destructive:
             notes.append("It may destroy what is there.")
         notes.append(self._learned.note(learned) if learned else "")
         title = tool.title or (hints.title if hints else None) or ""
         line = self._line(name, given, gives, tool.description or title, notes)
-        self._add(plan, line, reads=reads, words=f"{tool.name} {title} mcp__{self._server}__{tool.name}")
+        words = f"{tool.name} {title} mcp__{self._server}__{tool.name}"
+        self._add(plan, line, reads=reads, destructive=destructive, words=words)
 
     def _result(self, tool: Any, name: str) -> tuple[str, Any, bool, str]:
         """The type of a tool's result, how it is read, whether it is unwrapped, and the key of its learned type."""

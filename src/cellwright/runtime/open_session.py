@@ -29,6 +29,7 @@ from cellwright.guard import (
     GuardRules,
     StoredApproval,
     WorkspaceLabels,
+    subject_of,
     unkept_session,
 )
 from cellwright.journal import (
@@ -165,6 +166,7 @@ def flow_guard(options: RuntimeOptions, host: ScopeHost, scope: Scope, mode: Flo
     if policy is not None:
         scope.rules.note(policy.patterns)
         host.timeout_of = lambda about: policy.timeout_of((about.title, about.known_as))
+        host.lent = lambda about: policy.lent(subject_of(about))
     rules = FlowPolicy() if policy is None else policy.flow
     return FlowGuard(mode or rules.mode, host, rules, options.progress)
 
@@ -182,9 +184,10 @@ async def open_session(options: RuntimeOptions, host: ScopeHost, flow: FlowGuard
         files = Files(workspace, quota=DiskUsage(bytes=options.limits.workspace_mb << 20, files=MOST_FILES))
         session: KeptSession | UnkeptSession
         if store is None:
-            audit = await _audit(options, workspace, unkept_session(), imported=False)
+            name = unkept_session()
+            audit = await _audit(options, workspace, name, imported=False)
             inner = host if audit is None else audit(host)
-            guarded = Guarded(Approved(inner, options.approve, host), options.guard, flow, host, "")
+            guarded = Guarded(Approved(inner, options.approve, host), options.guard, flow, host, name)
             session = UnkeptSession(guarded, sandbox, workspace, options.limits)
         else:
             session = await _kept(options, host, sandbox, store, workspace, flow)

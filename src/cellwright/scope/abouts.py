@@ -52,6 +52,7 @@ class Abouts:
         self._lost = lost
         self._asks = AskRules(rules, handles)
         self._functions = FunctionRules(rules, handles)
+        self.lent: Callable[[About], str] | None = None  # why a policy keeps a function from host code; "" else
 
     def about(self, verb: str, target: int, name: str) -> About:
         """Never raises. An operation of which nothing is known counts as one that writes."""
@@ -143,6 +144,14 @@ class Abouts:
             known = entry.abouts[_GIVEN] = (version, self._guarded(entry))
         return known[1]
 
+    def acts(self, number: int) -> bool:
+        """Whether it is a function or a class whose call may do something."""
+        entry = self._entry(number)
+        if entry is None or not is_called(entry.value):
+            return False
+        about = self.about("new" if isinstance(entry, KnownClass) else "call", number, "")
+        return not about.data and not about.operation.reads
+
     def of_function(self, function: Any, owner: HeldObject | None) -> tuple[Operation, bool]:
         """The facts of a function that host code calls for a guest, such as `undo=`; and whether a rule refuses it.
 
@@ -166,6 +175,8 @@ class Abouts:
         about = self.about(verb, number, "")
         if about.operation.ask:
             return f"{about.title} waits for a person's yes"
+        if self.lent is not None and not about.data and (why := self.lent(about)):
+            return f"{about.title} {why}"
         refused = isinstance(entry, KnownClass) and not self._functions.verdict(entry.value).visible
         if refused or (isinstance(entry, HeldObject) and self._asks.refuses(entry, about.operation)):
             return f"{about.title} is refused in this scope"
@@ -202,8 +213,11 @@ class Abouts:
             facts = self._everywhere(facts, _shared(member, cls))
         elif call.verb == "new":
             facts = self._own(known.place, facts_of(cls), cls)
+            data = known.kind in _DATA_KINDS
             # building plain data twice does no harm
-            facts = replace(facts, idempotent=True) if known.kind in _DATA_KINDS else facts
+            facts = replace(facts, idempotent=True) if data else facts
+            data = data or (isinstance(cls, type) and issubclass(cls, BaseException))
+            return About(title=title, operation=facts, known_as=known_as, data=data)
         else:
             read = members(cls).get(call.name) if call.verb == "get" and isinstance(cls, type) else None
             asks = read is not None and read.kind == "property" and self._asks.is_declared(known.place, call.name)
@@ -237,7 +251,7 @@ class Abouts:
             said = member if member.has_labels else said
         if not said.has_labels:
             return facts
-        return replace(facts, untrusted=said.untrusted, private=said.private, trusted=said.trusted)
+        return replace(facts, own=said.own, untrusted=said.untrusted, private=said.private, trusted=said.trusted)
 
     def _called(self, held: HeldObject, name: str) -> Operation:
         if not name:

@@ -54,6 +54,7 @@ class ScopeHost:
         self.secret = session or uuid4().hex  # idempotency keys are made of it: no other session of any journal has it
         self._bounds = bounds or Bounds()
         self.timeout_of: Callable[[About], float] | None = None  # what a policy says of operations that say nothing
+        self.lent: Callable[[About], str] | None = None  # why it keeps a function from host code; "" where it does not
         self.ask_undo: AskUndo | None = None  # asks a person about the undo of a call, where that is to be asked for
         self._worker = Worker("cellwright-host-calls")
         self._numbers = itertools.count(1)
@@ -75,7 +76,7 @@ class ScopeHost:
         self._classes.name_of = self._name_of
         self._lender.pack = self._values.arguments
         self._lender.unpack = lambda packed: self._values.unpack_given(packed, str)
-        self._values.guarded = self._abouts.guarded
+        self._values.guarded, self._abouts.lent = self._abouts.guarded, self.lent
 
     def open(self, guest: GuestDoor, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
         self._lender.guest = None
@@ -208,6 +209,10 @@ class ScopeHost:
     def parameters(self, call: Call) -> tuple[str, ...]:
         """The names of the positional parameters of what a call calls; none where nobody knows them."""
         return self._abouts.parameters(call)
+
+    def acts(self, number: int) -> bool:
+        """Whether it is a function or a class whose call may do something: host code that is given it may call it."""
+        return self._abouts.acts(number)
 
     def call(self, call: Call) -> Coroutine[Any, Any, Answer]:
         return self._serve(call, self._lender, None)

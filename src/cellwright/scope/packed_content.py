@@ -40,6 +40,7 @@ class PackedContent:
 
     leaves   texts, numbers and the like, with the fields that lead to them
     handles  numbers of host objects
+    classes  numbers of classes themselves
     records  of each record and dict the fields that are leaves
     top      how many values there are on top: of a list its items, else one, and none for None
     opaque   there is more than leaves tell: a frame, a function, an exception
@@ -47,9 +48,15 @@ class PackedContent:
 
     leaves: list[Leaf] = field(default_factory=list[Leaf])
     handles: list[int] = field(default_factory=list[int])
+    classes: list[int] = field(default_factory=list[int])
     records: list[dict[str, Scalar]] = field(default_factory=list[dict[str, Scalar]])
     top: int = 0
     opaque: bool = False
+
+    @property
+    def references(self) -> list[int]:
+        """Numbers of objects, functions and classes."""
+        return [*self.handles, *self.classes]
 
     @property
     def is_empty(self) -> bool:
@@ -151,6 +158,8 @@ class _Reader:
             yield body[-1], names, record
         elif tag == "x" and kind is list and len(body) > 1 and body[0] in _TEXTS:
             self._leaf(names, str(body[1]), record)
+        elif tag == "c" and kind is int:
+            self.content.classes.append(body)
         elif tag not in _CLASSES:
             self.content.opaque = True
 

@@ -26,7 +26,13 @@ class UpstreamOperation:
     line: Declaration
     reads: bool = False
     idempotent: bool = False
+    destructive: bool = False  # as a hint of its upstream says
     words: str = ""  # for search: tags, the parts of its URL, its name at the upstream
+
+    @property
+    def destroys(self) -> bool:
+        """Whether its upstream says that it removes something."""
+        return not self.reads and (self.destructive or "destructive" in self.line.doc.lower())
 
 
 class Surface(Protocol):

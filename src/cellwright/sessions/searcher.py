@@ -59,7 +59,7 @@ class Searcher:
         self._policy: SearchPolicy = check_policy(policy, agent)
         self._agent = agent
 
-    @operation(reads=True, thread="task")
+    @operation(reads=True, own=True, thread="task")
     async def search(self, query: str, limit: int = 10) -> list[SessionHit]:
         """What was asked, run, printed and answered before that has these words, the best first."""
         if type(query) is not str or not query.strip() or len(query) > QUERY:
@@ -74,7 +74,7 @@ class Searcher:
             for hit, text in zip(hits, texts, strict=True)
         ]
 
-    @operation(reads=True, thread="task")
+    @operation(reads=True, own=True, thread="task")
     async def show(self, session: str, entry: int) -> str:
         """One entry that a search found: the task and its answer, or the code and its outcome."""
         if type(session) is not str or type(entry) is not int or entry < 1:
