@@ -40,6 +40,7 @@ class Operation:
     patient: bool = False  # waits for a person, or for another agent: the cell's time stands still meanwhile
     timeout_s: float | None = None
     destructive: bool = False  # removes what is there, or may: a policy can tell it from other writing
+    open_world: bool = False  # an MCP server hints that outsiders may have written its answers
     own: bool = False  # the runtime's, such as `search` and `done`: no policy is about it
     # What the guard knows. A fact of fields is True for the whole answer, or names the fields that it is about.
     untrusted: Fields = False  # outsiders may have written it: mail bodies, pages, tickets, files of others

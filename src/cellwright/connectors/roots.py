@@ -103,9 +103,13 @@ def _method(title: str, offered: UpstreamOperation, surface: Surface, invoke: In
     called.__doc__ = line.doc
     called.__module__ = "cellwright.connectors"
     vars(called)["__signature__"] = _with_self(line.signatures[0])
-    return operation(reads=offered.reads, idempotent=offered.idempotent, destructive=offered.destroys, thread="task")(
-        called
-    )
+    return operation(
+        reads=offered.reads,
+        idempotent=offered.idempotent,
+        destructive=offered.destroys,
+        open_world=offered.open_world,
+        thread="task",
+    )(called)
 
 
 _inspected = functools.lru_cache(maxsize=4096)(Signature.inspected)

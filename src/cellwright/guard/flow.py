@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast, get_args
 
 from cellwright.doors import About, Answer, Call
@@ -75,7 +75,7 @@ class FlowGuard:
 
     def __init__(self, mode: FlowMode | None, host: ScopeHost, rules: FlowPolicy, say: Callable[[str], None]) -> None:
         self.mode = check_mode(mode)
-        self._is_said = mode is not None  # somebody chose it: then a new operation counts as a changed one
+        self._is_said = mode is not None  # somebody chose it: hints count, and a new operation is a changed one
         self.own_model = False
         self.state = FlowState()
         self._host = host
@@ -211,6 +211,13 @@ class FlowGuard:
             self._more = read
 
     # calls
+
+    def labelled(self, about: About) -> About:
+        """What is known of an operation, with the labels of the policy; and with hints, where a mode was chosen."""
+        about = self._rules.labelled(about) if self._rules.labels else about
+        if not self._is_said or not about.operation.open_world or about.operation.untrusted is True:
+            return about
+        return replace(about, operation=replace(about.operation, untrusted=True))
 
     def is_idle(self, call: Call) -> bool:
         """Whether the flow has nothing to do with a call."""

@@ -47,8 +47,8 @@ class Guarded(Wrapper):
     async def call(self, call: Call) -> Answer:
         if call.refused is not None or call.verb in FREE:
             return await self.inner.call(call)
-        if self._rules.policy is not None and self._rules.policy.flow.labels:
-            call = replace(call, about=self._rules.policy.flow.labelled(call.about))
+        if (about := self._flow.labelled(call.about)) is not call.about:
+            call = replace(call, about=about)
         if self._rules.is_empty and self._flow.is_idle(call):
             return await self._labelled(call)  # host code may run another session
         ruling = Ruling(user=self._rules.user)

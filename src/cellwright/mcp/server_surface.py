@@ -132,7 +132,8 @@ class ServerSurface(ListedSurface):
         title = tool.title or (hints.title if hints else None) or ""
         line = self._line(name, given, gives, tool.description or title, notes)
         words = f"{tool.name} {title} mcp__{self._server}__{tool.name}"
-        self._add(plan, line, reads=reads, destructive=destructive, words=words)
+        outsiders = bool(hints and hints.open_world_hint)
+        self._add(plan, line, reads=reads, destructive=destructive, open_world=outsiders, words=words)
 
     def _result(self, tool: Any, name: str) -> tuple[str, Any, bool, str]:
         """The type of a tool's result, how it is read, whether it is unwrapped, and the key of its learned type."""

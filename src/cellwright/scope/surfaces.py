@@ -27,6 +27,7 @@ class UpstreamOperation:
     reads: bool = False
     idempotent: bool = False
     destructive: bool = False  # as a hint of its upstream says
+    open_world: bool = False  # as a hint of its upstream says: outsiders may have written its answers
     words: str = ""  # for search: tags, the parts of its URL, its name at the upstream
 
     @property
