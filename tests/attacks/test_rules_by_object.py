@@ -20,7 +20,6 @@ from tests.scope.lives import Life, Refused
 
 from cellwright import Outcome, Policy, PolicyRule, Runtime, Scope
 from cellwright.catalog import Catalog
-from cellwright.gateway.policy_rules import apply_policy
 from cellwright.scope import callables, object_rules
 
 LAYER = "binding"
@@ -525,16 +524,14 @@ async def test_numbers_of_an_earlier_process_keep_the_rules() -> None:
             await later.ask("call", book, "wipe")
 
 
-async def test_a_policy_of_the_gateway_holds_for_objects() -> None:
+async def test_a_policy_holds_for_objects() -> None:
     for rule in (
         PolicyRule(action="deny", operation="crm.contacts.*", kind="writes"),
         PolicyRule(action="deny", operation="crm.contacts.wipe"),
         PolicyRule(action="ask", operation="crm.contacts.*", kind="writes"),
     ):
         crm = Crm()
-        scope = Scope({"crm": crm})
-        apply_policy(Policy(rules=(rule,)), scope)
-        async with Runtime(scope, limits=PATIENT) as rt:
+        async with Runtime({"crm": crm}, limits=PATIENT, policy=Policy(rules=(rule,)), approve=lambda wanted: False) as rt:
             for way in WAYS[:9]:
                 assert not (await rt.execute(way)).ok, (rule, way)
         assert crm.contacts.wiped == 0

@@ -159,7 +159,9 @@ async def test_an_object_that_a_call_gave_is_known_by_its_class_and_a_function_b
 
 
 async def test_building_a_data_class_may_be_done_twice_and_building_another_not(life: Life) -> None:
-    assert made(life, "new", life.name("Point")) == About(title="Point", operation=Operation(idempotent=True))
+    assert made(life, "new", life.name("Point")) == About(
+        title="Point", operation=Operation(idempotent=True), data=True
+    )
     assert made(life, "new", life.name("Crm")) == About(title="Crm", operation=Operation())
 
 
