@@ -531,7 +531,8 @@ async def test_a_policy_holds_for_objects() -> None:
         PolicyRule(action="ask", operation="crm.contacts.*", kind="writes"),
     ):
         crm = Crm()
-        async with Runtime({"crm": crm}, limits=PATIENT, policy=Policy(rules=(rule,)), approve=lambda wanted: False) as rt:
+        policy = Policy(rules=(rule,))
+        async with Runtime({"crm": crm}, limits=PATIENT, policy=policy, approve=lambda wanted: False) as rt:
             for way in WAYS[:9]:
                 assert not (await rt.execute(way)).ok, (rule, way)
         assert crm.contacts.wiped == 0

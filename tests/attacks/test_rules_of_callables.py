@@ -13,6 +13,7 @@ from tests.cells import PATIENT
 
 from cellwright import Outcome, Policy, PolicyRule, Runtime, Scope, operation
 from cellwright.errors import RollbackFailed, RollbackRefused
+from cellwright.gateway.policy_rules import apply_policy
 
 LAYER = "binding"
 pytestmark = pytest.mark.usefixtures("warm")

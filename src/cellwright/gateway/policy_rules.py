@@ -32,6 +32,18 @@ def apply_policy(policy: Policy, scope: Scope, *, keep: tuple[str, ...] = (), fi
     for one in (*plain, *(one for one in returned if one.name.rpartition(".")[2] not in left)):
         if policy.mildest(one) == "deny":
             scope.declare(one.name, hide=True)
+    _declare_classes(policy, scope, sources)
+
+
+def _declare_classes(policy: Policy, scope: Scope, bound: Collection[str]) -> None:
+    """Rules that name a class instead of a source: fields of plain data are read without a call, so they are hidden."""
+    named = [rule for rule in policy.rules if rule.kind is None and not rule.has_conditions]
+    denied = False
+    for rule in reversed(named):  # the first rule of a policy decides, the last of a scope
+        root = rule.operation.partition(".")[0]
+        if root.isidentifier() and root not in bound and (denied or rule.action == "deny"):
+            denied = True
+            scope.declare(rule.operation, hide=rule.action == "deny")
 
 
 def operations(scope: Scope, name: str) -> Iterator[PolicySubject]:
