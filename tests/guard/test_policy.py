@@ -140,7 +140,7 @@ CONDITIONS: list[tuple[Any, Any, str, str]] = [  # a condition, a value, whether
     ("= 7", 7.0, "allow", "ask"),
     ("= 7", "7", "allow", "ask"),
     (7, 7, "allow", "ask"),
-    (True, 1, "no", "no"),
+    (True, 1, "no", "ask"),
     (True, True, "allow", "ask"),
     ("!= x", "X", "no", "no"),
     ("!= x", "y", "allow", "ask"),

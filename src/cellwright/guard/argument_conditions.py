@@ -6,7 +6,6 @@ rules nor what follows from them.
 
 from __future__ import annotations
 
-import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -21,9 +20,15 @@ from cellwright.errors import UsageError
 
 MISSING: Any = object()
 LEAVES = 10_000  # single values inside of one argument; of more nothing is known
+LONGEST = 1_000_000  # characters of a text; of a longer one nothing is known
+_NUMBERS = (int, float, Decimal)
+_LARGE = 10**300  # of a number beyond it nothing is known
 _COMPARED = re.compile(r"\s*(>=|<=|!=|>|<|=)\s*(.*)", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?\d{1,300}(\.\d{1,300})?")
 _URL = re.compile(r"([^:/?#\\]*://[^/?#\\]*)(.*)", re.DOTALL)
+_UPWARDS = re.compile(
+    r"(?:^|[/\\])(?:\.|%2e){2}(?:[/\\]|$)"
+)  # `..` in a path, from which a text does not tell where it leads
 _BETWEEN = re.compile(r"[\s,;<>()\"'\[\]]+")  # between the addresses in one text
 _ORDERS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
@@ -86,6 +91,8 @@ def normalised(text: str) -> str:
 def glob_holds(pattern: str, value: str) -> bool | None:
     """Whether a text matches a glob. Stars of a URL's host or of an address stay in it: else None, not known."""
     pattern, value = normalised(pattern), normalised(value)
+    if "/" in pattern and _UPWARDS.search(value):
+        return None
     if not _compiled(pattern).match(value):
         return False
     url = _URL.fullmatch(pattern)
@@ -142,7 +149,7 @@ def _leaves(value: Any) -> list[Any] | None:
 
 
 def _matches(text: str, value: Any) -> bool | None:
-    if value is MISSING:
+    if value is MISSING or not _is_comparable(value):
         return None
     if text.startswith("not "):
         held = _matches(text[4:].strip(), value)
@@ -154,24 +161,31 @@ def _matches(text: str, value: Any) -> bool | None:
 
 
 def _compares(sign: str, wanted: str, value: Any) -> bool | None:
-    number = type(value) in (int, float, Decimal)
-    if number and not math.isfinite(value):
-        return None
+    number = type(value) in _NUMBERS
     if number and _NUMBER.fullmatch(wanted):
         left, right = value, (Decimal(wanted) if "." in wanted else int(wanted))
         left, right = (left, float(right)) if type(left) is float else (left, right)
-    elif sign in _ORDERS and (number or _NUMBER.fullmatch(wanted)):
-        return None  # a number and a text have no order
+    elif (sign in _ORDERS and number) or (_NUMBER.fullmatch(wanted) and (sign in _ORDERS or type(value) is bool)):
+        return None  # a number and a text have no order; True is 1 for some code
     else:
         left, right = normalised(_text(value)), normalised(wanted)
+        if left != right and right in ("true", "false") and type(value) is not bool:
+            return None  # what counts as true is for the operation to say
     if sign in ("=", "!="):
         return (left == right) is (sign == "=")
     return _ORDERS[sign](left, right)
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else str(value).lower() if value is None or value is True else _plain(value)
+    if isinstance(value, str):
+        return value
+    return str(value).lower() if value is None or type(value) is bool else f"{value}"
 
 
-def _plain(value: Any) -> str:
-    return "false" if value is False else f"{value}" if abs(value) < 10**300 else "large"
+def _is_comparable(value: Any) -> bool:
+    """Whether to compare it does not take long, and does not fail: numbers may be none, or very large."""
+    if isinstance(value, str):
+        return len(value) <= LONGEST
+    if type(value) is Decimal and not value.is_finite():
+        return False
+    return type(value) not in _NUMBERS or -_LARGE < value < _LARGE

@@ -6,7 +6,8 @@ hooks again, and its labels reach the session. It knows no guest, and not how a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,8 +18,6 @@ from cellwright.guard.hooks import Hook, read, run_after, run_before, seen_call
 from cellwright.guard.policy import Part, Policy, PolicyDecision, PolicySubject, is_destructive
 from cellwright.scope import ScopeHost, named_arguments
 from cellwright_guest.wire import WireError, is_large
-
-_UNTOLD: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,19 +103,19 @@ class Guarded(Wrapper):
         )
 
     async def _subject(self, call: Call, policy: Policy, ruling: Ruling) -> PolicySubject:
-        about, given = call.about, _UNTOLD
-        if any(rule.arguments for rule in policy.rules):
+        subject = replace(subject_of(call.about, call), labels=frozenset(ruling.labels), user=ruling.user)
+        if not policy.parameters:
+            return subject
+        named = named_arguments(call.arguments, self._host.parameters(call))
+
+        def values() -> dict[str, Any]:
             try:
-                named = named_arguments(call.arguments, self._host.parameters(call))
-                given = {} if is_large(call.arguments) else {name: read(one) for name, one in named.items()}
+                return {name: read(one) for name, one in named.items() if name in policy.parameters}
             except WireError:  # what no honest guest sends is told by whoever makes the call
-                given = {}
-        return replace(
-            subject_of(about, call),
-            arguments=given,
-            labels=frozenset(ruling.labels),
-            user=ruling.user,
-        )
+                return {}
+
+        given = await asyncio.to_thread(values) if is_large(call.arguments) else values()
+        return replace(subject, arguments=given)
 
     async def _labelled(self, call: Call) -> Answer:
         """Make the call. Its labels reach the session before its answer does."""

@@ -235,6 +235,11 @@ class Policy:
         return self.default == "allow" and all(rule.action == "allow" for rule in self.rules)
 
     @cached_property
+    def parameters(self) -> frozenset[str]:
+        """Those that a rule is about."""
+        return frozenset(name for rule in self.rules for name in rule.arguments)
+
+    @cached_property
     def patterns(self) -> tuple[str, ...]:
         """The globs to note in a scope: of what takes something away, and so holds for every name of an operation."""
         globs = (

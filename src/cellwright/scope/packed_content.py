@@ -77,16 +77,22 @@ def content_of(packed: Packed, field_names: FieldNames = lambda number: (), *, k
 def named_arguments(arguments: Packed, parameters: Sequence[str]) -> dict[str, Packed]:
     """The arguments of a call by name. Positional ones beyond the known parameters are named by their position."""
     tree: Any = arguments.tree
-    given: Any = tree.get("t") if type_of(tree) is dict else None
+    given: Any = _under(tree, "t")
     if type_of(given) is not list:
         return {}
     args, kwargs = given, dict[str, Any]()
-    if len(given) == 2 and all(type_of(part) is dict and len(part) == 1 for part in given):
-        first, second = given[0].get("t"), given[1].get("m")
-        if type_of(first) is list and type_of(second) is dict:
-            args, kwargs = first, second
+    if len(given) == 2:
+        parts: list[Any] = [_under(part, tag) for part, tag in zip(given, "tm", strict=True)]
+        if [type_of(part) for part in parts] == [list, dict]:
+            args, kwargs = parts
+        else:
+            parameters = ()  # two arguments come in a pair: what other code than ours sends may be one in other words
     named = {(parameters[at] if at < len(parameters) else f"#{at + 1}"): item for at, item in enumerate(args)}
     return {name: Packed(item, arguments.blobs) for name, item in (named | kwargs).items()}
+
+
+def _under(tree: Any, tag: str) -> Any:
+    return tree.get(tag) if type_of(tree) is dict else None
 
 
 def _items(tree: Any) -> list[Any] | None:
