@@ -19,6 +19,7 @@ from cellwright.cli.exec import execute
 from cellwright.cli.files import files
 from cellwright.cli.gateway import gateway
 from cellwright.cli.models import models
+from cellwright.cli.policy import policy
 from cellwright.cli.recover import recover
 from cellwright.cli.replay import replay
 from cellwright.cli.run import run
@@ -50,6 +51,7 @@ app.command("stubs", epilog="Example: cellwright stubs typings --openapi github=
 app.command("tell", epilog="Example: cellwright tell s1 'Only those in Oslo' --wait")(tell)
 app.command("recover", epilog="Example: cellwright recover --list")(recover)
 app.command("approve", epilog="Example: cellwright approve q-5e1c0a9f4b7d2c3e8a61 --yes --always session")(approve)
+app.add_typer(policy, name="policy")
 app.add_typer(sessions, name="sessions")
 app.add_typer(files, name="files")
 app.command("replay", epilog="Example: cellwright replay s1 --store sqlite:///agents.db")(replay)

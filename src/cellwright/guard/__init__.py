@@ -11,6 +11,7 @@ from cellwright.guard.flow_policy import FlowMode, FlowPolicy, OperationLabels, 
 from cellwright.guard.guarded import Guarded, GuardRules, subject_of
 from cellwright.guard.hooks import Hook, HookedCall, Replaced, Unseen
 from cellwright.guard.labels import PRIVATE, UNTRUSTED
+from cellwright.guard.operation_globs import covers_name
 from cellwright.guard.policy import (
     Action,
     OperationTimeout,
@@ -62,6 +63,7 @@ __all__ = [
     "WorkspaceLabels",
     "audit_heads",
     "audit_records",
+    "covers_name",
     "decide",
     "full_arguments",
     "is_destructive",
