@@ -25,6 +25,7 @@ from benchmarks import (
     checkpoints,
     crowd,
     gateway,
+    guard,
     imports,
     journal,
     opening,
@@ -46,6 +47,7 @@ CHECKS: dict[str, Callable[[Run], Awaitable[list[Check]]]] = {
     "crowd": crowd.measure,  # before there are zygotes with packages, which stay for a while and would be counted
     "calls": calls.measure,
     "journal": journal.measure,
+    "guard": guard.measure,
     "resuming": resuming.measure,
     "checkpoints": checkpoints.measure,
     "speed": speed.measure,

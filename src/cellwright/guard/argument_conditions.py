@@ -22,6 +22,7 @@ MISSING: Any = object()
 LEAVES = 10_000  # single values inside of one argument; of more nothing is known
 LONGEST = 1_000_000  # characters of a text; of a longer one nothing is known
 _NUMBERS = (int, float, Decimal)
+_SHORT = 1 << 64
 _LARGE = 10**300  # of a number beyond it nothing is known
 _COMPARED = re.compile(r"\s*(>=|<=|!=|>|<|=)\s*(.*)", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?\d{1,300}(\.\d{1,300})?")
@@ -61,6 +62,10 @@ class Condition:
 
     def holds(self, value: Any) -> list[bool | None]:
         """Of each single value in it: whether the condition is true of it; None where that is not known."""
+        short = (type(value) is int and -_SHORT < value < _SHORT) or (type(value) is str and len(value) < 200)
+        return _held(self, type(value), value) if short else self._holds(value)
+
+    def _holds(self, value: Any) -> list[bool | None]:
         leaves = _leaves(value)
         if leaves is None:
             return [None]
@@ -82,6 +87,11 @@ class Condition:
 
     def __str__(self) -> str:
         return " or ".join(self.texts)
+
+
+@lru_cache(maxsize=4096)
+def _held(condition: Condition, kind: type, value: Any) -> list[bool | None]:
+    return condition._holds(value)  # pyright: ignore[reportPrivateUsage] - its own module
 
 
 def normalised(text: str) -> str:

@@ -16,16 +16,17 @@ from cellwright.doors import About, Answer, Call
 from cellwright.errors import PlatformError, UsageError
 from cellwright.guard.flow_policy import FlowMode, FlowPolicy
 from cellwright.guard.flow_state import FlowState
+from cellwright.guard.given_arguments import GivenArguments, content_off_loop
 from cellwright.guard.hold import Hold, hold_of, private_words, unproven_words
 from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec
 from cellwright.guard.proofs import is_url, normalised
 from cellwright.guard.workspace_labels import WorkspaceLabels
 from cellwright.journal import TRANSACTION_VERBS, History, is_effect
 from cellwright.sandboxes import Outcome
-from cellwright.scope import PackedContent, Scalar, ScopeHost, content_of, named_arguments
+from cellwright.scope import PackedContent, Scalar, ScopeHost
 from cellwright.store import Store
 from cellwright_guest.unpacker import simple_arguments
-from cellwright_guest.wire import Packed, is_large
+from cellwright_guest.wire import is_large
 
 CONTENT = frozenset(
     "body text content message subject title description comment note notes summary caption reason html".split()
@@ -225,7 +226,7 @@ class FlowGuard:
             return True
         return not (self.state.reached or call.about.operation.has_labels or call.target in self.state.specs)
 
-    async def hold(self, call: Call, *, named: bool = False) -> Hold | None:
+    async def hold(self, call: Call, given: GivenArguments, *, named: bool = False) -> Hold | None:
         """Why a call is not to be made without a person's yes; None where nothing is unusual.
 
         `named`: the policy allows this operation by its name, which proves that it may be called, not on what.
@@ -234,14 +235,15 @@ class FlowGuard:
         if not state.reached or call.verb in FREE:
             return None
         acting, lends = _acts(call), simple_arguments(call.arguments.tree) is None
-        if not acting and not lends and not (state.private and self.is_influenced):
+        sends = state.private and self.is_influenced and operation.outward is not False
+        if not sends and (not state.untrusted or not (acting or lends)):
             return None
         await self._caught_up()
         names = names_of(call.about)
-        given = await self._given(call)
-        acting = acting or any(self._host.acts(number) for one in given.values() for number in one.references)
-        selecting = {name: content for name, content in given.items() if self._selects(call, name)}
-        if self._leaves_the_house(call, given, acting=acting) and not self._rules.is_reader(names):
+        contents = await given.contents()
+        acting = acting or any(self._host.acts(number) for one in contents.values() for number in one.references)
+        selecting = {name: content for name, content in contents.items() if self._selects(call, name)}
+        if self._leaves_the_house(call, contents, acting=acting) and not self._rules.is_reader(names):
             return hold_of(call, state, selecting, private_words(call, state))
         if not acting or not state.untrusted:
             return None
@@ -257,10 +259,6 @@ class FlowGuard:
             self._reading = asyncio.ensure_future(asyncio.to_thread(more))
         if self._reading is not None:
             await asyncio.shield(self._reading)
-
-    async def _given(self, call: Call) -> dict[str, PackedContent]:
-        named = named_arguments(call.arguments, self._host.parameters(call))
-        return {name: await self._read(one, keys=True) for name, one in named.items()}
 
     def _selects(self, call: Call, name: str) -> bool:
         chosen = call.about.operation.selecting
@@ -304,22 +302,23 @@ class FlowGuard:
 
     # answers
 
-    async def begins(self, call: Call) -> None:
+    async def begins(self, call: Call, given: GivenArguments) -> None:
         """A call is about to be made. Host code may call functions of the guest with what it will answer."""
-        spec = self._spec(call, ())
-        if spec.untrusted or spec.private:
-            lends = self._host.lends or any(given.opaque for given in (await self._given(call)).values())
-            for label in (UNTRUSTED, PRIVATE) if lends else ():
-                if getattr(spec, label) and label not in self.state.reached:
-                    self.reach(label, call.about.title)
+        spec, reached = self._spec(call, ()), self.state.reached
+        new = [label for label in (UNTRUSTED, PRIVATE) if getattr(spec, label) and label not in reached]
+        if new and (self._host.lends or any(one.opaque for one in (await given.contents()).values())):
+            for label in new:
+                self.reach(label, call.about.title)
 
-    async def delivered(self, call: Call, answer: Answer, below: Iterable[str]) -> tuple[str, ...]:
+    async def delivered(
+        self, call: Call, given: GivenArguments, answer: Answer, below: Iterable[str]
+    ) -> tuple[str, ...]:
         """The labels of an answer, for its row. The session has it from here on; `below` came from other sessions."""
         state, spec = self.state, self._spec(call, below)
         if spec is NONE and not (state.untrusted and answer.made):
             return ()
-        content = await self._read(answer.value)
-        hit = bool(spec.trusted or content.handles) and content.top <= 1 and await self._is_asked_for(call)
+        content = await content_off_loop(answer.value, self._host.field_names)
+        hit = bool(spec.trusted or content.handles) and content.top <= 1 and await self._is_asked_for(call, given)
         labels = [*spec.carried(content), *spec.texts(), *([HIT] if hit else [])]
         if content.handles and (hit or not self.is_influenced or self._is_part(call)):
             labels.append(CHOSEN)
@@ -345,11 +344,6 @@ class FlowGuard:
             spec |= LabelSpec(untrusted=label == UNTRUSTED, private=label == PRIVATE)
         return spec
 
-    async def _read(self, value: Packed, *, keys: bool = False) -> PackedContent:
-        if is_large(value):
-            return await asyncio.to_thread(content_of, value, self._host.field_names, keys=keys)
-        return content_of(value, self._host.field_names, keys=keys)
-
     def _is_chosen(self, handle: int) -> bool:
         return self._host.is_bound(handle) or self.state.is_chosen(handle)
 
@@ -357,16 +351,16 @@ class FlowGuard:
         """Whether an attribute of a chosen object is read, that no outsider can set."""
         return call.verb == "get" and self._is_chosen(call.target) and not self._spec(call, ()).untrusted
 
-    async def _is_asked_for(self, call: Call) -> bool:
+    async def _is_asked_for(self, call: Call, given: GivenArguments) -> bool:
         """Whether the person's intent, and nothing else, chose what a call asks for."""
         state, influenced = self.state, self.is_influenced
         if not state.untrusted and not influenced:
             return True
         if call.target > 0 and not self._is_chosen(call.target):
             return False
-        given = (await self._given(call)).values()
-        leaves = [leaf for one in given for leaf in one.leaves]
-        if any(one.opaque or not all(map(self._is_chosen, one.handles)) for one in given):
+        contents = (await given.contents()).values()
+        leaves = [leaf for one in contents for leaf in one.leaves]
+        if any(one.opaque or not all(map(self._is_chosen, one.handles)) for one in contents):
             return False
         return bool(leaves) and all(state.proofs.proves(leaf.value, influenced=influenced) for leaf in leaves)
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
-from cellwright.doors import Answer, Call, Ruling
+from cellwright.doors import Answer, Call
 from cellwright.errors import Denied, GuestError, UsageError
-from cellwright.scope import arguments
+from cellwright.scope import ATOMS, arguments
 from cellwright_guest.packer import Packer, plain
 from cellwright_guest.unpacker import Unpacker, simple_arguments
 from cellwright_guest.wire import Bounds, Packed, is_large, type_of
@@ -123,7 +123,7 @@ def _refusal(call: Call, error: Exception) -> Denied:
     return Denied(f"{call.about.title} was denied: a hook of the host failed")
 
 
-def seen_call(call: Call, ruling: Ruling, session: str) -> HookedCall:
+def seen_call(call: Call, user: str, session: str) -> HookedCall:
     """A call for hooks. Takes long for large arguments."""
     args, kwargs = simple_arguments(call.arguments.tree) or arguments(read(call.arguments))
     return HookedCall(
@@ -131,7 +131,7 @@ def seen_call(call: Call, ruling: Ruling, session: str) -> HookedCall:
         args=args,
         kwargs=kwargs,
         reads=call.about.operation.reads,
-        user=ruling.user,
+        user=user,
         session=session,
         cell=call.cell,
     )
@@ -139,6 +139,8 @@ def seen_call(call: Call, ruling: Ruling, session: str) -> HookedCall:
 
 def read(packed: Packed) -> Any:
     """A packed value, from either side, with `Unseen` for what is no plain data."""
+    if type_of(packed.tree) in ATOMS:
+        return packed.tree
 
     def other(tag: str, body: Any, unpacker: Unpacker) -> Any:
         return Unseen(_KINDS.get(tag, "exception" if tag == "E" else "value"))

@@ -113,20 +113,26 @@ class PolicyRule:
                 raise UsageError(f"arguments, {name}: {error}") from None
         return found
 
-    @property
+    @cached_property
     def has_conditions(self) -> bool:
         """Whether it depends on more than the operation: only a call can be decided about."""
         return bool(self.arguments or self.labels or self.user)
 
-    def covers(self, asked: PolicySubject) -> bool:
-        if not self.covers_operation(asked) or any(label not in asked.labels for label in self.labels):
+    def fits(self, asked: PolicySubject) -> bool:
+        """Whether a rule that covers the operation covers this call of it."""
+        if not self.has_conditions:
+            return True
+        if any(label not in asked.labels for label in self.labels):
             return False
         sure = self.action == "allow"
         if self.user and not (covers_name(self.user, (asked.user,)) if asked.user else not sure):
             return False
         known = asked.arguments or {}
-        held = ((condition, known.get(name, MISSING)) for name, condition in self.conditions.items())
-        return all(condition.allows(value) if sure else condition.may_hold(value) for condition, value in held)
+        for name, condition in self.conditions.items():
+            value = known.get(name, MISSING)
+            if not (condition.allows(value) if sure else condition.may_hold(value)):
+                return False
+        return True
 
     def covers_operation(self, asked: PolicySubject) -> bool:
         """Whether it is about this operation, whatever its arguments."""
@@ -153,6 +159,24 @@ class PolicyDecision:
     action: Action
     rule: PolicyRule | None
     text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OperationRules:
+    """The rules that may decide a call of one operation, each with its decision; the last one is for every call."""
+
+    rules: tuple[tuple[PolicyRule | None, PolicyDecision], ...]
+
+    def decide(self, asked: PolicySubject) -> PolicyDecision:
+        for rule, decision in self.rules:
+            if rule is None or rule.fits(asked):
+                return decision
+        raise AssertionError("the last one is for every call")
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether the decision depends on more than the operation."""
+        return len(self.rules) > 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -186,12 +210,25 @@ class Policy:
         _checked_timeout(self.timeout_s)
 
     def decide(self, asked: PolicySubject) -> PolicyDecision:
+        return self.rules_of(asked).decide(asked)
+
+    def rules_of(self, asked: PolicySubject) -> OperationRules:
+        """What decides the calls of an operation, whatever their arguments, labels and user."""
+        found: list[tuple[PolicyRule | None, PolicyDecision]] = []
         for number, rule in enumerate(self.rules, 1):
-            if rule.covers(asked) and not self._leaves_alone(rule.action, asked, named=rule.operation != "*"):
-                return PolicyDecision(action=rule.action, rule=rule, text=f"rule {number} ({rule}): {rule.action}")
+            if rule.user and asked.user and not covers_name(rule.user, (asked.user,)):
+                continue
+            if rule.covers_operation(asked) and not self._leaves_alone(rule.action, asked, named=rule.operation != "*"):
+                text = f"rule {number} ({rule}): {rule.action}"
+                decision = PolicyDecision(action=rule.action, rule=rule, text=text)
+                found.append((rule if rule.has_conditions else None, decision))
+                if not rule.has_conditions:
+                    return OperationRules(rules=tuple(found))
         if self._leaves_alone(self.default, asked, named=False):
-            return PolicyDecision(action="allow", rule=None, text="no rule names it, and it is no operation")
-        return PolicyDecision(action=self.default, rule=None, text=f"no rule; default: {self.default}")
+            last = PolicyDecision(action="allow", rule=None, text="no rule names it, and it is no operation")
+        else:
+            last = PolicyDecision(action=self.default, rule=None, text=f"no rule; default: {self.default}")
+        return OperationRules(rules=(*found, (None, last)))
 
     def _leaves_alone(self, action: Action, asked: PolicySubject, *, named: bool) -> bool:
         """Whether a rule, or the default, is not about what is no operation."""
@@ -210,21 +247,15 @@ class Policy:
         """The mildest action that a call of the operation may get: what holds before there are arguments."""
         return min(self._possible(asked), key=_ACTIONS.index)
 
-    def _possible(self, asked: PolicySubject) -> list[Action]:
+    def _possible(self, asked: PolicySubject) -> set[Action]:
         """The actions that calls of an operation may get."""
-        found: list[Action] = []
-        for rule in self.rules:
-            if rule.covers_operation(asked):
-                found.append(rule.action)
-                if not rule.has_conditions:
-                    return found
-        return [*found, self.default]
+        return {decision.action for _, decision in self.rules_of(asked).rules}
 
     def lent(self, asked: PolicySubject) -> str:
         """Why host code may not be given a function of this operation, which it would call past the policy; "" else."""
         if any(covers_name(limit.operation, (asked.name, *asked.every_name)) for limit in self.limits):
             return "has a limit in the policy"
-        return "" if set(self._possible(asked)) == {"allow"} else "is guarded by the policy"
+        return "" if self._possible(asked) == {"allow"} else "is guarded by the policy"
 
     def timeout_of(self, names: Collection[str]) -> float:
         """Seconds that a call may take whose operation says nothing of that itself."""

@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any, Literal, cast, get_args
 
 from cellwright.errors import UsageError
@@ -41,7 +42,7 @@ class RateLimit:
             raise UsageError(f"operation is {glob!r:.50}; write a glob, such as mail.*")
         _ = self.within_s
 
-    @property
+    @cached_property
     def within_s(self) -> float:
         given = cast("Any", self.within)
         found = re.fullmatch(r"\s*(\d{1,6})\s*([smhd])\s*", given) if isinstance(given, str) else None
@@ -58,13 +59,15 @@ class RateLimits:
         self._clock = clock
         self._lock = threading.Lock()
         self._counts: dict[Hashable, _Count] = {}
+        self._places = {limit: place for place, limit in enumerate(self._limits)}
+        self._covering = lru_cache(maxsize=4096)(self._limits_of)
 
     def refused(self, names: Collection[str], session: str, user: str) -> str:
         """ "" if a call may be made, which is then counted; else one line that says when it may.
 
         `names` are those of the operation, and the noted patterns that cover it.
         """
-        covering = [limit for limit in self._limits if limit.operation in names or covers_name(limit.operation, names)]
+        covering = self._covering(frozenset(names)) if self._limits else ()
         if not covering:
             return ""
         with self._lock:
@@ -78,9 +81,12 @@ class RateLimits:
                 count.add(now)
         return ""
 
+    def _limits_of(self, names: frozenset[str]) -> tuple[RateLimit, ...]:
+        return tuple(one for one in self._limits if one.operation in names or covers_name(one.operation, names))
+
     def _count(self, limit: RateLimit, session: str, user: str) -> _Count:
         of_whom = {"session": session, "user": user, "all": ""}[limit.per]
-        key = (self._limits.index(limit), of_whom)
+        key = (self._places[limit], of_whom)
         count = self._counts.pop(key, None) or _Count(limit.most, limit.within_s)
         self._counts[key] = count  # the dict has the last used at its end
         if len(self._counts) > COUNTS:

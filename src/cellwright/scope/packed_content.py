@@ -15,6 +15,8 @@ Scalar = str | int | float | bool | bytes
 FieldNames = Callable[[int], tuple[str, ...]]
 """The names of a record's fields, by the number of its class; none where they are not known."""
 
+ATOMS = frozenset((type(None), bool, int, float, str))
+"""Types of values that are their own packed form."""
 _DEPTH = 200
 _ITEMS = ("t", "s", "F")
 _CLASSES = ("c", "T", "G")
@@ -66,8 +68,11 @@ class PackedContent:
 
 def content_of(packed: Packed, field_names: FieldNames = lambda number: (), *, keys: bool = False) -> PackedContent:
     """Takes long for a large value. `keys`: those of dicts are leaves too; else they are names of fields."""
-    reader = _Reader(packed.blobs, field_names, keys)
     tree: Any = packed.tree
+    if type_of(tree) in ATOMS:
+        leaves = [] if tree is None or tree is True or tree is False else [Leaf((), tree)]
+        return PackedContent(leaves=leaves, top=int(tree is not None))
+    reader = _Reader(packed.blobs, field_names, keys)
     items = _items(tree)
     reader.content.top = len(items) if items is not None else int(tree is not None)
     reader.read(tree, (), None)

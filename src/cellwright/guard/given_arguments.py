@@ -1,0 +1,51 @@
+"""`GivenArguments`: the arguments of one call by name, as policy and data flow look at them. Each is read once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from functools import cached_property
+from typing import Any
+
+from cellwright.doors import Call
+from cellwright.guard.hooks import read
+from cellwright.scope import FieldNames, PackedContent, ScopeHost, content_of, named_arguments
+from cellwright_guest.wire import Packed, WireError, is_large
+
+
+class GivenArguments:
+    """Of `call`. `host` tells names of parameters and fields."""
+
+    def __init__(self, call: Call, host: ScopeHost) -> None:
+        self._call = call
+        self._host = host
+        self._contents: dict[str, PackedContent] | None = None
+
+    @cached_property
+    def named(self) -> dict[str, Packed]:
+        return named_arguments(self._call.arguments, self._host.parameters(self._call))
+
+    async def contents(self) -> dict[str, PackedContent]:
+        """What each holds, keys of dicts too."""
+        if self._contents is None:
+            names = self._host.field_names
+            self._contents = {name: await content_off_loop(one, names, keys=True) for name, one in self.named.items()}
+        return self._contents
+
+    async def values(self, names: Collection[str]) -> dict[str, Any]:
+        """The plain data of those of these names."""
+
+        def values() -> dict[str, Any]:
+            try:
+                return {name: read(one) for name, one in self.named.items() if name in names}
+            except WireError:  # what no honest guest sends is told by whoever makes the call
+                return {}
+
+        return await asyncio.to_thread(values) if is_large(self._call.arguments) else values()
+
+
+async def content_off_loop(value: Packed, field_names: FieldNames, *, keys: bool = False) -> PackedContent:
+    """What a value holds. A large one is read on a thread."""
+    if is_large(value):
+        return await asyncio.to_thread(content_of, value, field_names, keys=keys)
+    return content_of(value, field_names, keys=keys)
