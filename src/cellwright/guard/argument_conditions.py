@@ -17,6 +17,7 @@ from typing import Any, cast
 from unicodedata import normalize
 
 from cellwright.errors import UsageError
+from cellwright_guest.wire import type_of
 
 MISSING: Any = object()
 LEAVES = 10_000  # single values inside of one argument; of more nothing is known
@@ -63,7 +64,7 @@ class Condition:
     def holds(self, value: Any) -> list[bool | None]:
         """Of each single value in it: whether the condition is true of it; None where that is not known."""
         short = (type(value) is int and -_SHORT < value < _SHORT) or (type(value) is str and len(value) < 200)
-        return _held(self, type(value), value) if short else self._holds(value)
+        return _held(self, type_of(value), value) if short else self._holds(value)
 
     def _holds(self, value: Any) -> list[bool | None]:
         leaves = _leaves(value)

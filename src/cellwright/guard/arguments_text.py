@@ -12,13 +12,14 @@ from typing import Any
 
 from cellwright.scope import ValueWriter, given_frame_text
 from cellwright.short_texts import printable
-from cellwright_guest.unpacker import Unpacker
+from cellwright_guest.unpacker import Unpacker, simple_arguments
 from cellwright_guest.wire import Bounds, Packed, WireError, type_of
 
 LONGEST = 20_000  # characters
 MOST = 1 << 26  # of them, where all is asked for: more than crosses in one call
 CUT = "… [cut: there is more than is shown here]"
 ARGUMENTS = 200  # that are shown
+_FEW, _SHORT = 10, 64  # arguments; characters of a text, bits of a number
 _DEPTH = 250  # beyond what crosses: only a list that holds itself is deeper
 
 Name = Callable[[int], str]
@@ -52,6 +53,27 @@ def arguments_text(
     share = _share([len(text) for text in texts], room)
     shown = (printable(text) if len(text) <= share else printable(text[:share]) + CUT for text in texts)
     return f"({', '.join(shown)}{f', {CUT}' if more else ''})"
+
+
+def atoms_text(arguments: Packed) -> str | None:
+    """What `arguments_text` gives for a few arguments that are numbers and short texts; None for others."""
+    simple = simple_arguments(arguments.tree)
+    if simple is None or len(simple[0]) + len(simple[1]) > _FEW:
+        return None
+    texts = [atom_text(value) for value in simple[0]]
+    texts += [
+        None if (text := atom_text(value)) is None else f"{_word(key)}={text}" for key, value in simple[1].items()
+    ]
+    return None if None in texts else f"({', '.join(filter(None, texts))})"
+
+
+def atom_text(value: Any) -> str | None:
+    """A number, a truth or a short text as `arguments_text` writes it; None for any other value."""
+    kind = type_of(value)
+    if kind is str:
+        return printable(repr(value)) if len(value) <= _SHORT else None
+    plain = kind in (bool, float) or value is None or (kind is int and value.bit_length() <= _SHORT)
+    return repr(value) if plain else None
 
 
 def answer_text(value: Packed, name: Name, longest: int) -> str:

@@ -50,12 +50,16 @@ class AuditFinding:
         return f"{self.file}:{self.line}: {self.kind}: {self.text}"
 
 
-def sealed(fields: Mapping[str, Any]) -> tuple[bytes, str]:
-    """The line of these fields, and its hash. `prev` among them is the hash of the line before."""
-    text = "".join(_chunks(fields, 0)) if _chunks is not None else _encoder.encode(fields)
-    body = text.encode("ascii")
-    hash = hashlib.sha256(body).hexdigest()
-    return b'%b,"hash":"%b"}\n' % (body[:-1], hash.encode("ascii")), hash
+def as_json(fields: Mapping[str, Any]) -> str:
+    """The fields without braces round them."""
+    return ("".join(_chunks(fields, 0)) if _chunks is not None else _encoder.encode(fields))[1:-1]
+
+
+def sealed(fields: Mapping[str, Any], more: str = "", prev: str = "") -> tuple[bytes, str]:
+    """The line of these fields, and its hash. `more` are fields by `as_json`; `prev` is the hash of the line before."""
+    body = f'{{{as_json(fields)}{"," if more else ""}{more},"prev":"{prev}"'.encode("ascii")
+    hash = hashlib.sha256(body + b"}").hexdigest()
+    return b'%b,"hash":"%b"}\n' % (body, hash.encode("ascii")), hash
 
 
 def verify_audit(place: str | Path, heads: Mapping[str, AuditHead] | None = None) -> list[AuditFinding]:

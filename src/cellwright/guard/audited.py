@@ -11,13 +11,14 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
-from cellwright.doors import Answer, Call, Host, Ruling, Wrapper
+from cellwright.doors import About, Answer, Call, Host, Ruling, Wrapper
 from cellwright.errors import ContentChanged, Denied, PlatformError
-from cellwright.guard.arguments_text import CUT, answer_text, arguments_text
+from cellwright.guard.arguments_text import CUT, answer_text, arguments_text, atom_text, atoms_text
 from cellwright.guard.audit import AuditTrail
+from cellwright.guard.audit_file import as_json
 from cellwright.journal import TRANSACTION_VERBS, is_effect
 from cellwright.redaction import MASK, is_secret_name, redacted
 from cellwright.short_texts import LONGEST_WORD, cut, error_line, whole_words
@@ -26,13 +27,22 @@ from cellwright_guest.wire import Packed, WireError, is_large, type_of
 
 ARGUMENTS, RESULT, WORDS = 4_000, 500, 500  # characters that are kept
 _QUIET = frozenset(("sleep", "about", "dir")) | TRANSACTION_VERBS
-_KEY = ("session", "user", "cell", "call", "path", "operation")  # what the line of an effect's end tells again
+_SAMES = 1_000
 _KEY_BEGINS = 100  # characters of half a key, at most: of a longer part the redactor knows the format
 _HALF = re.compile(r"[^\s\"'`<>,;(){}\[\]]+\Z")
 _CLOSED = f"'\"{CUT}"  # a quoted text that is cut has an end, so that the redactor knows it for one
 _NO_RULING = Ruling()
 _PLAIN_KINDS = {"m": "dict", "b": "bytes", "B": "bytes", "S": "str", "t": "tuple"}
 _KINDS = {**_PLAIN_KINDS, "o": "record", "a": "frame", "e": "enum", "h": "object", "E": "error"}
+
+
+class _Same(NamedTuple):
+    """What is told alike of calls of one operation that were decided alike: JSON without its braces."""
+
+    about: About
+    ruling: Ruling
+    whole: str
+    short: str
 
 
 class Audited(Wrapper):
@@ -43,6 +53,7 @@ class Audited(Wrapper):
         self._trail = trail
         self._session = session or unkept_session()
         self._user = user
+        self._sames: dict[tuple[int, int, str, bool], _Same] = {}
 
     async def call(self, call: Call) -> Answer:
         if call.verb in _QUIET:
@@ -56,7 +67,7 @@ class Audited(Wrapper):
     async def _refused(self, call: Call, refused: Exception) -> Answer:
         why = {"error": type(refused).__name__, "why": _short(error_line(refused))}
         try:
-            self._trail.write("denied", {**await self._facts(call), **why})
+            self._trail.write("denied", {**await self._facts(call), **why}, self._same(call))
         except PlatformError as error:
             call = replace(call, refused=_unaudited(call, error))
         return await self.inner.call(call)
@@ -66,9 +77,9 @@ class Audited(Wrapper):
         answer = await self.inner.call(call)
         if call.verb == "get" and not answer.failed and type_of(answer.value.tree) is dict and "f" in answer.value.tree:
             return answer  # a method, which is told of when it is called
-        result = await self._result(call, answer, began)
+        result = await self._result(call, answer, _since(began))
         try:
-            self._trail.write("read", {**await self._facts(call), **result})
+            self._trail.write("read", {**await self._facts(call), **result}, self._same(call))
         except PlatformError as error:
             return await self.inner.call(replace(call, refused=_unaudited(call, error)))
         return answer
@@ -76,24 +87,30 @@ class Audited(Wrapper):
     async def _effect(self, call: Call) -> Answer:
         try:
             facts = await self._facts(call)
-            key = {"intent": self._trail.write("intent", facts)}
+            intent = self._trail.write("intent", facts, self._same(call))
         except PlatformError as error:
             return await self.inner.call(replace(call, refused=_unaudited(call, error)))
-        key |= {name: facts[name] for name in _KEY if name in facts}
         began = time.perf_counter()
         try:
             if self._trail.fsync and (failed := await self._synced(call)) is not None:
-                self._after("denied", {**key, "why": str(failed)})
+                self._after("denied", intent, call, {"why": str(failed)})
                 return await self.inner.call(replace(call, refused=failed))
             answer = await self.inner.call(call)
-            self._after("failed" if answer.failed else "done", {**key, **await self._result(call, answer, began)})
         except ContentChanged as error:
-            self._after("denied", {**key, "why": error_line(error)})
+            self._after("denied", intent, call, {"why": error_line(error)})
             raise
         except BaseException as error:  # cancelled, or its session is over: it may have happened or not
-            self._after("unfinished", {**key, "error": type(error).__name__, "ms": _since(began)})
+            self._after("unfinished", intent, call, {"error": type(error).__name__, "ms": _since(began)})
             raise
+        event, ms = "failed" if answer.failed else "done", _since(began)
+        if is_large(answer.value):
+            self._after(event, intent, call, await self._result(call, answer, ms))
+        else:  # the guest need not wait for this line
+            asyncio.get_running_loop().call_soon(self._ended, event, intent, call, answer, ms)
         return answer
+
+    def _ended(self, event: str, intent: int, call: Call, answer: Answer, ms: float) -> None:
+        self._after(event, intent, call, self._told_of(call, answer, ms))
 
     async def _synced(self, call: Call) -> Denied | None:
         try:
@@ -101,64 +118,83 @@ class Audited(Wrapper):
         except PlatformError as error:
             return _unaudited(call, error)
 
-    def _after(self, event: str, fields: dict[str, Any]) -> None:
+    def _after(self, event: str, intent: int, call: Call, fields: dict[str, Any]) -> None:
         """What became of an effect. Where that cannot be written, the line of its intent stands, and says enough."""
         with suppress(PlatformError):
-            self._trail.write(event, fields)
+            self._trail.write(event, {"intent": intent, **_place(call), **fields}, self._same(call, whole=False))
+
+    def _same(self, call: Call, *, whole: bool = True) -> str:
+        """What is told of all such calls, as JSON; not `whole`: of it what the line of an effect's end tells again."""
+        about, ruling = call.about, call.ruling or _NO_RULING
+        key = (id(about), id(ruling), call.verb, call.approved)
+        known = self._sames.get(key)
+        if known is None or known.about is not about or known.ruling is not ruling:
+            operation = about.known_as or about.title
+            names = {"session": self._session, "user": _short(ruling.user or self._user), "operation": operation}
+            more = {
+                "verb": call.verb,
+                "title": about.title if about.title != operation else "",
+                "approved": call.approved,
+                "rule": _short(ruling.rule),
+                "why": _short(ruling.why),
+                "labels": ruling.labels,
+            }
+            if len(self._sames) >= _SAMES:
+                self._sames.clear()
+            whole_text, short_text = as_json(_not_empty(names | more)), as_json(_not_empty(names))
+            known = self._sames[key] = _Same(about, ruling, whole_text, short_text)
+        return known.whole if whole else known.short
 
     async def _facts(self, call: Call) -> dict[str, Any]:
-        """What is told of a call before it is made; what is empty is left out."""
-        about, ruling = call.about, call.ruling or _NO_RULING
-        facts: dict[str, Any] = {
-            "session": self._session,
-            "user": _short(ruling.user or self._user),
-            "cell": call.cell,
-            "call": call.id,
-            "path": call.path,
-            "line": call.line,
-            "verb": call.verb,
-            "operation": about.known_as or about.title,
-            "title": about.title if about.known_as and about.title != about.known_as else "",
-        }
-        secret = is_secret_name(call.name or about.title)
+        """What is told of one call before it is made."""
+        facts: dict[str, Any] = _place(call)
+        if call.line:
+            facts["line"] = call.line
+        secret = is_secret_name(call.name or call.about.title)
         if call.arguments.tree is not None:
-            facts["arguments"], facts["digest"] = await self._arguments(call.arguments, secret)
+            facts |= await self._arguments(call.arguments, secret, "arguments", "digest")
         if call.asked is not None:
-            facts["asked"], facts["asked_digest"] = await self._arguments(call.asked, secret)
-        facts |= {"approved": call.approved, "rule": _short(ruling.rule), "why": _short(ruling.why)}
-        facts["labels"] = ruling.labels
-        return {name: fact for name, fact in facts.items() if fact}
+            facts |= await self._arguments(call.asked, secret, "asked", "asked_digest")
+        return facts
 
-    async def _arguments(self, packed: Packed, secret: bool) -> tuple[str, str]:
+    async def _arguments(self, packed: Packed, secret: bool, text_name: str, digest_name: str) -> dict[str, str]:
         """The arguments as text, and a digest of them where they are not all in it."""
 
-        def text() -> tuple[str, str]:
+        def told() -> tuple[str, str]:
             try:
                 given = arguments_text(packed, self._name, ARGUMENTS + LONGEST_WORD)
             except WireError:  # what no honest guest sends: its session ends
                 given = "(what cannot be read)"
             return _told(given, ARGUMENTS, packed, secret)
 
+        if not secret and (plain := atoms_text(packed)) is not None:
+            return {text_name: redacted(plain)}
         # a frame among them may import its library
-        return await asyncio.to_thread(text) if packed.blobs or is_large(packed) else text()
+        text, digest = await asyncio.to_thread(told) if packed.blobs or is_large(packed) else told()
+        return {text_name: text, digest_name: digest} if digest else {text_name: text}
 
-    async def _result(self, call: Call, answer: Answer, began: float) -> dict[str, Any]:
+    async def _result(self, call: Call, answer: Answer, ms: float) -> dict[str, Any]:
         """What is told of an answer."""
-        packed, secret, ms = answer.value, is_secret_name(call.name or call.about.title), _since(began)
+        if is_large(answer.value):
+            return await asyncio.to_thread(self._told_of, call, answer, ms)
+        return self._told_of(call, answer, ms)
 
-        def text() -> tuple[str, str]:
+    def _told_of(self, call: Call, answer: Answer, ms: float) -> dict[str, Any]:
+        packed, secret, digest = answer.value, is_secret_name(call.name or call.about.title), ""
+        plain = None if secret or answer.failed else atom_text(packed.tree)
+        if plain is not None:
+            shown = redacted(plain)
+        else:
             try:
                 given = answer_text(packed, self._name, RESULT + LONGEST_WORD)
             except (WireError, LookupError, TypeError, ValueError):  # a value that the guest's own code reads otherwise
                 given = f"(a value that has no text){CUT}"
-            return _told(given, RESULT, packed, secret and not answer.failed)
-
-        shown, digest = await asyncio.to_thread(text) if is_large(packed) else text()
+            shown, digest = _told(given, RESULT, packed, secret and not answer.failed)
         kind, size = _kind(packed)
         facts = {"result": shown, "kind": kind, "size": size, "digest": digest, "labels": answer.labels, "ms": ms}
         if answer.failed:
             facts["error"] = shown.partition("(")[0]
-        return {name: fact for name, fact in facts.items() if fact or (name == "size" and size is not None)}
+        return _not_empty(facts)
 
     def _name(self, number: int) -> str:
         return self.inner.about("dir" if number > 0 else "new", number, "").title
@@ -167,6 +203,16 @@ class Audited(Wrapper):
 def unkept_session() -> str:
     """A name for a session without a journal, which has none: its lines are told from those of others."""
     return f"unkept-{uuid4().hex[:12]}"
+
+
+def _place(call: Call) -> dict[str, Any]:
+    """Which call it is."""
+    place: dict[str, Any] = {"cell": call.cell, "call": call.id}
+    return place | {"path": call.path} if call.path else place
+
+
+def _not_empty(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: fact for name, fact in facts.items() if fact or (name == "size" and fact is not None)}
 
 
 def _unaudited(call: Call, error: PlatformError) -> Denied:

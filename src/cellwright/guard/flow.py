@@ -25,7 +25,6 @@ from cellwright.journal import TRANSACTION_VERBS, History, is_effect
 from cellwright.sandboxes import Outcome
 from cellwright.scope import PackedContent, Scalar, ScopeHost
 from cellwright.store import Store
-from cellwright_guest.unpacker import simple_arguments
 from cellwright_guest.wire import is_large
 
 CONTENT = frozenset(
@@ -224,7 +223,8 @@ class FlowGuard:
         """Whether the flow has nothing to do with a call."""
         if self.mode == "off" or call.verb in FREE:
             return True
-        return not (self.state.reached or call.about.operation.has_labels or call.target in self.state.specs)
+        state = self.state
+        return not (state.reached or call.about.operation.has_labels or call.target in state.specs)
 
     async def hold(self, call: Call, given: GivenArguments, *, named: bool = False) -> Hold | None:
         """Why a call is not to be made without a person's yes; None where nothing is unusual.
@@ -234,9 +234,11 @@ class FlowGuard:
         state, operation = self.state, call.about.operation
         if not state.reached or call.verb in FREE:
             return None
-        acting, lends = _acts(call), simple_arguments(call.arguments.tree) is None
-        sends = state.private and self.is_influenced and operation.outward is not False
-        if not sends and (not state.untrusted or not (acting or lends)):
+        sends = operation.outward is not False and state.private and self.is_influenced
+        if not sends and not state.untrusted:
+            return None
+        acting = _acts(call)
+        if not sends and not acting and not given.may_refer:
             return None
         await self._caught_up()
         names = names_of(call.about)

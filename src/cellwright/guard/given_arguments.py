@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
-from functools import cached_property
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from cellwright.doors import Call
 from cellwright.guard.hooks import read
-from cellwright.scope import FieldNames, PackedContent, ScopeHost, content_of, named_arguments
-from cellwright_guest.wire import Packed, WireError, is_large
+from cellwright.scope import ATOMS, FieldNames, PackedContent, ScopeHost, content_of, named_arguments
+from cellwright_guest.unpacker import simple_arguments
+from cellwright_guest.wire import Packed, WireError, is_large, type_of
 
 
 class GivenArguments:
@@ -19,11 +19,19 @@ class GivenArguments:
     def __init__(self, call: Call, host: ScopeHost) -> None:
         self._call = call
         self._host = host
+        self._named: dict[str, Packed] | None = None
         self._contents: dict[str, PackedContent] | None = None
 
-    @cached_property
+    @property
+    def may_refer(self) -> bool:
+        """Whether objects, functions or classes may be among them: they are no numbers and texts alone."""
+        return simple_arguments(self._call.arguments.tree) is None
+
+    @property
     def named(self) -> dict[str, Packed]:
-        return named_arguments(self._call.arguments, self._host.parameters(self._call))
+        if self._named is None:
+            self._named = named_arguments(self._call.arguments, self._host.parameters(self._call))
+        return self._named
 
     async def contents(self) -> dict[str, PackedContent]:
         """What each holds, keys of dicts too."""
@@ -32,8 +40,10 @@ class GivenArguments:
             self._contents = {name: await content_off_loop(one, names, keys=True) for name, one in self.named.items()}
         return self._contents
 
-    async def values(self, names: Collection[str]) -> dict[str, Any]:
+    async def values(self, names: Collection[str]) -> Mapping[str, Any]:
         """The plain data of those of these names."""
+        if ATOMS.issuperset([type_of(one.tree) for one in self.named.values()]):
+            return {name: one.tree for name, one in self.named.items()}
 
         def values() -> dict[str, Any]:
             try:
@@ -46,6 +56,6 @@ class GivenArguments:
 
 async def content_off_loop(value: Packed, field_names: FieldNames, *, keys: bool = False) -> PackedContent:
     """What a value holds. A large one is read on a thread."""
-    if is_large(value):
+    if type_of(value.tree) not in ATOMS and is_large(value):
         return await asyncio.to_thread(content_of, value, field_names, keys=keys)
     return content_of(value, field_names, keys=keys)

@@ -43,8 +43,8 @@ class _KnownCalls:
     names: tuple[str, ...]
     every_name: frozenset[str]  # with the policy's patterns that cover it
     hooks: tuple[Hook, ...]
-    subject: PolicySubject | None  # None: no policy is about them
-    rules: OperationRules | None
+    rules: OperationRules | None  # None: no policy is about them
+    has_arguments: bool  # which decide
     rulings: dict[tuple[int, tuple[str, ...]], Ruling]
 
 
@@ -88,10 +88,9 @@ class Guarded(Wrapper):
             return known
         about, policy = self._flow.labelled(call.about), self._rules.policy
         names = _names(about)
-        subject = rules = None
+        rules = None
         if policy is not None and not about.operation.own:
-            subject = replace(subject_of(about, call), user=self._rules.user)
-            rules = policy.rules_of(subject)
+            rules = policy.rules_of(replace(subject_of(about, call), user=self._rules.user))
         known = _KnownCalls(
             came=call.about,
             verb=call.verb,
@@ -99,8 +98,8 @@ class Guarded(Wrapper):
             names=names,
             every_name=about.patterns.union(names),
             hooks=tuple(hook for hook in self._rules.hooks if hook.covers(names)),
-            subject=subject,
             rules=rules,
+            has_arguments=rules is not None and rules.has_arguments,
             rulings={},
         )
         if len(self._calls) >= KEPT:
@@ -110,24 +109,20 @@ class Guarded(Wrapper):
 
     async def _ruled(self, call: Call, known: _KnownCalls, given: GivenArguments) -> Call:
         """The call with what policy and flow say of it."""
-        policy, flow = self._rules.policy, self._flow
+        policy, flow, user = self._rules.policy, self._flow, self._rules.user
         labels, decided = flow.reached, None
-        if policy is not None and known.rules is not None and known.subject is not None:
-            subject = known.subject
-            if known.rules.has_conditions:
-                read = await given.values(policy.parameters) if policy.parameters else None
-                subject = replace(subject, labels=frozenset(labels), arguments=read)
-            decided = known.rules.decide(subject)
+        if policy is not None and known.rules is not None:
+            read = await given.values(policy.parameters) if known.has_arguments else None
+            decided = known.rules.decide(read, labels, user)
         ruling = self._ruling(known, decided, labels)
         if decided is not None and policy is not None:
-            spent = policy.rate_limits.refused
             if decided.action == "deny":
                 refused = _refusal(call, decided)
             else:
-                refused = spent(known.every_name, self._session, self._rules.user)
+                refused = policy.rate_limits.refused(known.every_name, self._session, user)
             if refused:
                 return replace(call, ruling=ruling, refused=Denied(refused))
-        hold = await flow.hold(call, given, named=ruling.allows)
+        hold = await flow.hold(call, given, named=ruling.allows) if labels else None
         if hold is not None:
             return self._held(call, ruling, hold)
         # said only where it answers a question: a call of a method that needs no yes is looked up once for all

@@ -118,16 +118,16 @@ class PolicyRule:
         """Whether it depends on more than the operation: only a call can be decided about."""
         return bool(self.arguments or self.labels or self.user)
 
-    def fits(self, asked: PolicySubject) -> bool:
+    def fits(self, arguments: Mapping[str, Any] | None, labels: Collection[str], user: str) -> bool:
         """Whether a rule that covers the operation covers this call of it."""
-        if not self.has_conditions:
-            return True
-        if any(label not in asked.labels for label in self.labels):
+        if self.labels and any(label not in labels for label in self.labels):
             return False
         sure = self.action == "allow"
-        if self.user and not (covers_name(self.user, (asked.user,)) if asked.user else not sure):
+        if self.user and not (covers_name(self.user, (user,)) if user else not sure):
             return False
-        known = asked.arguments or {}
+        if not self.arguments:
+            return True
+        known = arguments or {}
         for name, condition in self.conditions.items():
             value = known.get(name, MISSING)
             if not (condition.allows(value) if sure else condition.may_hold(value)):
@@ -167,16 +167,16 @@ class OperationRules:
 
     rules: tuple[tuple[PolicyRule | None, PolicyDecision], ...]
 
-    def decide(self, asked: PolicySubject) -> PolicyDecision:
+    def decide(self, arguments: Mapping[str, Any] | None, labels: Collection[str], user: str) -> PolicyDecision:
         for rule, decision in self.rules:
-            if rule is None or rule.fits(asked):
+            if rule is None or rule.fits(arguments, labels, user):
                 return decision
         raise AssertionError("the last one is for every call")
 
     @property
-    def has_conditions(self) -> bool:
-        """Whether the decision depends on more than the operation."""
-        return len(self.rules) > 1
+    def has_arguments(self) -> bool:
+        """Whether the decision depends on arguments."""
+        return any(rule is not None and rule.arguments for rule, _ in self.rules)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -210,7 +210,7 @@ class Policy:
         _checked_timeout(self.timeout_s)
 
     def decide(self, asked: PolicySubject) -> PolicyDecision:
-        return self.rules_of(asked).decide(asked)
+        return self.rules_of(asked).decide(asked.arguments, asked.labels, asked.user)
 
     def rules_of(self, asked: PolicySubject) -> OperationRules:
         """What decides the calls of an operation, whatever their arguments, labels and user."""

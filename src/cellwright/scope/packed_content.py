@@ -86,14 +86,19 @@ def named_arguments(arguments: Packed, parameters: Sequence[str]) -> dict[str, P
     if type_of(given) is not list:
         return {}
     args, kwargs = given, dict[str, Any]()
-    if len(given) == 2:
+    if len(given) == 2 and type_of(given[0]) is dict:
         parts: list[Any] = [_under(part, tag) for part, tag in zip(given, "tm", strict=True)]
         if [type_of(part) for part in parts] == [list, dict]:
             args, kwargs = parts
         else:
             parameters = ()  # two arguments come in a pair: what other code than ours sends may be one in other words
-    named = {(parameters[at] if at < len(parameters) else f"#{at + 1}"): item for at, item in enumerate(args)}
-    return {name: Packed(item, arguments.blobs) for name, item in (named | kwargs).items()}
+    blobs = arguments.blobs
+    if len(args) > len(parameters):
+        parameters = [*parameters, *(f"#{at + 1}" for at in range(len(parameters), len(args)))]
+    named = {name: Packed(item, blobs) for name, item in zip(parameters, args, strict=False)}
+    for name, item in kwargs.items():
+        named[name] = Packed(item, blobs)
+    return named
 
 
 def _under(tree: Any, tag: str) -> Any:
