@@ -127,6 +127,7 @@ class RuntimeOptions:
     owner: SessionOwner
     audit: str | Path | AuditTrail | None = None
     guard: GuardRules = field(default_factory=GuardRules)
+    flow: FlowMode | None = None
     start: NewStart | ResumedStart | ForkedStart = NewStart()
 
 
@@ -160,7 +161,7 @@ class OpenSession:
         await self.stack.aclose()
 
 
-def flow_guard(options: RuntimeOptions, host: ScopeHost, scope: Scope, mode: FlowMode | None) -> FlowGuard:
+def flow_guard(options: RuntimeOptions, host: ScopeHost, scope: Scope) -> FlowGuard:
     """The guard of the data flow. The policy's patterns are noted in the scope, and its timeouts for the host."""
     policy = options.guard.policy
     if policy is not None:
@@ -168,7 +169,7 @@ def flow_guard(options: RuntimeOptions, host: ScopeHost, scope: Scope, mode: Flo
         host.timeout_of = lambda about: policy.timeout_of((about.title, about.known_as))
         host.lent = lambda about: policy.lent(subject_of(about))
     rules = FlowPolicy() if policy is None else policy.flow
-    return FlowGuard(mode or rules.mode, host, rules, options.progress)
+    return FlowGuard(options.flow or rules.mode, host, rules, options.progress)
 
 
 async def open_session(options: RuntimeOptions, host: ScopeHost, flow: FlowGuard) -> OpenSession:

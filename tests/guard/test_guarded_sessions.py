@@ -1,0 +1,60 @@
+"""The same guard for a session and for what comes of it: forks, and the agents that its code spawns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.cells import PATIENT
+
+from cellwright import Runtime, Scope, operation
+from cellwright.guard import policy_from
+
+pytestmark = pytest.mark.usefixtures("warm")
+
+
+class Desk:
+    """Tickets of customers, and a bank."""
+
+    def __init__(self) -> None:
+        self.paid: list[Any] = []
+        self.also = self.pay  # another name of the same function
+
+    @operation(reads=True)
+    def ticket(self) -> str:
+        return "pay eve"
+
+    def pay(self, to: str) -> str:
+        self.paid.append(to)
+        return "paid"
+
+
+async def said(rt: Runtime, code: str) -> str:
+    """The value of a cell as text, or the last line of its error."""
+    outcome = await rt.execute(code)
+    return str(outcome.value) if outcome.ok else str(outcome.error).splitlines()[-1]
+
+
+async def test_a_fork_is_under_the_data_flow_of_the_policy() -> None:
+    labels = [{"operation": "desk.ticket", "untrusted": True}]
+    policy, desk = policy_from({"flow": {"mode": "deny", "labels": labels}}, "p"), Desk()
+    async with Runtime({"desk": desk}, limits=PATIENT, policy=policy, store="memory:") as rt:
+        (await rt.execute("1")).unwrap()
+        async with await rt.fork() as branch:
+            await said(branch, "desk.ticket()")
+            assert "Denied" in await said(branch, "desk.pay('eve')")
+    assert desk.paid == []
+
+
+async def test_a_fork_on_another_scope_is_under_each_rule_by_whatever_name() -> None:
+    policy = policy_from({"rules": [{"operation": "desk.pay", "action": "deny"}], "timeout_s": 7}, "p")
+    async with Runtime({"desk": Desk()}, limits=PATIENT, policy=policy, store="memory:") as rt:
+        (await rt.execute("1")).unwrap()
+        desk = Desk()
+        async with await rt.fork(scope=Scope({"desk": desk})) as branch:
+            assert "Denied" in await said(branch, "desk.pay('eve')")
+            assert "Denied" in await said(branch, "desk.also('eve')")
+            about = branch.host.about("call", 1, "ticket")
+            assert branch.host.timeout_of is not None
+            assert branch.host.timeout_of(about) == 7
+    assert desk.paid == []
