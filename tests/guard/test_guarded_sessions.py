@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.cells import PATIENT
+from tests.cells import PATIENT, said
 
 from cellwright import Runtime, Scope, operation
 from cellwright.guard import policy_from
@@ -27,12 +27,6 @@ class Desk:
     def pay(self, to: str) -> str:
         self.paid.append(to)
         return "paid"
-
-
-async def said(rt: Runtime, code: str) -> str:
-    """The value of a cell as text, or the last line of its error."""
-    outcome = await rt.execute(code)
-    return str(outcome.value) if outcome.ok else str(outcome.error).splitlines()[-1]
 
 
 async def test_a_fork_is_under_the_data_flow_of_the_policy() -> None:

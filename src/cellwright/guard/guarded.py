@@ -29,6 +29,23 @@ class GuardRules:
     def is_empty(self) -> bool:
         return self.policy is None and not self.hooks
 
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The globs to note in a scope: see `Policy.patterns`."""
+        hooked = tuple(hook.operation for hook in self.hooks if hook.operation != "*")
+        return hooked if self.policy is None else (*self.policy.patterns, *hooked)
+
+    def hooks_of(self, about: About, verb: str = "call") -> tuple[Hook, ...]:
+        """To read a function is no call of it."""
+        asked = subject_of(about)
+        return tuple(hook for hook in self.hooks if asked.is_within(hook.operation, surely=verb == "get"))
+
+    def lent(self, about: About) -> str:
+        """Why host code may not be given a function of this operation, which it would call past these; "" else."""
+        if self.hooks_of(about):
+            return "has a hook"
+        return "" if self.policy is None else self.policy.lent(subject_of(about))
+
 
 KEPT = 1_000  # operations of which one session keeps what it knows
 
@@ -98,7 +115,7 @@ class Guarded(Wrapper):
             about=about,
             names=names,
             every_name=about.patterns.union(names),
-            hooks=tuple(hook for hook in self._rules.hooks if hook.covers(names)),
+            hooks=self._rules.hooks_of(about, call.verb),
             subject=subject,
             rules=rules,
             rulings={},

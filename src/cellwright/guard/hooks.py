@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from cellwright.doors import Answer, Call
@@ -62,7 +61,9 @@ After = Callable[[HookedCall, Any], Awaitable[Replaced | None]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hook:
-    """Functions for the calls whose name matches `operation`. Raising `Denied` refuses the call, or its answer.
+    """Functions for the calls of the operations that a glob covers, by whatever name code reaches them.
+
+    Raising `Denied` refuses the call, or its answer.
 
     >>> async def small(call: HookedCall) -> None:
     ...     if call.kwargs.get("amount", 0) > 1000:
@@ -73,9 +74,6 @@ class Hook:
     operation: str = "*"
     before: Before | None = None
     after: After | None = None
-
-    def covers(self, names: Sequence[str]) -> bool:
-        return any(fnmatchcase(name, self.operation) for name in names)
 
 
 _KINDS = {"h": "object", "f": "function", "g": "function", "c": "class", "o": "record", "e": "member", "a": "frame"}

@@ -29,7 +29,6 @@ from cellwright.guard import (
     GuardRules,
     StoredApproval,
     WorkspaceLabels,
-    subject_of,
     unkept_session,
 )
 from cellwright.journal import (
@@ -162,12 +161,13 @@ class OpenSession:
 
 
 def flow_guard(options: RuntimeOptions, host: ScopeHost, scope: Scope) -> FlowGuard:
-    """The guard of the data flow. The policy's patterns are noted in the scope, and its timeouts for the host."""
-    policy = options.guard.policy
+    """The guard of the data flow. Patterns of policy and hooks are noted in the scope, timeouts for the host."""
+    guard, policy = options.guard, options.guard.policy
+    scope.rules.note(guard.patterns)
+    if not guard.is_empty:
+        host.lent = guard.lent
     if policy is not None:
-        scope.rules.note(policy.patterns)
         host.timeout_of = lambda about: policy.timeout_of((about.title, about.known_as))
-        host.lent = lambda about: policy.lent(subject_of(about))
     rules = FlowPolicy() if policy is None else policy.flow
     return FlowGuard(options.flow or rules.mode, host, rules, options.progress)
 

@@ -314,7 +314,7 @@ class Runtime:
             parent, tree = await kept.branch(at, entry)
         options, place = self._options, self._options.store
         same: Any = {"limits": self.limits, "progress": options.progress, "flow": options.flow}
-        same["policy"] = options.guard.policy  # before the branch is open: the scope and the host know its rules
+        same |= {"policy": options.guard.policy, "hooks": options.guard.hooks}  # scope and host are told of these
         branch = Runtime(scope or self.scope, store=kept.session.store, session=session, **same)
         branch._options = replace(
             options,
