@@ -132,7 +132,7 @@ class Guarded(Wrapper):
         if policy is not None and known.rules is not None and known.subject is not None:
             subject = known.subject
             if known.rules.has_conditions:
-                read = await given.values(policy.parameters) if policy.parameters else None
+                read = await given.values() if policy.parameters else None
                 subject = replace(subject, labels=frozenset(labels), arguments=read)
             decided = known.rules.decide(subject)
         ruling = self._ruling(known, decided, labels)

@@ -13,10 +13,11 @@ from typing import Any, cast
 
 from cellwright.doors import Answer, Call
 from cellwright.errors import Denied, GuestError, UsageError
-from cellwright.scope import ATOMS, arguments
+from cellwright.guard.arguments_text import unpack_parts
+from cellwright.scope import arguments
 from cellwright_guest.packer import Packer, plain
 from cellwright_guest.unpacker import Unpacker, simple_arguments
-from cellwright_guest.wire import Bounds, Packed, is_large, type_of
+from cellwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
 
 
 class Unseen:
@@ -123,7 +124,7 @@ def _refusal(call: Call, error: Exception) -> Denied:
 
 def seen_call(call: Call, user: str, session: str) -> HookedCall:
     """A call for hooks. Takes long for large arguments."""
-    args, kwargs = simple_arguments(call.arguments.tree) or arguments(read(call.arguments))
+    args, kwargs = given_values(call.arguments)
     return HookedCall(
         name=call.about.title,
         args=args,
@@ -135,12 +136,21 @@ def seen_call(call: Call, user: str, session: str) -> HookedCall:
     )
 
 
+def given_values(packed: Packed) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call, as its function gets them. `WireError` for what no honest guest sends."""
+    if (simple := simple_arguments(packed.tree)) is not None:
+        return simple
+    given = read(packed)
+    if type_of(given) is tuple and len(given) == 2 and type_of(given[1]) is Unseen:
+        raise WireError("two arguments that are no pair")  # the second may be built as the dict of keywords
+    return arguments(given)
+
+
 def read(packed: Packed) -> Any:
     """A packed value, from either side, with `Unseen` for what is no plain data."""
-    if type_of(packed.tree) in ATOMS:
-        return packed.tree
 
     def other(tag: str, body: Any, unpacker: Unpacker) -> Any:
+        unpack_parts(tag, body, unpacker)
         return Unseen(_KINDS.get(tag, "exception" if tag == "E" else "value"))
 
     return Unpacker(packed.blobs, other, Bounds()).unpack(packed.tree)

@@ -80,7 +80,9 @@ def content_of(packed: Packed, field_names: FieldNames = lambda number: (), *, k
 
 
 def named_arguments(arguments: Packed, parameters: Sequence[str]) -> dict[str, Packed]:
-    """The arguments of a call by name. Positional ones beyond the known parameters are named by their position."""
+    """The arguments of a call by name. Positional ones beyond the known parameters are named by their position; a
+    positional-only one and a further keyword of the same name are both there.
+    """
     tree: Any = arguments.tree
     given: Any = _under(tree, "t")
     if type_of(given) is not list:
@@ -93,7 +95,8 @@ def named_arguments(arguments: Packed, parameters: Sequence[str]) -> dict[str, P
         else:
             parameters = ()  # two arguments come in a pair: what other code than ours sends may be one in other words
     named = {(parameters[at] if at < len(parameters) else f"#{at + 1}"): item for at, item in enumerate(args)}
-    return {name: Packed(item, arguments.blobs) for name, item in (named | kwargs).items()}
+    named |= {name: {"t": [named[name], item]} if name in named else item for name, item in kwargs.items()}
+    return {name: Packed(item, arguments.blobs) for name, item in named.items()}
 
 
 def _under(tree: Any, tag: str) -> Any:
