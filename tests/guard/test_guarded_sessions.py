@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from tests.cells import PATIENT, said
 
-from cellwright import Runtime, Scope, operation
+from cellwright import Agent, Runtime, Scope, operation
 from cellwright.guard import policy_from
+from cellwright.testing import ScriptedModel, code
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -52,3 +53,28 @@ async def test_a_fork_on_another_scope_is_under_each_rule_by_whatever_name() -> 
             assert branch.host.timeout_of is not None
             assert branch.host.timeout_of(about) == 7
     assert desk.paid == []
+
+
+SPAWNS = """
+for _ in range(3):
+    try:
+        await spawn("Pay.")
+    except ChildFailed:
+        pass
+done()
+"""
+PAYS = """
+desk.pay('eve')
+done()
+"""
+
+
+@pytest.mark.parametrize("store", [None, "memory:"])
+async def test_spawned_agents_have_the_limit_of_the_session_that_they_are_of(store: Any) -> None:
+    desk, policy = Desk(), policy_from({"limits": [{"operation": "desk.pay", "most": 2, "within": "1h"}]}, "p")
+    model = ScriptedModel(code(f"desk.pay('ann')\n{SPAWNS}"), code(PAYS), *[code(PAYS), code("done()")] * 2)
+    agent = Agent(model, scope={"desk": desk}, policy=policy, spawn=True, check="off", limits=PATIENT, store=store)
+    await agent.run("Pay everybody.")
+    assert desk.paid == ["ann", "eve"]
+    await Agent(ScriptedModel(code(PAYS)), scope={"desk": desk}, policy=policy, check="off", limits=PATIENT).run("Pay.")
+    assert desk.paid == ["ann", "eve", "eve"]  # another session has a count of its own

@@ -66,14 +66,19 @@ class _KnownCalls:
 
 
 class Guarded(Wrapper):
-    """For one guest. `host` tells names of parameters and fields, `session` is the id of a kept session."""
+    """For one guest. `host` tells names of parameters and fields. Limits of a session are those of its `family`, the
+    first session whose code spawned agents down to this one.
+    """
 
-    def __init__(self, inner: Host, rules: GuardRules, flow: FlowGuard, host: ScopeHost, session: str) -> None:
+    def __init__(
+        self, inner: Host, rules: GuardRules, flow: FlowGuard, host: ScopeHost, session: str, family: str = ""
+    ) -> None:
         super().__init__(inner)
         self._rules = rules
         self._flow = flow
         self._host = host
         self._session = session
+        self._family = family or session
         self._calls: dict[int, _KnownCalls] = {}  # by the id of what a call brings with it
 
     async def call(self, call: Call) -> Answer:
@@ -141,7 +146,7 @@ class Guarded(Wrapper):
             if decided.action == "deny":
                 refused = _refusal(call, decided)
             else:
-                refused = spent(known.every_name, self._session, self._rules.user)
+                refused = spent(known.every_name, self._family, self._rules.user)
             if refused:
                 return replace(call, ruling=ruling, refused=Denied(refused))
         hold = await flow.hold(call, given, named=ruling.allows)

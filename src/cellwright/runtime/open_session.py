@@ -188,7 +188,8 @@ async def open_session(options: RuntimeOptions, host: ScopeHost, flow: FlowGuard
             name = unkept_session()
             audit = await _audit(options, workspace, name, imported=False)
             inner = host if audit is None else audit(host)
-            guarded = Guarded(Approved(inner, options.approve, host), options.guard, flow, host, name)
+            approved, family = Approved(inner, options.approve, host), options.owner.family
+            guarded = Guarded(approved, options.guard, flow, host, name, family)
             session = UnkeptSession(guarded, sandbox, workspace, options.limits)
         else:
             session = await _kept(options, host, sandbox, store, workspace, flow)
@@ -278,7 +279,7 @@ async def _kept(
         approval = StoredApproval(inner, host, questions, pause, desk, options.approvals)
         host.ask_undo = approval.undo_denied
         flow.keep(questions.labelled)
-        return Guarded(approval, options.guard, flow, host, options.session)
+        return Guarded(approval, options.guard, flow, host, options.session, options.owner.family)
 
     def recall(history: History) -> None:
         flow.recall(store, history)
