@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cells import PATIENT, said
 
 from cellwright import Agent, Runtime, Scope, operation
-from cellwright.guard import policy_from
+from cellwright.errors import RollbackFailed
+from cellwright.guard import AuditTrail, audit_records, policy_from
 from cellwright.testing import ScriptedModel, code
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -78,3 +80,54 @@ async def test_spawned_agents_have_the_limit_of_the_session_that_they_are_of(sto
     assert desk.paid == ["ann", "eve"]
     await Agent(ScriptedModel(code(PAYS)), scope={"desk": desk}, policy=policy, check="off", limits=PATIENT).run("Pay.")
     assert desk.paid == ["ann", "eve", "eve"]  # another session has a count of its own
+
+
+class Store:
+    """What is put in can be taken out again."""
+
+    def __init__(self) -> None:
+        self.shelf: list[str] = []
+
+    def _take(self, name: str) -> None:
+        self.shelf.remove(name)
+
+    def scope(self) -> dict[str, Any]:
+        @operation(undo=self._take)
+        def put(name: str) -> str:
+            self.shelf.append(name)
+            return name
+
+        return {"put": put}
+
+
+async def test_an_undo_is_told_to_the_audit_before_it_is_made(tmp_path: Path) -> None:
+    there = Store()
+    trail = AuditTrail(tmp_path / "audit")
+    async with Runtime(there.scope(), limits=PATIENT, audit=trail, store="memory:", user="kari") as rt:
+        await said(rt, "with transaction():\n    put('pen')\n    1 / 0")
+        (await rt.execute("put('ink')")).unwrap()
+        await rt.rollback(1)
+    lines = [line for line in audit_records(tmp_path / "audit") if line.get("operation") == "put"]
+    assert [(line["event"], line.get("verb", ""), line.get("arguments", "")) for line in lines] == [
+        ("intent", "call", "('pen')"),
+        ("done", "", ""),
+        ("intent", "undo", "('pen')"),
+        ("done", "", ""),
+        ("intent", "call", "('ink')"),
+        ("done", "", ""),
+        ("intent", "undo", "('ink')"),
+        ("done", "", ""),
+    ]
+    assert {line["user"] for line in lines} == {"kari"}
+    assert there.shelf == []
+
+
+async def test_an_undo_that_the_audit_cannot_be_told_of_is_not_made(tmp_path: Path) -> None:
+    there = Store()
+    trail = AuditTrail(tmp_path / "audit")
+    async with Runtime(there.scope(), limits=PATIENT, audit=trail, store="memory:") as rt:
+        (await rt.execute("put('pen')")).unwrap()
+        trail.close()
+        with pytest.raises(RollbackFailed, match="the audit in"):
+            await rt.rollback(0)
+    assert there.shelf == ["pen"]

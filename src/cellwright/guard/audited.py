@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -94,6 +95,25 @@ class Audited(Wrapper):
             self._after("unfinished", {**key, "error": type(error).__name__, "ms": _since(began)})
             raise
         return answer
+
+    async def undo(self, call: Call, work: Callable[[], Awaitable[Any]]) -> None:
+        """The undo of a call, which is an effect too."""
+        try:
+            facts = await self._facts(replace(call, verb="undo"))
+            key = {"intent": self._trail.write("intent", facts)}
+        except PlatformError as error:
+            raise _unaudited(call, error) from None
+        if self._trail.fsync and (failed := await self._synced(call)) is not None:
+            raise failed
+        key |= {name: facts[name] for name in _KEY if name in facts}
+        began = time.perf_counter()
+        try:
+            await work()
+        except BaseException as error:
+            event = "failed" if isinstance(error, Exception) else "unfinished"
+            self._after(event, {**key, "error": type(error).__name__, "ms": _since(began)})
+            raise
+        self._after("done", {**key, "ms": _since(began)})
 
     async def _synced(self, call: Call) -> Denied | None:
         try:

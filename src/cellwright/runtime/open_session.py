@@ -275,7 +275,9 @@ async def _kept(
     audit = await _audit(options, workspace, options.session, imported=imported)
 
     def guard(inner: Host, questions: CallQuestions, pause: PauseWatch) -> Host:
-        inner = inner if audit is None else audit(inner)
+        if audit is not None:
+            inner = audited = audit(inner)
+            host.tell_undo = audited.undo
         approval = StoredApproval(inner, host, questions, pause, desk, options.approvals)
         host.ask_undo = approval.undo_denied
         flow.keep(questions.labelled)
