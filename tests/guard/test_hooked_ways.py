@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -61,3 +62,19 @@ async def test_host_code_is_not_given_a_function_that_it_would_call_past_a_hook(
         assert "pay has a hook" in await said(rt, "desk.each(pay, 'eve')")
         assert await said(rt, "desk.each(lambda to: pay(to), 'ann')") == "paid"
     assert bank.paid == ["ann"]
+
+
+async def test_a_hook_that_changes_an_argument_in_its_place_lets_no_call_through() -> None:
+    async def without_eve(call: HookedCall) -> HookedCall:
+        call.args[0].remove("eve")
+        return call.changed(*call.args)
+
+    async def without_eve_in_a_copy(call: HookedCall) -> HookedCall:
+        return call.changed([to for to in call.args[0] if to != "eve"])
+
+    for hook, told in ((without_eve, "a hook of the host failed"), (without_eve_in_a_copy, "paid")):
+        bank = Bank()
+        async with Runtime({"bank": bank}, limits=PATIENT, hooks=[Hook(before=hook)]) as rt:
+            asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+            assert told in await said(rt, "bank.pay(['ann', 'eve'])")
+        assert bank.paid == ([["ann"]] if told == "paid" else [])

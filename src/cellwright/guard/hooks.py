@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -28,6 +29,9 @@ class Unseen:
 
     def __repr__(self) -> str:
         return f"<{self.kind}>"
+
+    def __deepcopy__(self, _: object) -> Unseen:
+        return self
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,16 +86,18 @@ _KINDS = {"h": "object", "f": "function", "g": "function", "c": "class", "o": "r
 
 async def run_before(hooks: Sequence[Hook], call: Call, seen: HookedCall) -> Call:
     """The call as the hooks want it made; refused where one raised."""
-    given, first = seen, seen
+    given, as_asked = seen, deepcopy((seen.args, seen.kwargs))
     try:
         for hook in hooks:
             if hook.before is not None:
                 given = await hook.before(given) or given
-        if given is first:
-            return call
         if type_of(given) is not HookedCall:
             raise UsageError("a hook returns None, or `call.changed(…)`")
-        changed = repacked(call.arguments, first, given)
+        if (seen.args, seen.kwargs) != as_asked:
+            raise UsageError("a hook changed an argument in its place: give a copy to `call.changed(…)`")
+        if given is seen:
+            return call
+        changed = repacked(call.arguments, seen, given)
     except asyncio.CancelledError:
         raise
     except Exception as error:  # an outer edge: the hook is the developer's, and its failure is no leave
