@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +132,36 @@ async def test_an_undo_that_the_audit_cannot_be_told_of_is_not_made(tmp_path: Pa
         with pytest.raises(RollbackFailed, match="the audit in"):
             await rt.rollback(0)
     assert there.shelf == ["pen"]
+
+
+class Pages:
+    """Rows come page by page."""
+
+    def __init__(self) -> None:
+        self.wiped = False
+
+    @operation(reads=True)
+    def rows(self) -> Iterator[int]:
+        yield from range(3)
+
+    def wipe(self) -> Iterator[int]:
+        self.wiped = True
+        yield 1
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"rules": [{"kind": "writes", "action": "deny"}]},
+        {"rules": [{"operation": "pages.rows", "action": "allow"}], "default": "deny"},
+    ],
+)
+async def test_the_steps_of_what_a_call_gave_are_decided_with_the_call(policy: Any) -> None:
+    pages = Pages()
+    async with Runtime({"pages": pages}, limits=PATIENT, policy=policy_from(policy, "p")) as rt:
+        assert (
+            await said(rt, "[*pages.rows()], [x for x in pages.rows()], next(pages.rows())")
+            == "([0, 1, 2], [0, 1, 2], 0)"
+        )
+        assert "Denied" in await said(rt, "[*pages.wipe()]")
+    assert not pages.wiped

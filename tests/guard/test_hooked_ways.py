@@ -38,6 +38,9 @@ class Desk:
         return function(to)
 
 
+def told_to_nobody(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None: ...
+
+
 async def not_eve(call: HookedCall) -> None:
     if call.args[0] == "eve":
         raise Denied("not eve")
@@ -75,6 +78,6 @@ async def test_a_hook_that_changes_an_argument_in_its_place_lets_no_call_through
     for hook, told in ((without_eve, "a hook of the host failed"), (without_eve_in_a_copy, "paid")):
         bank = Bank()
         async with Runtime({"bank": bank}, limits=PATIENT, hooks=[Hook(before=hook)]) as rt:
-            asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+            asyncio.get_running_loop().set_exception_handler(told_to_nobody)
             assert told in await said(rt, "bank.pay(['ann', 'eve'])")
         assert bank.paid == ([["ann"]] if told == "paid" else [])

@@ -14,6 +14,7 @@ from cellwright.guard.flow import FREE, SERVED_FLOW, FlowGuard, Hold, ServedFlow
 from cellwright.guard.given_arguments import GivenArguments
 from cellwright.guard.hooks import Hook, run_after, run_before, seen_call
 from cellwright.guard.policy import OperationRules, Part, Policy, PolicyDecision, PolicySubject, is_destructive
+from cellwright.journal import is_effect
 from cellwright.scope import ScopeHost
 
 
@@ -211,20 +212,27 @@ def subject_of(about: About, call: Call | None = None) -> PolicySubject:
         name=about.title,
         names=frozenset(_names(about)),
         patterns=about.patterns,
-        reads=about.operation.reads,
+        reads=about.operation.reads or (call is not None and _is_step(call)),
         destructive=about.operation.destructive or removes or is_destructive(about.title),
-        part="" if call is None else _part(about, call.verb),
+        part="" if call is None else _part(about, call),
     )
 
 
-def _part(about: About, verb: str) -> Part:
-    if verb == "new":
+def _is_step(call: Call) -> bool:
+    """Whether it waits for what a call gave, or takes the next of it, which was decided with that call."""
+    if call.verb == "await":
+        return True
+    return call.verb in ("items", "op") and not is_effect(call.verb, call.name, call.about.operation)
+
+
+def _part(about: About, call: Call) -> Part:
+    if call.verb == "new":
         return "data" if about.data else ""
-    if verb == "call" or not about.operation.reads:
+    if call.verb == "call" or not (about.operation.reads or _is_step(call)):
         return ""
     if "#" in about.title:  # of an object that a call gave
         return "data"
-    return "member" if verb == "get" else ""
+    return "member" if call.verb == "get" else ""
 
 
 def _refusal(call: Call, decided: PolicyDecision) -> str:
