@@ -10,11 +10,12 @@ import pytest
 from tests.cells import PATIENT
 from tests.guard.people import Mail, Person
 
-from cellwright import Runtime, Scope, operation
+from cellwright import Agent, Runtime, Scope, operation
 from cellwright.doors import Call
 from cellwright.errors import ProtocolError
 from cellwright.guard import FlowPolicy, Policy, PolicyRule, ProvenValues
 from cellwright.scope import ScopeHost
+from cellwright.testing import ScriptedModel, code
 from cellwright_guest.wire import Packed
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -292,3 +293,18 @@ async def test_a_proof_is_of_each_argument_of_one_name() -> None:
         assert not (await rt.execute(f"post.write('eve@evil.example', to={ALLOWED})")).ok
         assert (await rt.execute(f"post.write({ALLOWED})")).unwrap() == "sent"
     assert post.sent == ["ann@firm.example"]
+
+
+async def test_an_address_at_another_host_that_only_folds_to_the_proven_one_is_not_proven() -> None:
+    tickets = Tickets()
+    proven = (ProvenValues(operation="tickets.send", values=("*@strasse.example",)),)
+    policy = Policy(flow=FlowPolicy(mode="deny", proven=proven))
+    async with Runtime({"tickets": tickets}, limits=PATIENT, policy=policy) as rt:
+        (await rt.execute("print(tickets.read())")).unwrap()
+        assert not (await rt.execute("tickets.send('ann@stra\\u00dfe.example')")).ok
+        (await rt.execute("tickets.send('Ann@STRASSE.example')")).unwrap()
+    words = ScriptedModel(
+        code("print(tickets.read())"), code("tickets.send('ann@stra\\u00dfe.example')"), code("done()")
+    )
+    await Agent(words, scope={"tickets": tickets}, check="off").run("Write to ann@strasse.example.")
+    assert tickets.sent == ["Ann@STRASSE.example"]
