@@ -68,8 +68,9 @@ class Condition:
 
     def holds(self, value: Any) -> list[bool | None]:
         """Of each single value in it: whether the condition is true of it; None where that is not known."""
-        short = (type(value) is int and -_SHORT < value < _SHORT) or (type(value) is str and len(value) < 200)
-        return _held(self, type(value), value) if short else self._holds(value)
+        kind: type = type(value)
+        short = (kind is int and -_SHORT < value < _SHORT) or (kind is str and len(value) < 200)
+        return _held(self, kind, value) if short else self._holds(value)
 
     def _holds(self, value: Any) -> list[bool | None]:
         leaves = _leaves(value)
