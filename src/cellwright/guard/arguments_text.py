@@ -80,19 +80,16 @@ def answer_text(value: Packed, name: Name, longest: int) -> str:
     """What the host gives the guest, as text: `Contact('ann', 7)`, up to about `longest` characters."""
 
     def other(tag: str, body: Any, unpacker: Unpacker) -> Any:
+        parts = unpack_parts(tag, body, unpacker)
         match tag, body:
             case (("h" | "f" | "c"), [int(number), *_]):
                 return _StandIn(f"<{name(number)}>")
-            case "o", [int(number), about, fields]:
-                _unpack_members(about, unpacker)
-                return _StandIn(name(number), unpacker.values(fields))
-            case "e", [int(number), about, member]:
-                _unpack_members(about, unpacker)
+            case "o", [int(number), *_]:
+                return _StandIn(name(number), parts)
+            case "e", [int(number), _, member]:
                 return _StandIn(f"{name(number)}.{_word(member)}")
-            case "E", [kind, arguments, attributes, text]:
-                for part in (*unpacker.values(arguments), attributes):
-                    unpacker.unpack(part)
-                return _StandIn(name(kind[0]) if type_of(kind) is list else str(kind), [unpacker.unpack(text)])
+            case "E", [kind, *_, text]:
+                return _StandIn(name(kind[0]) if type_of(kind) is list else str(kind), [text])
             case _:
                 return _StandIn(f"<a {body[0]}>" if tag == "a" and type_of(body) is list else f"<{tag}>")
 
@@ -101,8 +98,30 @@ def answer_text(value: Packed, name: Name, longest: int) -> str:
     return printable(text if len(text) <= longest else text[:longest] + CUT)
 
 
+def unpack_parts(tag: str, body: Any, unpacker: Unpacker) -> list[Any]:
+    """The fields of what is no plain data, from either side. Later parts refer to values by number, and all that
+    whoever builds it unpacks is among them.
+    """
+    match tag, body:
+        case "o", [_, fields]:
+            return unpacker.values(fields)
+        case "o", [_, about, fields]:
+            _unpack_members(about, unpacker)
+            return unpacker.values(fields)
+        case "e", [_, about, _]:
+            _unpack_members(about, unpacker)
+        case "E", [_, arguments, str(), text]:
+            return [unpacker.unpack(arguments), unpacker.unpack(text)]
+        case "E", [kind, arguments, attributes, _]:
+            unpacker.values(arguments)
+            _unpack_members(kind[-1] if type_of(kind) is list else None, unpacker)
+            unpacker.unpack(attributes)
+        case _:
+            pass
+    return []
+
+
 def _unpack_members(about: Any, unpacker: Unpacker) -> None:
-    """Later parts refer to values by number, and these are among them."""
     for _, value in about.get("members", ()) if type_of(about) is dict else ():
         unpacker.unpack(value)
 
@@ -170,18 +189,18 @@ class _StandIn:
 
 
 def _stand_in(tag: str, body: Any, unpacker: Unpacker, name: Name, functions: Name) -> _StandIn:
-    """Unpacks the same parts as whoever builds the value: later parts refer to them by number."""
+    parts = unpack_parts(tag, body, unpacker)
     match tag, body:
         case (("h" | "c"), int(number)):
             return _StandIn(f"<{name(number)}>")
-        case "o", [int(number), fields]:
-            return _StandIn(name(number), unpacker.values(fields))
+        case "o", [int(number), _]:
+            return _StandIn(name(number), parts)
         case "e", [int(number), (str() | int()) as member]:
             return _StandIn(f"{name(number)}.{_word(member)}")
         case "g", [int(number), str(), str(function)]:
             return _StandIn(f"<function {_word(function)}{functions(number)}>")
-        case "E", [_, arguments, str(kind), text]:
-            return _StandIn(f"<exception {_word(kind)}>", [unpacker.unpack(arguments), unpacker.unpack(text)])
+        case "E", [_, _, str(kind), _]:
+            return _StandIn(f"<exception {_word(kind)}>", parts)
         case "a", [str(kind), *_]:
             return _StandIn(f"<a {_word(kind)}>")
         case "T" | "G", _:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -111,6 +112,24 @@ class Audited(Wrapper):
 
     def _ended(self, event: str, intent: int, call: Call, answer: Answer, ms: float) -> None:
         self._after(event, intent, call, self._told_of(call, answer, ms))
+
+    async def undo(self, call: Call, work: Callable[[], Awaitable[Any]]) -> None:
+        """The undo of a call, which is an effect too."""
+        try:
+            call = replace(call, verb="undo")
+            intent = self._trail.write("intent", await self._facts(call), self._same(call))
+        except PlatformError as error:
+            raise _unaudited(call, error) from None
+        if self._trail.fsync and (failed := await self._synced(call)) is not None:
+            raise failed
+        began = time.perf_counter()
+        try:
+            await work()
+        except BaseException as error:
+            event = "failed" if isinstance(error, Exception) else "unfinished"
+            self._after(event, intent, call, {"error": type(error).__name__, "ms": _since(began)})
+            raise
+        self._after("done", intent, call, {"ms": _since(began)})
 
     async def _synced(self, call: Call) -> Denied | None:
         try:

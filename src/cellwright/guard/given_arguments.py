@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from cellwright.doors import Call
-from cellwright.guard.hooks import read
+from cellwright.guard.hooks import given_values
 from cellwright.scope import ATOMS, FieldNames, PackedContent, ScopeHost, content_of, named_arguments
 from cellwright_guest.unpacker import simple_arguments
 from cellwright_guest.wire import Packed, WireError, is_large, type_of
@@ -40,18 +40,19 @@ class GivenArguments:
             self._contents = {name: await content_off_loop(one, names, keys=True) for name, one in self.named.items()}
         return self._contents
 
-    async def values(self, names: Collection[str]) -> Mapping[str, Any]:
-        """The plain data of those of these names."""
-        if ATOMS.issuperset([type_of(one.tree) for one in self.named.values()]):
-            return {name: one.tree for name, one in self.named.items()}
+    async def values(self) -> Mapping[str, Any]:
+        """Their plain data. A positional-only one and a further keyword of the same name are both there."""
+        call, parameters = self._call, self._host.parameters(self._call)
 
         def values() -> dict[str, Any]:
             try:
-                return {name: read(one) for name, one in self.named.items() if name in names}
+                args, kwargs = given_values(call.arguments)
             except WireError:  # what no honest guest sends is told by whoever makes the call
                 return {}
+            named = dict(zip(parameters, args, strict=False))
+            return named | {name: (named[name], one) if name in named else one for name, one in kwargs.items()}
 
-        return await asyncio.to_thread(values) if is_large(self._call.arguments) else values()
+        return await asyncio.to_thread(values) if is_large(call.arguments) else values()
 
 
 async def content_off_loop(value: Packed, field_names: FieldNames, *, keys: bool = False) -> PackedContent:

@@ -14,6 +14,7 @@ from cellwright.guard.flow import FREE, SERVED_FLOW, FlowGuard, Hold, ServedFlow
 from cellwright.guard.given_arguments import GivenArguments
 from cellwright.guard.hooks import Hook, run_after, run_before, seen_call
 from cellwright.guard.policy import OperationRules, Part, Policy, PolicyDecision, PolicySubject, is_destructive
+from cellwright.journal import is_effect
 from cellwright.scope import ScopeHost
 
 
@@ -28,6 +29,23 @@ class GuardRules:
     @property
     def is_empty(self) -> bool:
         return self.policy is None and not self.hooks
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The globs to note in a scope: see `Policy.patterns`."""
+        hooked = tuple(hook.operation for hook in self.hooks if hook.operation != "*")
+        return hooked if self.policy is None else (*self.policy.patterns, *hooked)
+
+    def hooks_of(self, about: About, verb: str = "call") -> tuple[Hook, ...]:
+        """To read a function is no call of it."""
+        asked = subject_of(about)
+        return tuple(hook for hook in self.hooks if asked.is_within(hook.operation, surely=verb == "get"))
+
+    def lent(self, about: About) -> str:
+        """Why host code may not be given a function of this operation, which it would call past these; "" else."""
+        if self.hooks_of(about):
+            return "has a hook"
+        return "" if self.policy is None else self.policy.lent(subject_of(about))
 
 
 KEPT = 1_000  # operations of which one session keeps what it knows
@@ -49,14 +67,19 @@ class _KnownCalls:
 
 
 class Guarded(Wrapper):
-    """For one guest. `host` tells names of parameters and fields, `session` is the id of a kept session."""
+    """For one guest. `host` tells names of parameters and fields. Limits of a session are those of its `family`, the
+    first session whose code spawned agents down to this one.
+    """
 
-    def __init__(self, inner: Host, rules: GuardRules, flow: FlowGuard, host: ScopeHost, session: str) -> None:
+    def __init__(
+        self, inner: Host, rules: GuardRules, flow: FlowGuard, host: ScopeHost, session: str, family: str = ""
+    ) -> None:
         super().__init__(inner)
         self._rules = rules
         self._flow = flow
         self._host = host
         self._session = session
+        self._family = family or session
         self._calls: dict[int, _KnownCalls] = {}  # by the id of what a call brings with it
 
     async def call(self, call: Call) -> Answer:
@@ -97,7 +120,7 @@ class Guarded(Wrapper):
             about=about,
             names=names,
             every_name=about.patterns.union(names),
-            hooks=tuple(hook for hook in self._rules.hooks if hook.covers(names)),
+            hooks=self._rules.hooks_of(about, call.verb),
             rules=rules,
             has_arguments=rules is not None and rules.has_arguments,
             rulings={},
@@ -112,14 +135,13 @@ class Guarded(Wrapper):
         policy, flow, user = self._rules.policy, self._flow, self._rules.user
         labels, decided = flow.reached, None
         if policy is not None and known.rules is not None:
-            read = await given.values(policy.parameters) if known.has_arguments else None
-            decided = known.rules.decide(read, labels, user)
+            decided = known.rules.decide(await given.values() if known.has_arguments else None, labels, user)
         ruling = self._ruling(known, decided, labels)
         if decided is not None and policy is not None:
             if decided.action == "deny":
                 refused = _refusal(call, decided)
             else:
-                refused = policy.rate_limits.refused(known.every_name, self._session, user)
+                refused = policy.rate_limits.refused(known.every_name, self._family, user)
             if refused:
                 return replace(call, ruling=ruling, refused=Denied(refused))
         hold = await flow.hold(call, given, named=ruling.allows) if labels else None
@@ -184,20 +206,27 @@ def subject_of(about: About, call: Call | None = None) -> PolicySubject:
         name=about.title,
         names=frozenset(_names(about)),
         patterns=about.patterns,
-        reads=about.operation.reads,
+        reads=about.operation.reads or (call is not None and _is_step(call)),
         destructive=about.operation.destructive or removes or is_destructive(about.title),
-        part="" if call is None else _part(about, call.verb),
+        part="" if call is None else _part(about, call),
     )
 
 
-def _part(about: About, verb: str) -> Part:
-    if verb == "new":
+def _is_step(call: Call) -> bool:
+    """Whether it waits for what a call gave, or takes the next of it, which was decided with that call."""
+    if call.verb == "await":
+        return True
+    return call.verb in ("items", "op") and not is_effect(call.verb, call.name, call.about.operation)
+
+
+def _part(about: About, call: Call) -> Part:
+    if call.verb == "new":
         return "data" if about.data else ""
-    if verb == "call" or not about.operation.reads:
+    if call.verb == "call" or not (about.operation.reads or _is_step(call)):
         return ""
     if "#" in about.title:  # of an object that a call gave
         return "data"
-    return "member" if verb == "get" else ""
+    return "member" if call.verb == "get" else ""
 
 
 def _refusal(call: Call, decided: PolicyDecision) -> str:

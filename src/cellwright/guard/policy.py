@@ -63,8 +63,12 @@ class PolicySubject:
 
     @property
     def every_name(self) -> frozenset[str]:
-        """Its own names, that of its class instead of an object's number."""
-        return self.names | {_NUMBERED.sub("", self.name)}
+        """Its own names, also that of its class instead of an object's number."""
+        return self.names | {self.name, _NUMBERED.sub("", self.name)}
+
+    def is_within(self, glob: str, *, surely: bool = False) -> bool:
+        """Whether a glob covers it, under any name by which it can be reached; `surely`: under its own names."""
+        return (not surely and glob in self.patterns) or covers_name(glob, self.every_name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,8 +142,7 @@ class PolicyRule:
         """Whether it is about this operation, whatever its arguments."""
         if self.kind is not None and not asked.is_a(self.kind):
             return False
-        noted = self.action != "allow" and self.operation in asked.patterns
-        return noted or covers_name(self.operation, (asked.name, *asked.every_name))
+        return asked.is_within(self.operation, surely=self.action == "allow")
 
     def __str__(self) -> str:
         parts = [self.operation if self.kind is None else f"{self.operation} that {_KINDS[self.kind]}"]
@@ -235,7 +238,7 @@ class Policy:
         if action == "allow" or not asked.part:
             return False
         if asked.part == "member" and action == "deny":
-            return self._leads(asked.every_name | {asked.name})
+            return self._leads(asked.every_name)
         return not named
 
     def _leads(self, names: Collection[str]) -> bool:
@@ -253,7 +256,7 @@ class Policy:
 
     def lent(self, asked: PolicySubject) -> str:
         """Why host code may not be given a function of this operation, which it would call past the policy; "" else."""
-        if any(covers_name(limit.operation, (asked.name, *asked.every_name)) for limit in self.limits):
+        if any(asked.is_within(limit.operation) for limit in self.limits):
             return "has a limit in the policy"
         return "" if self._possible(asked) == {"allow"} else "is guarded by the policy"
 

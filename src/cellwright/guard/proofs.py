@@ -49,10 +49,10 @@ def normalised(value: Scalar) -> str:
         return _url(text)
     if _MAIL.fullmatch(text):
         local, _, host = text.rpartition("@")
-        return f"{local.casefold()}@{_host(host)}"
+        return f"{local.lower()}@{_host(host)}"
     if _IBAN.fullmatch(text):
         return text.replace(" ", "").casefold()
-    return " ".join(text.casefold().split())
+    return " ".join(text.lower().split())
 
 
 def _number(value: Scalar) -> str:
@@ -62,9 +62,9 @@ def _number(value: Scalar) -> str:
 
 
 def _host(host: str) -> str:
-    text = host.rstrip(".").casefold()
-    try:
-        return text if text.isascii() else text.encode("idna").decode("ascii")
+    text = host.rstrip(".").lower()
+    try:  # the codec has `ss` for `\u00df`, which is another host by now
+        return text if text.isascii() or text.casefold() != text else text.encode("idna").decode("ascii")
     except UnicodeError:
         return text
 
@@ -104,7 +104,7 @@ class Words:
 
     def add(self, text: str) -> None:
         plain = unicodedata.normalize("NFKC", text)
-        self._texts.append(" ".join(plain.casefold().split()))
+        self._texts.append(" ".join(plain.lower().split()))
         self._addresses.update(addresses_in(plain))
         for found in _NUMBER.finditer(plain):
             digits = found[0].replace(",", "").lstrip("+")

@@ -29,7 +29,6 @@ from cellwright.guard import (
     GuardRules,
     StoredApproval,
     WorkspaceLabels,
-    subject_of,
     unkept_session,
 )
 from cellwright.journal import (
@@ -127,6 +126,7 @@ class RuntimeOptions:
     owner: SessionOwner
     audit: str | Path | AuditTrail | None = None
     guard: GuardRules = field(default_factory=GuardRules)
+    flow: FlowMode | None = None
     start: NewStart | ResumedStart | ForkedStart = NewStart()
 
 
@@ -160,15 +160,16 @@ class OpenSession:
         await self.stack.aclose()
 
 
-def flow_guard(options: RuntimeOptions, host: ScopeHost, scope: Scope, mode: FlowMode | None) -> FlowGuard:
-    """The guard of the data flow. The policy's patterns are noted in the scope, and its timeouts for the host."""
-    policy = options.guard.policy
+def flow_guard(options: RuntimeOptions, host: ScopeHost, scope: Scope) -> FlowGuard:
+    """The guard of the data flow. Patterns of policy and hooks are noted in the scope, timeouts for the host."""
+    guard, policy = options.guard, options.guard.policy
+    scope.rules.note(guard.patterns)
+    if not guard.is_empty:
+        host.lent = guard.lent
     if policy is not None:
-        scope.rules.note(policy.patterns)
         host.timeout_of = lambda about: policy.timeout_of((about.title, about.known_as))
-        host.lent = lambda about: policy.lent(subject_of(about))
     rules = FlowPolicy() if policy is None else policy.flow
-    return FlowGuard(mode or rules.mode, host, rules, options.progress)
+    return FlowGuard(options.flow or rules.mode, host, rules, options.progress)
 
 
 async def open_session(options: RuntimeOptions, host: ScopeHost, flow: FlowGuard) -> OpenSession:
@@ -187,7 +188,8 @@ async def open_session(options: RuntimeOptions, host: ScopeHost, flow: FlowGuard
             name = unkept_session()
             audit = await _audit(options, workspace, name, imported=False)
             inner = host if audit is None else audit(host)
-            guarded = Guarded(Approved(inner, options.approve, host), options.guard, flow, host, name)
+            approved, family = Approved(inner, options.approve, host), options.owner.family
+            guarded = Guarded(approved, options.guard, flow, host, name, family)
             session = UnkeptSession(guarded, sandbox, workspace, options.limits)
         else:
             session = await _kept(options, host, sandbox, store, workspace, flow)
@@ -273,11 +275,13 @@ async def _kept(
     audit = await _audit(options, workspace, options.session, imported=imported)
 
     def guard(inner: Host, questions: CallQuestions, pause: PauseWatch) -> Host:
-        inner = inner if audit is None else audit(inner)
+        if audit is not None:
+            inner = audited = audit(inner)
+            host.tell_undo = audited.undo
         approval = StoredApproval(inner, host, questions, pause, desk, options.approvals)
         host.ask_undo = approval.undo_denied
         flow.keep(questions.labelled)
-        return Guarded(approval, options.guard, flow, host, options.session)
+        return Guarded(approval, options.guard, flow, host, options.session, options.owner.family)
 
     def recall(history: History) -> None:
         flow.recall(store, history)

@@ -80,7 +80,9 @@ def content_of(packed: Packed, field_names: FieldNames = lambda number: (), *, k
 
 
 def named_arguments(arguments: Packed, parameters: Sequence[str]) -> dict[str, Packed]:
-    """The arguments of a call by name. Positional ones beyond the known parameters are named by their position."""
+    """The arguments of a call by name. Positional ones beyond the known parameters are named by their position; a
+    positional-only one and a further keyword of the same name are both there.
+    """
     tree: Any = arguments.tree
     given: Any = _under(tree, "t")
     if type_of(given) is not list:
@@ -96,8 +98,8 @@ def named_arguments(arguments: Packed, parameters: Sequence[str]) -> dict[str, P
     if len(args) > len(parameters):
         parameters = [*parameters, *(f"#{at + 1}" for at in range(len(parameters), len(args)))]
     named = {name: Packed(item, blobs) for name, item in zip(parameters, args, strict=False)}
-    for name, item in kwargs.items():
-        named[name] = Packed(item, blobs)
+    for name, item in kwargs.items():  # one that is positional only may have a further keyword of its name beside it
+        named[name] = Packed({"t": [named[name].tree, item]} if name in named else item, blobs)
     return named
 
 
