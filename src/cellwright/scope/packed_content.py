@@ -87,8 +87,13 @@ def named_arguments(arguments: Packed, parameters: Sequence[str]) -> dict[str, P
             args, kwargs = parts
         else:
             parameters = ()  # two arguments come in a pair: what other code than ours sends may be one in other words
-    named = {(parameters[at] if at < len(parameters) else f"#{at + 1}"): item for at, item in enumerate(args)}
-    return {name: Packed(item, arguments.blobs) for name, item in (named | kwargs).items()}
+    named = {
+        (parameters[at] if at < len(parameters) and parameters[at] not in kwargs else f"#{at + 1}"): item
+        for at, item in enumerate(args)
+    }
+    twice = set(parameters[: len(args)])  # a keyword of the name of a positional-only parameter is another argument
+    more = {(f"#{name}" if name in twice or name[:1] == "#" else name): item for name, item in kwargs.items()}
+    return {name: Packed(item, arguments.blobs) for name, item in (named | more).items()}
 
 
 def _under(tree: Any, tag: str) -> Any:
