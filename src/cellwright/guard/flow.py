@@ -318,8 +318,9 @@ class FlowGuard:
         state, spec = self.state, self._spec(call, below)
         if spec is NONE and not (state.untrusted and answer.made):
             return ()
-        content = await self._read(answer.value)
-        hit = bool(spec.trusted or content.handles) and content.top <= 1 and await self._is_asked_for(call)
+        content = await self._read(answer.value, keys=bool(spec.untrusted or spec.private))
+        alone = content.top <= 1 and not content.several
+        hit = bool(spec.trusted or content.handles) and alone and await self._is_asked_for(call)
         labels = [*spec.carried(content), *spec.texts(), *([HIT] if hit else [])]
         if content.handles and (hit or not self.is_influenced or self._is_part(call)):
             labels.append(CHOSEN)

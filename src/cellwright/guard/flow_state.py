@@ -95,9 +95,9 @@ class FlowState:
 
     def _trust(self, spec: LabelSpec, content: PackedContent, *, hit: bool) -> None:
         self.proofs.add_trusted((leaf.value for leaf in content.leaves if spec.is_in(TRUSTED, leaf)), hit=hit)
-        named = {leaf.names[-1] for leaf in content.leaves if leaf.names and spec.is_in(TRUSTED, leaf)}
         self.proofs.add_records(
-            {name: value for name, value in record.items() if name in named} for record in content.records
+            {name: leaf.value for name, leaf in record.items() if spec.is_in(TRUSTED, leaf)}
+            for record in content.records
         )
 
     def _remember(self, title: str, content: PackedContent) -> None:
