@@ -32,6 +32,7 @@ CONTENT = frozenset(
 )
 """Parameters of operations of which nothing is declared that hold what is said, not to whom."""
 FREE = frozenset(("sleep", "about", "dir", *TRANSACTION_VERBS))
+_TELLING = "dir"  # whose answer holds names: of what an outsider's object has, the outsider's
 _ACTING = ("call", "new", "op", "set", "del")
 
 
@@ -221,7 +222,7 @@ class FlowGuard:
 
     def is_idle(self, call: Call) -> bool:
         """Whether the flow has nothing to do with a call."""
-        if self.mode == "off" or call.verb in FREE:
+        if self.mode == "off" or (call.verb in FREE and call.verb != _TELLING):
             return True
         return not (self.state.reached or call.about.operation.has_labels or call.target in self.state.specs)
 
@@ -272,14 +273,13 @@ class FlowGuard:
         """Whether influenced code may send out by this call what it has read."""
         if not self.state.private or not self.is_influenced or call.verb not in _ACTING:
             return False
-        operation = call.about.operation
-        outward = operation.outward
-        if outward is None:
-            urls = (leaf.value for content in given.values() for leaf in content.leaves)
-            outward = acting or any(isinstance(value, str) and is_url(value) for value in urls)
-        if outward and not acting:  # a query to where all of it came from
-            return any(root_of(source) != root_of(call.about.title) for source in self.state.reached[PRIVATE])
-        return outward
+        outward = call.about.operation.outward
+        if acting or outward is False:
+            return acting if outward is None else outward
+        if any(is_url(leaf.value) for content in given.values() for leaf in content.leaves):
+            return True  # it leads anywhere
+        home = all(root_of(source) == root_of(call.about.title) for source in self.state.reached[PRIVATE])
+        return bool(outward) and not home  # else a query to where all of it came from
 
     def _unproven(
         self, call: Call, selecting: dict[str, PackedContent], names: frozenset[str]

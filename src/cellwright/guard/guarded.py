@@ -45,7 +45,7 @@ class Guarded(Wrapper):
 
     async def call(self, call: Call) -> Answer:
         if call.refused is not None or call.verb in FREE:
-            return await self.inner.call(call)
+            return await self._labelled(call)
         if (about := self._flow.labelled(call.about)) is not call.about:
             call = replace(call, about=about)
         if self._rules.is_empty and self._flow.is_idle(call):

@@ -23,6 +23,7 @@ LISTS = 200  # trusted answers whose records are kept, the latest
 RECORDS = 2_000  # of one answer
 _MAIL = re.compile(r"[^\s@<>,;:\"'()\[\]]{1,64}@[^\s@<>,;:\"'()\[\]/]{1,253}")
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s<>\"'`]{1,2000}")
+_LEADS = re.compile(r"[a-zA-Z0-9+.-]{2}[\t\r\n]*:[\t\r\n]*[/\\]|^\s*[/\\]{2}")
 _IBAN = re.compile(r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]){10,30}\b")
 _NUMBER = re.compile(r"(?<![\w.,])[-+]?\d{1,30}(?:[.,]\d{1,30})*(?![\w])")
 _END = ".,;:!?)]}'\"*_"
@@ -83,8 +84,12 @@ def _url(text: str) -> str:
     return f"{parts.scheme.casefold()}://{user}{place}{parts.path or '/'}{query}{fragment}"
 
 
-def is_url(text: str) -> bool:
-    return _URL.search(text) is not None
+def is_url(value: Scalar) -> bool:
+    """Whether a URL stands in the value, also one that only a lenient library takes for one."""
+    if isinstance(value, int | float):
+        return False
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    return _LEADS.search(text) is not None
 
 
 def addresses_in(text: str) -> Iterator[str]:
