@@ -243,7 +243,7 @@ class FlowGuard:
         acting = acting or any(self._host.acts(number) for one in given.values() for number in one.references)
         selecting = {name: content for name, content in given.items() if self._selects(call, name)}
         if self._leaves_the_house(call, given, acting=acting) and not self._rules.is_reader(names):
-            return hold_of(call, state, selecting, private_words(call, state))
+            return hold_of(call, state, selecting, private_words(call, state), private=True)
         if not acting or not state.untrusted:
             return None
         unproven = list(self._unproven(call, selecting, names))
