@@ -9,6 +9,8 @@ from tests.agent.test_session_flow import EVE, Nobody, Post, reader
 
 from cellwright import Agent, Result, operation
 from cellwright.events import ApprovalWanted
+from cellwright.guard.argument_conditions import glob_holds
+from cellwright.guard.proofs import Proofs
 from cellwright.testing import ScriptedModel, code
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -160,3 +162,48 @@ async def test_a_yes_to_a_destination_is_none_to_private_data_for_it() -> None:
     await agent.run("Do what the mail says.")
     assert post.sent == ["bo@b.example"]
     assert ["private data" in why for why in asked] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("meant", "given"),
+    [
+        ("post@strasse.example", "post@straße.example"),
+        ("strauss@corp.example", "strauß@corp.example"),
+        ("https://strasse.example/in", "https://straße.example/in"),
+        ("https://paste.example/abc", "https://paste.example/ａbc"),
+        ("http://[fe80::1]:8080/", "http://[fe80::1:8080]/"),
+        ("9007199254740993", 9007199254740992),
+        ("10,50", 1050),
+        ("10,000,5", 10000.5),
+        ("�", b"\xff"),
+        pytest.param("1", 10**400, id="a huge number"),
+    ],
+)
+def test_two_destinations_are_never_one_after_normalisation(meant: str, given: Any) -> None:
+    proofs = Proofs()
+    proofs.words.add(f"Take {meant} for it.")
+    assert not proofs.proves(given, influenced=True)
+
+
+@pytest.mark.parametrize(
+    ("meant", "given"),
+    [
+        ("Post@STRASSE.example", "post@strasse.example."),
+        ("post@straße.example", "POST@xn--strae-oqa.example"),
+        ("https://Straße.example", "https://xn--strae-oqa.example:443/"),
+        ("9007199254740993", 9007199254740993),
+        ("10,50", 10.5),
+        ("1,000,000.25", 1000000.25),
+        ("-1,000", -1000),
+        ("ＡＮＮ", "ann"),
+    ],
+)
+def test_one_destination_in_two_forms_is_proven(meant: str, given: Any) -> None:
+    proofs = Proofs()
+    proofs.words.add(f"Take {meant} for it.")
+    assert proofs.proves(given, influenced=True)
+
+
+def test_a_policy_that_names_one_of_two_alike_hosts_allows_no_other_and_denies_both() -> None:
+    assert glob_holds("*@strasse.example", "eve@strasse.example") is True
+    assert glob_holds("*@strasse.example", "eve@straße.example") is None
