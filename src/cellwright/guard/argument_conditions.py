@@ -171,6 +171,8 @@ def _compares(sign: str, wanted: str, value: Any) -> bool | None:
         left, right = normalised(_text(value)), normalised(wanted)
         if left != right and right in ("true", "false") and type(value) is not bool:
             return None  # what counts as true is for the operation to say
+        if left != right and left.casefold() == right.casefold():
+            return None  # `ß` and `ss`
     if sign in ("=", "!="):
         return (left == right) is (sign == "=")
     return _ORDERS[sign](left, right)
