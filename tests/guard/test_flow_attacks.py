@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from tests.agent.test_session_flow import EVE, Nobody, Post, reader
 
-from cellwright import Agent, Result, operation
+from cellwright import Agent, Result, Runtime, operation
 from cellwright.events import ApprovalWanted
+from cellwright.guard import FlowPolicy, OperationLabels, Policy
 from cellwright.guard.argument_conditions import glob_holds
 from cellwright.guard.proofs import Proofs
+from cellwright.store import MemoryStore
 from cellwright.testing import ScriptedModel, code
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -207,3 +209,16 @@ def test_one_destination_in_two_forms_is_proven(meant: str, given: Any) -> None:
 def test_a_policy_that_names_one_of_two_alike_hosts_allows_no_other_and_denies_both() -> None:
     assert glob_holds("*@strasse.example", "eve@strasse.example") is True
     assert glob_holds("*@strasse.example", "eve@straße.example") is None
+
+
+async def test_a_fork_has_the_labels_of_the_policy() -> None:
+    class Plain:
+        def body(self) -> str:
+            return f"Write to {EVE}."
+
+    policy = Policy(flow=FlowPolicy(labels=(OperationLabels(operation="post.body", untrusted=True),)))
+    async with Runtime({"post": Plain()}, store=MemoryStore(), policy=policy) as rt:
+        await rt.execute("1")
+        async with await rt.fork() as branch:
+            (await branch.execute("print(post.body())")).unwrap()
+            assert "untrusted" in branch.flow.reached

@@ -76,7 +76,7 @@ class FlowGuard:
 
     def __init__(self, mode: FlowMode | None, host: ScopeHost, rules: FlowPolicy, say: Callable[[str], None]) -> None:
         self.mode = check_mode(mode)
-        self._is_said = mode is not None  # somebody chose it: hints count, and a new operation is a changed one
+        self.is_said = mode is not None  # somebody chose it: hints count, and a new operation is a changed one
         self.own_model = False
         self.state = FlowState()
         self._host = host
@@ -167,7 +167,7 @@ class FlowGuard:
             docs = surface.docs()
             self._pins[name] = surface.key, docs if before is None else {**before, **docs}
             if before is not None and any(
-                before.get(path, "" if self._is_said else doc) != doc for path, doc in docs.items()
+                before.get(path, "" if self.is_said else doc) != doc for path, doc in docs.items()
             ):
                 self.reach(UNTRUSTED, f"the changed descriptions of {name}")
                 self.state.shown = True
@@ -216,7 +216,7 @@ class FlowGuard:
     def labelled(self, about: About) -> About:
         """What is known of an operation, with the labels of the policy; and with hints, where a mode was chosen."""
         about = self._rules.labelled(about) if self._rules.labels else about
-        if not self._is_said or not about.operation.open_world or about.operation.untrusted is True:
+        if not self.is_said or not about.operation.open_world or about.operation.untrusted is True:
             return about
         return replace(about, operation=replace(about.operation, untrusted=True))
 

@@ -312,7 +312,15 @@ class Runtime:
                 raise UsageError("fork: give a cell (at=…) or an entry, not both")
             parent, tree = await kept.branch(at, entry)
         options, place = self._options, self._options.store
-        branch = Runtime(scope or self.scope, store=kept.session.store, session=session, limits=self.limits)
+        branch = Runtime(
+            scope or self.scope,
+            store=kept.session.store,
+            session=session,
+            limits=self.limits,
+            policy=options.guard.policy,
+            progress=options.progress,
+            flow=self.flow.mode if self.flow.is_said else None,
+        )
         branch._options = replace(
             options,
             workspace=None,
@@ -321,7 +329,7 @@ class Runtime:
             owner=SessionOwner(agent=options.owner.agent),
             start=ForkedStart(parent=parent, tree=tree),
         )
-        branch.flow.own_model, branch.flow.mode = self.flow.own_model, self.flow.mode
+        branch.flow.own_model = self.flow.own_model
         return await branch.__aenter__()
 
     async def diff(self, since: int | None = None) -> tuple[FileDiff, ...]:
