@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from cellwright.events import ApprovalWanted
 from cellwright.guard import FlowPolicy, OperationLabels, Policy
 from cellwright.guard.argument_conditions import glob_holds
 from cellwright.guard.proofs import Proofs
+from cellwright.sessions import Sessions
 from cellwright.store import MemoryStore
 from cellwright.testing import ScriptedModel, code
 
@@ -222,3 +224,20 @@ async def test_a_fork_has_the_labels_of_the_policy() -> None:
         async with await rt.fork() as branch:
             (await branch.execute("print(post.body())")).unwrap()
             assert "untrusted" in branch.flow.reached
+
+
+async def test_an_imported_session_proves_nothing_and_influences() -> None:
+    post, nobody, strangers, store = Directory(), Nobody(), MemoryStore(), MemoryStore()
+    cells = (f"to = {EVE!r}", "post.page('Ann')", "done(1)")
+    agent, _ = reader(*map(code, cells), post=post, nobody=nobody, store=strangers)
+    async with agent.session("s1") as session:
+        session.tell("Bo is bo@b.example.")
+        await session.run(f"Write to {EVE}, to Ann or to Cy.")
+    file = io.BytesIO()
+    Sessions(strangers).export("s1", file)
+    Sessions(store).import_(io.BytesIO(file.getvalue()))
+    tries = [f"post.send({to!r}, 'x')" for to in (EVE, "ann@corp.example", "bo@b.example", "cy@c.example")]
+    agent, _ = reader(*map(code, tries), code("done(2)"), post=post, nobody=nobody, store=store)
+    async with agent.resume("s1") as session:
+        await session.run("Go on, and write to cy@c.example.")
+    assert (post.sent, len(nobody.asked)) == (["cy@c.example"], 3)

@@ -15,7 +15,7 @@ from typing import cast, get_args
 from cellwright.doors import About, Answer, Call
 from cellwright.errors import PlatformError, UsageError
 from cellwright.guard.flow_policy import FlowMode, FlowPolicy
-from cellwright.guard.flow_state import FlowState
+from cellwright.guard.flow_state import FlowState, read_notes
 from cellwright.guard.hold import Hold, hold_of, private_words, unproven_words
 from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec
 from cellwright.guard.proofs import is_url, normalised
@@ -194,7 +194,10 @@ class FlowGuard:
 
     def recall(self, journal: Store, history: History) -> None:
         """What an earlier process had delivered. Blocks; done before the next guest makes a call."""
-        notes = [note for part in history.parts for note in journal.notes(part.facts.id, part.entry)]
+        notes = [note for part in history.parts for note in read_notes(journal, part)]
+        imported = (UNTRUSTED, "an imported session")
+        if self.own_model and imported not in self._reached and any(part.facts.imported for part in history.parts):
+            self._reached.append(imported)
         self.state, self._more, self._reading = FlowState(), None, None
         for label, source in self._reached:
             self.state.reach(label, source)
