@@ -9,6 +9,7 @@ import pytest
 from tests.agent.test_session_flow import EVE, Nobody, Post, reader
 
 from cellwright import Agent, Result, Runtime, operation
+from cellwright.errors import TurnWaiting
 from cellwright.events import ApprovalWanted
 from cellwright.guard import FlowPolicy, OperationLabels, Policy
 from cellwright.guard.argument_conditions import glob_holds
@@ -241,3 +242,18 @@ async def test_an_imported_session_proves_nothing_and_influences() -> None:
     async with agent.resume("s1") as session:
         await session.run("Go on, and write to cy@c.example.")
     assert (post.sent, len(nobody.asked)) == (["cy@c.example"], 3)
+
+
+async def test_what_a_fork_is_told_of_a_cell_that_was_cut_off_influences() -> None:
+    post, store = Post(), MemoryStore()
+    cell = "mail = post.body()\npost.send('ann@corp.example', mail)\npost.send(mail[9:-1], 'x')"
+    agent = Agent(ScriptedModel(code(cell)), scope={"post": post}, store=store, check="off")
+    async with agent.session("s1") as session:
+        with pytest.raises(TurnWaiting):
+            await session.run("Answer the mail.")
+    nobody = Nobody()
+    agent, model = reader(code(f"post.send({EVE!r}, 'x')"), code("done()"), post=post, nobody=nobody, store=store)
+    async with agent.resume("s1") as session, session.fork() as branch:
+        await branch.run("Go on.")
+    assert EVE in str(model.requests[0].messages)
+    assert (post.sent, len(nobody.asked)) == (["ann@corp.example"], 1)

@@ -122,6 +122,12 @@ class FlowGuard:
                 self.reach(label, source)
         self.state.influenced = self.state.influenced or above.taints_words
 
+    def begin_beside(self, parent: FlowGuard) -> None:
+        """A fork is told what its parent was, also of a cell that was cut off, which is not in its own history."""
+        for label, source in sorted(parent.state.reached_from - self.state.reached_from):
+            self.reach(label, source)
+        self.state.shown = self.state.shown or parent.state.shown or parent.state.influenced
+
     def reach(self, label: str, source: str) -> None:
         """The guest has something that carries this label, and no answer gave it that."""
         self._reached.append((label, source))

@@ -177,6 +177,7 @@ class FlowState:
             label, _, source = note.text.partition(":")
             if note.kind == "labelled" and source:
                 self.reach(label, source)
+                self.influenced = self.influenced or label == UNTRUSTED  # no cell tells whether it was shown
 
     def read_cells(self, history: History, field_names: FieldNames, *, own_model: bool) -> None:
         """Take in the cells and the answers of a session, after its words."""

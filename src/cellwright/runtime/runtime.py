@@ -316,9 +316,7 @@ class Runtime:
             scope or self.scope,
             store=kept.session.store,
             session=session,
-            limits=self.limits,
             policy=options.guard.policy,
-            progress=options.progress,
             flow=self.flow.mode if self.flow.is_said else None,
         )
         branch._options = replace(
@@ -329,8 +327,11 @@ class Runtime:
             owner=SessionOwner(agent=options.owner.agent),
             start=ForkedStart(parent=parent, tree=tree),
         )
-        branch.flow.own_model = self.flow.own_model
-        return await branch.__aenter__()
+        branch.limits, branch.flow.warn, branch.flow.own_model = self.limits, self.flow.warn, self.flow.own_model
+        await branch.__aenter__()
+        if at is None and entry is None:
+            branch.flow.begin_beside(self.flow)
+        return branch
 
     async def diff(self, since: int | None = None) -> tuple[FileDiff, ...]:
         """What the last cell changed in the workspace, and whoever came after it; or all since cell `since` ended.
