@@ -75,7 +75,7 @@ class FlowGuard:
     """
 
     def __init__(self, mode: FlowMode | None, host: ScopeHost, rules: FlowPolicy, say: Callable[[str], None]) -> None:
-        self.mode = check_mode(mode)
+        self.mode: FlowMode = check_mode(mode)
         self.is_said = mode is not None  # somebody chose it: hints count, and a new operation is a changed one
         self.own_model = False
         self.state = FlowState()
