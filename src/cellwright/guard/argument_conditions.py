@@ -197,8 +197,8 @@ def _compares(sign: str, wanted: str, value: Any) -> bool | None:
     elif (sign in _ORDERS and number) or (_NUMBER.fullmatch(wanted) and (sign in _ORDERS or type(value) is bool)):
         return None  # a number and a text have no order; True is 1 for some code
     else:
-        left, right = normalised(_text(value)), normalised(wanted)
-        if left == right and left != _plain(_text(value)):
+        left, right = _plain(_text(value)), _plain(wanted)
+        if left != right and normalised(left) == normalised(right):
             return None  # as in `glob_holds`
         if left != right and right in ("true", "false") and type(value) is not bool:
             return None  # what counts as true is for the operation to say

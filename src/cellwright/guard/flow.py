@@ -15,7 +15,7 @@ from typing import cast, get_args
 from cellwright.doors import About, Answer, Call
 from cellwright.errors import PlatformError, UsageError
 from cellwright.guard.flow_policy import FlowMode, FlowPolicy
-from cellwright.guard.flow_state import FlowState
+from cellwright.guard.flow_state import FlowState, read_notes
 from cellwright.guard.given_arguments import GivenArguments, content_off_loop
 from cellwright.guard.hold import Hold, hold_of, private_words, unproven_words
 from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec
@@ -32,6 +32,7 @@ CONTENT = frozenset(
 )
 """Parameters of operations of which nothing is declared that hold what is said, not to whom."""
 FREE = frozenset(("sleep", "about", "dir", *TRANSACTION_VERBS))
+_TELLING = "dir"  # whose answer holds names: of what an outsider's object has, the outsider's
 _ACTING = ("call", "new", "op", "set", "del")
 
 
@@ -74,8 +75,8 @@ class FlowGuard:
     """
 
     def __init__(self, mode: FlowMode | None, host: ScopeHost, rules: FlowPolicy, say: Callable[[str], None]) -> None:
-        self.mode = check_mode(mode)
-        self._is_said = mode is not None  # somebody chose it: hints count, and a new operation is a changed one
+        self.mode: FlowMode = check_mode(mode)
+        self.is_said = mode is not None  # somebody chose it: hints count, and a new operation is a changed one
         self.own_model = False
         self.state = FlowState()
         self._host = host
@@ -120,6 +121,12 @@ class FlowGuard:
             if source not in self.state.reached.get(label, ()):
                 self.reach(label, source)
         self.state.influenced = self.state.influenced or above.taints_words
+
+    def begin_beside(self, parent: FlowGuard) -> None:
+        """A fork is told what its parent was, also of a cell that was cut off, which is not in its own history."""
+        for label, source in sorted(parent.state.reached_from - self.state.reached_from):
+            self.reach(label, source)
+        self.state.shown = self.state.shown or parent.state.shown or parent.state.influenced
 
     def reach(self, label: str, source: str) -> None:
         """The guest has something that carries this label, and no answer gave it that."""
@@ -166,7 +173,7 @@ class FlowGuard:
             docs = surface.docs()
             self._pins[name] = surface.key, docs if before is None else {**before, **docs}
             if before is not None and any(
-                before.get(path, "" if self._is_said else doc) != doc for path, doc in docs.items()
+                before.get(path, "" if self.is_said else doc) != doc for path, doc in docs.items()
             ):
                 self.reach(UNTRUSTED, f"the changed descriptions of {name}")
                 self.state.shown = True
@@ -193,7 +200,10 @@ class FlowGuard:
 
     def recall(self, journal: Store, history: History) -> None:
         """What an earlier process had delivered. Blocks; done before the next guest makes a call."""
-        notes = [note for part in history.parts for note in journal.notes(part.facts.id, part.entry)]
+        notes = [note for part in history.parts for note in read_notes(journal, part)]
+        imported = (UNTRUSTED, "an imported session")
+        if self.own_model and imported not in self._reached and any(part.facts.imported for part in history.parts):
+            self._reached.append(imported)
         self.state, self._more, self._reading = FlowState(), None, None
         for label, source in self._reached:
             self.state.reach(label, source)
@@ -215,13 +225,13 @@ class FlowGuard:
     def labelled(self, about: About) -> About:
         """What is known of an operation, with the labels of the policy; and with hints, where a mode was chosen."""
         about = self._rules.labelled(about) if self._rules.labels else about
-        if not self._is_said or not about.operation.open_world or about.operation.untrusted is True:
+        if not self.is_said or not about.operation.open_world or about.operation.untrusted is True:
             return about
         return replace(about, operation=replace(about.operation, untrusted=True))
 
     def is_idle(self, call: Call) -> bool:
         """Whether the flow has nothing to do with a call."""
-        if self.mode == "off" or call.verb in FREE:
+        if self.mode == "off" or (call.verb in FREE and call.verb != _TELLING):
             return True
         state = self.state
         return not (state.reached or call.about.operation.has_labels or call.target in state.specs)
@@ -246,7 +256,7 @@ class FlowGuard:
         acting = acting or any(self._host.acts(number) for one in contents.values() for number in one.references)
         selecting = {name: content for name, content in contents.items() if self._selects(call, name)}
         if self._leaves_the_house(call, contents, acting=acting) and not self._rules.is_reader(names):
-            return hold_of(call, state, selecting, private_words(call, state))
+            return hold_of(call, state, selecting, private_words(call, state), private=True)
         if not acting or not state.untrusted:
             return None
         unproven = list(self._unproven(call, selecting, names))
@@ -272,14 +282,13 @@ class FlowGuard:
         """Whether influenced code may send out by this call what it has read."""
         if not self.state.private or not self.is_influenced or call.verb not in _ACTING:
             return False
-        operation = call.about.operation
-        outward = operation.outward
-        if outward is None:
-            urls = (leaf.value for content in given.values() for leaf in content.leaves)
-            outward = acting or any(isinstance(value, str) and is_url(value) for value in urls)
-        if outward and not acting:  # a query to where all of it came from
-            return any(root_of(source) != root_of(call.about.title) for source in self.state.reached[PRIVATE])
-        return outward
+        outward = call.about.operation.outward
+        if acting or outward is False:
+            return acting if outward is None else outward
+        if any(is_url(leaf.value) for content in given.values() for leaf in content.leaves):
+            return True  # it leads anywhere
+        home = all(root_of(source) == root_of(call.about.title) for source in self.state.reached[PRIVATE])
+        return bool(outward) and not home  # else a query to where all of it came from
 
     def _unproven(
         self, call: Call, selecting: dict[str, PackedContent], names: frozenset[str]
@@ -319,8 +328,10 @@ class FlowGuard:
         state, spec = self.state, self._spec(call, below)
         if spec is NONE and not (state.untrusted and answer.made):
             return ()
-        content = await content_off_loop(answer.value, self._host.field_names)
-        hit = bool(spec.trusted or content.handles) and content.top <= 1 and await self._is_asked_for(call, given)
+        keys = bool(spec.untrusted or spec.private)
+        content = await content_off_loop(answer.value, self._host.field_names, keys=keys)
+        alone = content.top <= 1 and not content.several
+        hit = bool(spec.trusted or content.handles) and alone and await self._is_asked_for(call, given)
         labels = [*spec.carried(content), *spec.texts(), *([HIT] if hit else [])]
         if content.handles and (hit or not self.is_influenced or self._is_part(call)):
             labels.append(CHOSEN)

@@ -10,9 +10,9 @@ import enum
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, TRUSTED, UNTRUSTED, LabelSpec
+from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, SAID, TRUSTED, UNTRUSTED, LabelSpec
 from cellwright.guard.proofs import Proofs, addresses_in, normalised, runs_text
-from cellwright.journal import History
+from cellwright.journal import History, HistoryPart
 from cellwright.sandboxes import Outcome
 from cellwright.scope import FieldNames, PackedContent, Scalar, content_of
 from cellwright.store import CellRow, Note, Row, Store
@@ -24,6 +24,7 @@ SHORT = 300  # characters of a value that is remembered as a whole
 NAMED = 3
 CODE = 50_000  # characters of a cell that are read; a longer one proves nothing
 BITS = 64
+_PROVING = (HIT, CHOSEN, f"{SAID}{TRUSTED}")  # what a stranger's file may not say of an answer
 
 
 class FlowState:
@@ -95,9 +96,9 @@ class FlowState:
 
     def _trust(self, spec: LabelSpec, content: PackedContent, *, hit: bool) -> None:
         self.proofs.add_trusted((leaf.value for leaf in content.leaves if spec.is_in(TRUSTED, leaf)), hit=hit)
-        named = {leaf.names[-1] for leaf in content.leaves if leaf.names and spec.is_in(TRUSTED, leaf)}
         self.proofs.add_records(
-            {name: value for name, value in record.items() if name in named} for record in content.records
+            {name: leaf.value for name, leaf in record.items() if spec.is_in(TRUSTED, leaf)}
+            for record in content.records
         )
 
     def _remember(self, title: str, content: PackedContent) -> None:
@@ -164,6 +165,7 @@ class FlowState:
     def read_words(self, journal: Store, history: History, notes: Iterable[Note]) -> None:
         """Take in what people wrote, and what reached the session by no answer."""
         for part in history.parts:
+            self.influenced = self.influenced or part.facts.imported
             for turn in journal.turns(part.facts.id, part.entry):
                 if turn.heard:
                     self.influenced = True
@@ -175,6 +177,7 @@ class FlowState:
             label, _, source = note.text.partition(":")
             if note.kind == "labelled" and source:
                 self.reach(label, source)
+                self.influenced = self.influenced or label == UNTRUSTED  # no cell tells whether it was shown
 
     def read_cells(self, history: History, field_names: FieldNames, *, own_model: bool) -> None:
         """Take in the cells and the answers of a session, after its words."""
@@ -190,12 +193,19 @@ class FlowState:
             for row in sorted(rows.get(cell.number, ()), key=lambda row: row.delivered or 0):
                 if row.labels and row.value is not None:
                     content = content_of(Packed(*row.value), field_names)
-                    self.learn(row.title, row.labels, content)
-                    self.answered(row.title, row.labels, content, objects=objects)
+                    labels = [label for label in row.labels if not (row.imported and label.startswith(_PROVING))]
+                    self.learn(row.title, labels, content)
+                    self.answered(row.title, labels, content, objects=objects)
                 objects = max([objects, *(made.number for made in row.made)])
-            if cell.status != "running":
-                self.cell_ended(closed=_is_closed_row(cell))
-                self.influenced = self.influenced or self.shown
+            is_over = cell.status != "running"  # else what it did so far may be told the model
+            self.cell_ended(closed=is_over and _is_closed_row(cell))
+            self.influenced = self.influenced or (is_over and self.shown)
+
+
+def read_notes(journal: Store, part: HistoryPart) -> list[Note]:
+    """The notes of a part of a history: where a file brought it, no message in it is known to be the person's."""
+    notes = journal.notes(part.facts.id, part.entry)
+    return [note for note in notes if not (part.facts.imported and note.kind == "message")]
 
 
 def _is_closed_row(cell: CellRow) -> bool:

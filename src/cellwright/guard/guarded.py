@@ -84,7 +84,7 @@ class Guarded(Wrapper):
 
     async def call(self, call: Call) -> Answer:
         if call.refused is not None or call.verb in FREE:
-            return await self.inner.call(call)
+            return await self._labelled(call, GivenArguments(call, self._host))
         known = self._known(call)
         if known.about is not call.about:
             call = replace(call, about=known.about)

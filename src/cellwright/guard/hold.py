@@ -32,8 +32,13 @@ class Hold:
     own: bool = False
 
 
-def hold_of(call: Call, state: FlowState, selecting: Mapping[str, PackedContent], why: str) -> Hold:
-    """`key` names the operation and all that it acts on: another destination, or two, is another question."""
+def hold_of(
+    call: Call, state: FlowState, selecting: Mapping[str, PackedContent], why: str, *, private: bool = False
+) -> Hold:
+    """`key` names the operation and all that it acts on: another destination, or two, is another question.
+
+    So is private data to a destination to which a person has said yes without it.
+    """
     acts: list[tuple[str, str]] = [("", f"object {call.target}")] if call.target > state.clean_objects else []
     for name, content in selecting.items():
         acts += [(name, normalised(leaf.value)) for leaf in content.leaves]
@@ -44,7 +49,8 @@ def hold_of(call: Call, state: FlowState, selecting: Mapping[str, PackedContent]
     if len(acts) == 1 and not opaque and _PLAIN.fullmatch(to):
         digest = ""
     shown = printable(to if len(to) <= LONG else f"{to[:LONG]}…") or "what it acts on"
-    key = " ".join(filter(None, (call.about.known_as or call.about.title, "->", shown, digest)))
+    arrow = "with private data ->" if private else "->"
+    key = " ".join(filter(None, (call.about.known_as or call.about.title, arrow, shown, digest)))
     return Hold(why=why, key=key, own=any(value.startswith("object ") for _, value in acts))
 
 

@@ -16,6 +16,7 @@ from cellwright.scope import Leaf, PackedContent
 UNTRUSTED, PRIVATE, TRUSTED = "untrusted", "private", "trusted"
 NAMES = (UNTRUSTED, PRIVATE, TRUSTED)
 HIT, CHOSEN, SAID = "hit", "chosen", "said "
+FLAGS = 64  # None, True and False of an answer; more of them could say anything
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,10 +71,10 @@ class LabelSpec:
         found: list[str] = []
         for label in (UNTRUSTED, PRIVATE):
             fields: Fields = getattr(self, label)
-            if not fields or content.is_empty:
+            if not fields:
                 continue
-            told = [leaf for leaf in content.leaves if leaf.value not in ("", b"")]
-            if content.opaque or any(_covers(fields, leaf.names) for leaf in told):
+            told = (leaf for leaf in content.leaves if leaf.value not in ("", b""))
+            if content.opaque or content.flags > FLAGS or any(_covers(fields, leaf.names) for leaf in told):
                 found.append(label)
         return tuple(found)
 

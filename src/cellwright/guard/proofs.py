@@ -23,8 +23,10 @@ LISTS = 200  # trusted answers whose records are kept, the latest
 RECORDS = 2_000  # of one answer
 _MAIL = re.compile(r"[^\s@<>,;:\"'()\[\]]{1,64}@[^\s@<>,;:\"'()\[\]/]{1,253}")
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s<>\"'`]{1,2000}")
+_LEADS = re.compile(r"(?:[a-zA-Z0-9+.-][\t\r\n]*){2}:[\t\r\n]*[/\\]|^\s*[/\\]{2}")
 _IBAN = re.compile(r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]){10,30}\b")
 _NUMBER = re.compile(r"(?<![\w.,])[-+]?\d{1,30}(?:[.,]\d{1,30})*(?![\w])")
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _END = ".,;:!?)]}'\"*_"
 _JOINS = frozenset("@._-/%+#&=~\\?:$")
 # Words of any sentence. An address is none of these, and the name of a channel or a group may be.
@@ -43,30 +45,36 @@ def normalised(value: Scalar) -> str:
     kind = type_of(value)
     if kind in (int, float):
         return _number(value)
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-    text = unicodedata.normalize("NFKC", text).strip()
+    text = (value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)).strip()
     if _URL.fullmatch(text):
         return _url(text)
+    text = unicodedata.normalize("NFKC", text).strip()
     if _MAIL.fullmatch(text):
         local, _, host = text.rpartition("@")
         return f"{local.lower()}@{_host(host)}"
     if _IBAN.fullmatch(text):
-        return text.replace(" ", "").casefold()
+        return text.replace(" ", "").lower()
+    return _folded(text)
+
+
+def _folded(text: str) -> str:
+    """Not `casefold`: it makes `ß` and `ss` one, and there are two such hosts, mailboxes and people."""
     return " ".join(text.lower().split())
 
 
 def _number(value: Scalar) -> str:
-    if isinstance(value, float) and not value.is_integer():
-        return repr(value)
-    return str(int(value)) if abs(float(value)) < 1e300 else repr(value)
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e300 else repr(value)
+    number = int(value)
+    return str(number) if number.bit_length() < 1_000 else hex(number)
 
 
 def _host(host: str) -> str:
-    text = host.rstrip(".").lower()
-    try:  # the codec has `ss` for `\u00df`, which is another host by now
-        return text if text.isascii() or text.casefold() != text else text.encode("idna").decode("ascii")
+    labels = unicodedata.normalize("NFKC", host).rstrip(".").lower().split(".")
+    try:  # as IDNA 2008: the codec `idna` is of 2003, and takes away what tells two hosts apart
+        return ".".join(one if one.isascii() else f"xn--{one.encode('punycode').decode('ascii')}" for one in labels)
     except UnicodeError:
-        return text
+        return ".".join(labels)
 
 
 def _url(text: str) -> str:
@@ -75,16 +83,21 @@ def _url(text: str) -> str:
         port = parts.port
     except ValueError:
         return text
-    usual = {"http": 80, "https": 443}.get(parts.scheme.casefold())
-    place = _host(parts.hostname or "") + (f":{port}" if port is not None and port != usual else "")
+    usual = {"http": 80, "https": 443}.get(parts.scheme.lower())
+    host = _host(parts.hostname or "")
+    place = (f"[{host}]" if ":" in host else host) + (f":{port}" if port is not None and port != usual else "")
     user = f"{parts.username}:{parts.password}@" if parts.username or parts.password else ""
     query = f"?{parts.query}" if parts.query else ""
     fragment = f"#{parts.fragment}" if parts.fragment else ""
-    return f"{parts.scheme.casefold()}://{user}{place}{parts.path or '/'}{query}{fragment}"
+    return f"{parts.scheme.lower()}://{user}{place}{parts.path or '/'}{query}{fragment}"
 
 
-def is_url(text: str) -> bool:
-    return _URL.search(text) is not None
+def is_url(value: Scalar) -> bool:
+    """Whether a URL stands in the value, also one that only a lenient library takes for one."""
+    if isinstance(value, int | float):
+        return False
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    return _LEADS.search(text) is not None
 
 
 def addresses_in(text: str) -> Iterator[str]:
@@ -104,12 +117,13 @@ class Words:
 
     def add(self, text: str) -> None:
         plain = unicodedata.normalize("NFKC", text)
-        self._texts.append(" ".join(plain.lower().split()))
-        self._addresses.update(addresses_in(plain))
+        self._texts.append(_folded(plain))
+        self._addresses.update(addresses_in(text))
         for found in _NUMBER.finditer(plain):
-            digits = found[0].replace(",", "").lstrip("+")
+            digits = found[0].replace(",", "" if _THOUSANDS.fullmatch(found[0]) else ".")
             if digits.count(".") < 2:
-                self._numbers.add(_number(float(Decimal(digits))))
+                number = Decimal(digits)
+                self._numbers.add(_number(int(number) if number == int(number) else float(number)))
 
     def has(self, value: Scalar) -> bool:
         """Whether the person wrote exactly this value, as a word or some words of its own."""

@@ -8,7 +8,7 @@ from cellwright.journal.conversations import Conversation, conversation, replies
 from cellwright.journal.divergence import Divergence
 from cellwright.journal.effects import is_effect
 from cellwright.journal.heartbeat import HEART, claim_session, claimed, release_session
-from cellwright.journal.history import History, checked_entry
+from cellwright.journal.history import History, HistoryPart, checked_entry
 from cellwright.journal.kept_session import KeptSession
 from cellwright.journal.mail import LONGEST_MESSAGE, Mail, new_message
 from cellwright.journal.offline_replay import Repeated, repeat
@@ -51,6 +51,7 @@ __all__ = [
     "FileDiff",
     "ForkPoint",
     "History",
+    "HistoryPart",
     "KeptSession",
     "Mail",
     "PauseWatch",

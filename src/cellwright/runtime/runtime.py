@@ -325,7 +325,10 @@ class Runtime:
             start=ForkedStart(parent=parent, tree=tree),
         )
         branch.flow.own_model = self.flow.own_model
-        return await branch.__aenter__()
+        await branch.__aenter__()
+        if at is None and entry is None:
+            branch.flow.begin_beside(self.flow)
+        return branch
 
     async def diff(self, since: int | None = None) -> tuple[FileDiff, ...]:
         """What the last cell changed in the workspace, and whoever came after it; or all since cell `since` ended.

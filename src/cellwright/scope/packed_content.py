@@ -20,6 +20,7 @@ ATOMS = frozenset((type(None), bool, int, float, str))
 _DEPTH = 200
 _ITEMS = ("t", "s", "F")
 _CLASSES = ("c", "T", "G")
+_PARTS = (*_ITEMS, "m", "d", "o", "h")  # tags of what has parts, or is an object
 _BLOBS: dict[str, Callable[[bytes], Scalar]] = {
     "S": lambda blob: blob.decode("utf-8", "replace"),
     "b": bytes,
@@ -44,15 +45,19 @@ class PackedContent:
     handles  numbers of host objects
     classes  numbers of classes themselves
     records  of each record and dict the fields that are leaves
+    flags    how often None, True and False are in it
     top      how many values there are on top: of a list its items, else one, and none for None
+    several  a list in it has more than one record, object or list
     opaque   there is more than leaves tell: a frame, a function, an exception
     """
 
     leaves: list[Leaf] = field(default_factory=list[Leaf])
     handles: list[int] = field(default_factory=list[int])
     classes: list[int] = field(default_factory=list[int])
-    records: list[dict[str, Scalar]] = field(default_factory=list[dict[str, Scalar]])
+    records: list[dict[str, Leaf]] = field(default_factory=list[dict[str, Leaf]])
+    flags: int = 0
     top: int = 0
+    several: bool = False
     opaque: bool = False
 
     @property
@@ -95,12 +100,16 @@ def named_arguments(arguments: Packed, parameters: Sequence[str]) -> dict[str, P
         else:
             parameters = ()  # two arguments come in a pair: what other code than ours sends may be one in other words
     blobs = arguments.blobs
-    if len(args) > len(parameters):
-        parameters = [*parameters, *(f"#{at + 1}" for at in range(len(parameters), len(args)))]
-    named = {name: Packed(item, blobs) for name, item in zip(parameters, args, strict=False)}
-    for name, item in kwargs.items():  # one that is positional only may have a further keyword of its name beside it
-        named[name] = Packed({"t": [named[name].tree, item]} if name in named else item, blobs)
-    return named
+    if not kwargs:
+        more = (f"#{at + 1}" for at in range(len(parameters), len(args)))
+        return {name: Packed(item, blobs) for name, item in zip((*parameters, *more), args, strict=False)}
+    named = {
+        (parameters[at] if at < len(parameters) and parameters[at] not in kwargs else f"#{at + 1}"): item
+        for at, item in enumerate(args)
+    }
+    twice = set(parameters[: len(args)])  # a keyword of the name of a positional-only parameter is another argument
+    named |= {(f"#{name}" if name in twice or name[:1] == "#" else name): item for name, item in kwargs.items()}
+    return {name: Packed(item, blobs) for name, item in named.items()}
 
 
 def _under(tree: Any, tag: str) -> Any:
@@ -124,28 +133,38 @@ class _Reader:
         self._keys = keys
         self._blobs = blobs
         self._field_names = field_names
+        self._told: set[tuple[tuple[str, ...], str]] = set()  # keys, each once where it stands in many dicts
 
-    def read(self, tree: Any, names: tuple[str, ...], record: dict[str, Scalar] | None) -> None:
+    def read(self, tree: Any, names: tuple[str, ...], record: dict[str, Leaf] | None) -> None:
         """`record`: the leaves directly in it are its fields, under the last of `names`."""
-        pending: list[tuple[Any, tuple[str, ...], dict[str, Scalar] | None]] = [(tree, names, record)]
+        pending: list[tuple[Any, tuple[str, ...], dict[str, Leaf] | None]] = [(tree, names, record)]
         while pending:
             part, path, inside = pending.pop()
             kind = type_of(part)
             if kind is list:
-                pending.extend((item, path, None) for item in reversed(part))
+                pending.extend((item, path, None) for item in reversed(self._items(part)))
             elif kind is dict:
                 pending.extend(reversed(list(self._tagged(part, path, inside))))
-            elif part is not None and kind is not bool:
+            elif part is None or kind is bool:
+                self.content.flags += 1
+            else:
                 self._leaf(path, part, inside)
 
-    def _leaf(self, names: tuple[str, ...], value: Scalar, record: dict[str, Scalar] | None) -> None:
-        self.content.leaves.append(Leaf(names, value))
+    def _items(self, items: list[Any]) -> list[Any]:
+        if len(items) > 1 and not self.content.several:
+            parts = (1 for item in items if type_of(item) is list or (type_of(item) is dict and item.keys() & _PARTS))
+            self.content.several = sum(parts) > 1
+        return items
+
+    def _leaf(self, names: tuple[str, ...], value: Scalar, record: dict[str, Leaf] | None) -> None:
+        leaf = Leaf(names, value)
+        self.content.leaves.append(leaf)
         if record is not None and names:
-            record[names[-1]] = value
+            record[names[-1]] = leaf
 
     def _tagged(
-        self, tree: dict[str, Any], names: tuple[str, ...], record: dict[str, Scalar] | None
-    ) -> Iterator[tuple[Any, tuple[str, ...], dict[str, Scalar] | None]]:
+        self, tree: dict[str, Any], names: tuple[str, ...], record: dict[str, Leaf] | None
+    ) -> Iterator[tuple[Any, tuple[str, ...], dict[str, Leaf] | None]]:
         """The parts of a tagged value that are still to be read."""
         if len(tree) != 1 or len(names) > _DEPTH:
             self.content.opaque = True
@@ -153,7 +172,10 @@ class _Reader:
         ((tag, body),) = tree.items()
         kind = type_of(body)
         if tag == "m" and kind is dict:
-            yield from ((key, names, None) for key in body if self._keys)
+            for key in body if self._keys else ():
+                if (names, key) not in self._told:
+                    self._told.add((names, key))
+                    yield key, names, None
             yield from self._fields(list(body.items()), names)
         elif tag == "d" and kind is list:
             yield from ((key, names, None) for key in body[::2])
@@ -161,7 +183,7 @@ class _Reader:
                 [(str(key), value) for key, value in zip(body[::2], body[1::2], strict=False)], names
             )
         elif tag in _ITEMS and kind is list:
-            yield from ((item, names, None) for item in body)
+            yield from ((item, names, None) for item in self._items(body))
         elif tag == "o" and kind is list and len(body) >= 2 and type_of(body[-1]) is list:
             values: list[Any] = body[-1]
             known = self._field_names(body[0])
@@ -183,8 +205,8 @@ class _Reader:
 
     def _fields(
         self, pairs: list[tuple[str, Any]], names: tuple[str, ...]
-    ) -> Iterator[tuple[Any, tuple[str, ...], dict[str, Scalar]]]:
-        record: dict[str, Scalar] = {}
+    ) -> Iterator[tuple[Any, tuple[str, ...], dict[str, Leaf]]]:
+        record: dict[str, Leaf] = {}
         self.content.records.append(record)
         for name, value in pairs:
             yield value, (*names, name), record

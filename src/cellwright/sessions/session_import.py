@@ -270,8 +270,10 @@ class _SessionImport:
     def add(self, line: dict[str, Any]) -> None:
         if "entry" in line:
             change = entry_in(line, self._store.blob)[1]
-            if isinstance(change, TurnRow) and change.status in ("running", "waiting"):
-                change = replace(change, opened=IMPORTED)
+            if isinstance(change, TurnRow):  # the task of a stranger, whose words prove nothing here
+                change = replace(change, heard=True)
+                if change.status in ("running", "waiting"):
+                    change = replace(change, opened=IMPORTED)
             if isinstance(change, Note) and change.kind == "shown":
                 change = replace(change, about="")  # what a stranger was shown is no text of a question here
             self._changes.append(replace(change, imported=True) if isinstance(change, Row) else change)
