@@ -62,7 +62,7 @@ class Post:
 
 
 async def main(place: str, sent: Path, how: str) -> None:
-    def obeys(request: Request) -> object:
+    def obeys(request: Request) -> AssistantMessage:
         step = sum(isinstance(message, AssistantMessage) for message in request.messages)
         if step == 1 and how == "killed-before-it-obeys":
             os.kill(os.getpid(), signal.SIGKILL)

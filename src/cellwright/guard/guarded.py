@@ -14,6 +14,7 @@ from cellwright.guard.flow import FREE, SERVED_FLOW, FlowGuard, Hold, ServedFlow
 from cellwright.guard.given_arguments import GivenArguments
 from cellwright.guard.hooks import Hook, run_after, run_before, seen_call
 from cellwright.guard.policy import OperationRules, Part, Policy, PolicyDecision, PolicySubject, is_destructive
+from cellwright.journal import WITHHELD
 from cellwright.scope import ScopeHost
 
 
@@ -79,7 +80,8 @@ class Guarded(Wrapper):
             after = await run_after(known.hooks, call, seen, answer)
             if isinstance(after, Denied):
                 after = await self.inner.call(replace(call, refused=after))
-            answer = replace(after, labels=answer.labels, sent=answer.sent)
+            labels = answer.labels if after is answer else (*answer.labels, WITHHELD)
+            answer = replace(after, labels=labels, sent=answer.sent)
         return answer
 
     def _known(self, call: Call) -> _KnownCalls:

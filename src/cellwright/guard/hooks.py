@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, cast
@@ -28,6 +29,9 @@ class Unseen:
 
     def __repr__(self) -> str:
         return f"<{self.kind}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Unseen:
+        return self
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,10 +88,13 @@ _KINDS = {"h": "object", "f": "function", "g": "function", "c": "class", "o": "r
 async def run_before(hooks: Sequence[Hook], call: Call, seen: HookedCall) -> Call:
     """The call as the hooks want it made; refused where one raised."""
     given, first = seen, seen
+    before = None if simple_arguments(call.arguments.tree) else deepcopy((seen.args, seen.kwargs))
     try:
         for hook in hooks:
             if hook.before is not None:
                 given = await hook.before(given) or given
+        if before is not None and before != (first.args, first.kwargs):
+            raise UsageError("a hook changed a list or dict in place; give `call.changed(…)` a new one")
         if given is first:
             return call
         if type_of(given) is not HookedCall:
