@@ -75,7 +75,7 @@ class FlowGuard:
     """
 
     def __init__(self, mode: FlowMode | None, host: ScopeHost, rules: FlowPolicy, say: Callable[[str], None]) -> None:
-        self.mode = check_mode(mode)
+        self.mode: FlowMode = check_mode(mode)
         self._is_said = mode is not None  # somebody chose it: hints count, and a new operation is a changed one
         self.own_model = False
         self.state = FlowState()
@@ -90,6 +90,11 @@ class FlowGuard:
         self._reached: list[tuple[str, str]] = []  # by no answer: with a session above, a workspace, a description
         self._note: Callable[[str], None] | None = None
         self._files: WorkspaceLabels | None = None
+
+    @property
+    def chosen(self) -> FlowMode | None:
+        """The mode that somebody chose."""
+        return self.mode if self._is_said else None
 
     # what the session does
 

@@ -321,7 +321,8 @@ class Runtime:
             owner=SessionOwner(agent=options.owner.agent),
             start=ForkedStart(parent=parent, tree=tree),
         )
-        branch.flow.own_model, branch.flow.mode = self.flow.own_model, self.flow.mode
+        branch.flow = flow_guard(branch._options, branch._host, branch.scope, self.flow.chosen)
+        branch.flow.own_model = self.flow.own_model
         return await branch.__aenter__()
 
     async def diff(self, since: int | None = None) -> tuple[FileDiff, ...]:
