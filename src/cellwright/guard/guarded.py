@@ -126,7 +126,7 @@ class Guarded(Wrapper):
             if decided.action == "deny":
                 refused = _refusal(call, decided)
             else:
-                refused = spent(known.every_name, self._session, self._rules.user)
+                refused = spent(known.every_name, self._session, self._rules.user, call.path)
             if refused:
                 return replace(call, ruling=ruling, refused=Denied(refused))
         hold = await flow.hold(call, given, named=ruling.allows)
