@@ -21,12 +21,15 @@ from cellwright_guest.wire import type_of
 MOST = 100_000  # values of each kind; further ones prove nothing
 LISTS = 200  # trusted answers whose records are kept, the latest
 RECORDS = 2_000  # of one answer
+DIGITS = 400  # of a number in a text
+NEAR = 8  # characters beside a value in a text that are looked at
 _MAIL = re.compile(r"[^\s@<>,;:\"'()\[\]]{1,64}@[^\s@<>,;:\"'()\[\]/]{1,253}")
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s<>\"'`]{1,2000}")
 _IBAN = re.compile(r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]){10,30}\b")
 _NUMBER = re.compile(r"(?<![\w.,])[-+]?\d{1,30}(?:[.,]\d{1,30})*(?![\w])")
-_END = ".,;:!?)]}'\"*_"
-_JOINS = frozenset("@._-/%+#&=~\\?:$")
+_END = ".,;:!?)]}'\"*_”’»"
+_JOINS = "@._-/%+#&=~\\?:$"
+_LONG = 8_000  # bits of a number that is written in decimals: longer ones take Python too long
 # Words of any sentence. An address is none of these, and the name of a channel or a group may be.
 _COMMON = frozenset(
     "a all also an and any are as at be but by can do each every everyone for from get give go has have he her him his "
@@ -50,7 +53,7 @@ def normalised(value: Scalar) -> str:
     if _MAIL.fullmatch(text):
         local, _, host = text.rpartition("@")
         return f"{local.casefold()}@{_host(host)}"
-    if _IBAN.fullmatch(text):
+    if _IBAN.fullmatch(text) and _is_iban(text.replace(" ", "")):
         return text.replace(" ", "").casefold()
     return " ".join(text.casefold().split())
 
@@ -58,7 +61,14 @@ def normalised(value: Scalar) -> str:
 def _number(value: Scalar) -> str:
     if isinstance(value, float) and not value.is_integer():
         return repr(value)
-    return str(int(value)) if abs(float(value)) < 1e300 else repr(value)
+    whole = int(value)
+    return str(whole) if whole.bit_length() < _LONG else hex(whole)
+
+
+def _is_iban(text: str) -> bool:
+    """Whether the check digits are right."""
+    moved = (text[4:] + text[:4]) if text.isascii() else ""
+    return moved.isalnum() and int("".join(str(int(letter, 36)) for letter in moved)) % 97 == 1
 
 
 def _host(host: str) -> str:
@@ -89,9 +99,14 @@ def is_url(text: str) -> bool:
 
 def addresses_in(text: str) -> Iterator[str]:
     """Mails, URLs and IBANs in a text, normalised."""
-    for pattern in (_URL, _MAIL, _IBAN):
+    for pattern in (_URL, _MAIL):
         for found in pattern.finditer(text):
-            yield normalised(found[0].rstrip(_END) if pattern is not _IBAN else found[0])
+            address, bare = found[0], len(found[0].rstrip(_END))
+            ends = range(bare, min(bare + NEAR, len(address)) + 1)  # a URL may end with a bracket
+            yield from (normalised(address[:end]) for end in ends)
+    for found in _IBAN.finditer(text):  # with the words after it
+        parts = found[0].split(" ")
+        yield from filter(_is_iban, ("".join(parts[:end]).casefold() for end in range(1, len(parts) + 1)))
 
 
 class Words:
@@ -108,24 +123,26 @@ class Words:
         self._addresses.update(addresses_in(plain))
         for found in _NUMBER.finditer(plain):
             digits = found[0].replace(",", "").lstrip("+")
-            if digits.count(".") < 2:
-                self._numbers.add(_number(float(Decimal(digits))))
+            if digits.count(".") < 2 and len(digits) < DIGITS:
+                number = Decimal(digits)
+                self._numbers.add(str(int(number)) if number == int(number) else repr(float(number)))
 
     def has(self, value: Scalar) -> bool:
         """Whether the person wrote exactly this value, as a word or some words of its own."""
         plain = normalised(value)
         if type_of(value) in (int, float):
             return plain in self._numbers
-        if plain in self._addresses:
-            return True
+        if plain in self._addresses or _URL.fullmatch(plain):
+            return plain in self._addresses
         return bool(plain) and plain not in _COMMON and any(_stands_alone(plain, text) for text in self._texts)
 
 
 def _stands_alone(value: str, text: str) -> bool:
     at = text.find(value)
     while at >= 0:
-        if not _continues(text[max(at - 2, 0) : at][::-1], value[0]) and not _continues(
-            text[at + len(value) : at + len(value) + 2], value[-1]
+        end = at + len(value)
+        if not _continues(text[max(at - NEAR, 0) : at][::-1], value[0]) and not _continues(
+            text[end : end + NEAR], value[-1]
         ):
             return True
         at = text.find(value, at + 1)
@@ -133,12 +150,11 @@ def _stands_alone(value: str, text: str) -> bool:
 
 
 def _continues(after: str, edge: str) -> bool:
-    """Whether a word goes on: `after` are the next two characters, away from the value, whose last one is `edge`."""
-    if not after:
-        return False
-    if after[0].isalnum() or after[0] == "_":
-        return edge.isalnum() or edge == "_"
-    return after[0] in _JOINS and len(after) > 1 and after[1].isalnum()
+    """Whether a word goes on: `after` are the next characters, away from the value, whose last one is `edge`."""
+    if after[:1] and (after[0].isalnum() or after[0] == "_"):
+        return edge.isalnum() or edge in _JOINS
+    rest = after.lstrip(_JOINS)
+    return len(rest) < len(after) and rest[:1].isalnum()
 
 
 class Proofs:
