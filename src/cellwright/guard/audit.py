@@ -139,7 +139,7 @@ class _Chain:
 
     def add(self, event: str, fields: Fields, more: str = "") -> int:
         at = datetime.now(UTC).isoformat(timespec="microseconds")
-        line, hash = sealed({"n": self.n + 1, "at": at, "event": event, **fields}, more, self.hash)
+        line, hash = sealed({"n": self.n + 1, "at": at, "event": event, **fields, "prev": self.hash}, more)
         if self.n and not os.fstat(self.file).st_nlink:
             raise FileNotFoundError(2, "its file was removed")
         if os.write(self.file, line) != len(line):

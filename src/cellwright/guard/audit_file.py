@@ -55,9 +55,11 @@ def as_json(fields: Mapping[str, Any]) -> str:
     return ("".join(_chunks(fields, 0)) if _chunks is not None else _encoder.encode(fields))[1:-1]
 
 
-def sealed(fields: Mapping[str, Any], more: str = "", prev: str = "") -> tuple[bytes, str]:
-    """The line of these fields, and its hash. `more` are fields by `as_json`; `prev` is the hash of the line before."""
-    body = f'{{{as_json(fields)}{"," if more else ""}{more},"prev":"{prev}"'.encode("ascii")
+def sealed(fields: Mapping[str, Any], more: str = "") -> tuple[bytes, str]:
+    """The line of these fields, and its hash. `prev` among them is the hash of the line before; `more` are further
+    fields, by `as_json`.
+    """
+    body = f"{{{as_json(fields)}{',' if more else ''}{more}".encode("ascii")
     hash = hashlib.sha256(body + b"}").hexdigest()
     return b'%b,"hash":"%b"}\n' % (body, hash.encode("ascii")), hash
 

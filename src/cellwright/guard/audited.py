@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from cellwright.store import fingerprint
 from cellwright_guest.wire import Packed, WireError, is_large, type_of
 
 ARGUMENTS, RESULT, WORDS = 4_000, 500, 500  # characters that are kept
+MOST_KNOWN = 1_000  # operations whose parameters are known
 _QUIET = frozenset(("sleep", "about", "dir")) | TRANSACTION_VERBS
 _SAMES = 1_000
 _KEY_BEGINS = 100  # characters of half a key, at most: of a longer part the redactor knows the format
@@ -47,10 +48,23 @@ class _Same(NamedTuple):
 
 
 class Audited(Wrapper):
-    """Round what carries calls out: `Audited(inner, trail, session="s1")`. One for each guest of a session."""
+    """Round what carries calls out: `Audited(inner, trail, session="s1")`. One for each guest of a session.
 
-    def __init__(self, inner: Host, trail: AuditTrail, *, session: str = "", user: str = "") -> None:
+    `parameters` gives the names of a call's positional arguments: those of credentials are masked.
+    """
+
+    def __init__(
+        self,
+        inner: Host,
+        trail: AuditTrail,
+        *,
+        session: str = "",
+        user: str = "",
+        parameters: Callable[[Call], Sequence[str]] = lambda call: (),
+    ) -> None:
         super().__init__(inner)
+        self._parameters = parameters
+        self._secret: dict[tuple[str, int, str], list[bool]] = {}  # by verb, target and name: positional arguments
         self._trail = trail
         self._session = session or unkept_session()
         self._user = user
@@ -169,24 +183,30 @@ class Audited(Wrapper):
         facts: dict[str, Any] = _place(call)
         if call.line:
             facts["line"] = call.line
-        secret = is_secret_name(call.name or call.about.title)
         if call.arguments.tree is not None:
-            facts |= await self._arguments(call.arguments, secret, "arguments", "digest")
+            facts |= await self._arguments(call, call.arguments, "arguments", "digest")
         if call.asked is not None:
-            facts |= await self._arguments(call.asked, secret, "asked", "asked_digest")
+            facts |= await self._arguments(call, call.asked, "asked", "asked_digest")
         return facts
 
-    async def _arguments(self, packed: Packed, secret: bool, text_name: str, digest_name: str) -> dict[str, str]:
+    async def _arguments(self, call: Call, packed: Packed, text_name: str, digest_name: str) -> dict[str, str]:
         """The arguments as text, and a digest of them where they are not all in it."""
+        secret = is_secret_name(call.name or call.about.title)
+        key = (call.verb, call.target, call.name)
+        if key not in self._secret:
+            if len(self._secret) > MOST_KNOWN:
+                self._secret.clear()
+            self._secret[key] = [is_secret_name(name) for name in self._parameters(call)]
+        masked = self._secret[key]
 
         def told() -> tuple[str, str]:
             try:
-                given = arguments_text(packed, self._name, ARGUMENTS + LONGEST_WORD)
+                given = arguments_text(_masked(packed, masked), self._name, ARGUMENTS + LONGEST_WORD)
             except WireError:  # what no honest guest sends: its session ends
                 given = "(what cannot be read)"
             return _told(given, ARGUMENTS, packed, secret)
 
-        if not secret and (plain := atoms_text(packed)) is not None:
+        if not secret and True not in masked and (plain := atoms_text(packed)) is not None:
             return {text_name: redacted(plain)}
         # a frame among them may import its library
         text, digest = await asyncio.to_thread(told) if packed.blobs or is_large(packed) else told()
@@ -210,7 +230,7 @@ class Audited(Wrapper):
                 given = f"(a value that has no text){CUT}"
             shown, digest = _told(given, RESULT, packed, secret and not answer.failed)
         kind, size = _kind(packed)
-        facts = {"result": shown, "kind": kind, "size": size, "digest": digest, "labels": answer.labels, "ms": ms}
+        facts = {"result": shown, "kind": kind, "size": size, "digest": digest, "ms": ms}
         if answer.failed:
             facts["error"] = shown.partition("(")[0]
         return _not_empty(facts)
@@ -249,6 +269,16 @@ def _told(text: str, longest: int, packed: Packed, secret: bool) -> tuple[str, s
     if len(shown) > longest:
         shown = f"{whole_words(shown, longest)}{CUT}"
     return shown, fingerprint(packed) if CUT in shown else ""
+
+
+def _masked(packed: Packed, secret: Sequence[bool]) -> Packed:
+    """The arguments with a mask for each positional one that is secret."""
+    given: Any = packed.tree.get("t") if any(secret) and type_of(packed.tree) is dict else None
+    if type_of(given) is not list:
+        return packed
+    pair = len(given) == 2 and type_of(given[0]) is dict and type_of(given[0].get("t")) is list
+    args = [MASK if at < len(secret) and secret[at] else one for at, one in enumerate(given[0]["t"] if pair else given)]
+    return Packed({"t": [{"t": args}, given[1]] if pair else args}, packed.blobs)
 
 
 def _without_half(text: str) -> str:

@@ -14,7 +14,7 @@ from cellwright.guard.flow import FREE, SERVED_FLOW, FlowGuard, Hold, ServedFlow
 from cellwright.guard.given_arguments import GivenArguments
 from cellwright.guard.hooks import Hook, run_after, run_before, seen_call
 from cellwright.guard.policy import OperationRules, Part, Policy, PolicyDecision, PolicySubject, is_destructive
-from cellwright.journal import is_effect
+from cellwright.journal import WITHHELD, is_effect
 from cellwright.scope import ScopeHost
 
 
@@ -102,7 +102,8 @@ class Guarded(Wrapper):
             after = await run_after(known.hooks, call, seen, answer)
             if isinstance(after, Denied):
                 after = await self.inner.call(replace(call, refused=after))
-            answer = replace(after, labels=answer.labels, sent=answer.sent)
+            labels = answer.labels if after is answer else (*answer.labels, WITHHELD)
+            answer = replace(after, labels=labels, sent=answer.sent)
         return answer
 
     def _known(self, call: Call) -> _KnownCalls:
@@ -141,7 +142,8 @@ class Guarded(Wrapper):
             if decided.action == "deny":
                 refused = _refusal(call, decided)
             else:
-                refused = policy.rate_limits.refused(known.every_name, self._family, user)
+                path = f"{self._session} {call.path}" if call.path else ""
+                refused = policy.rate_limits.refused(known.every_name, self._family, user, path)
             if refused:
                 return replace(call, ruling=ruling, refused=Denied(refused))
         hold = await flow.hold(call, given, named=ruling.allows) if labels else None

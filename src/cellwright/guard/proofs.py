@@ -21,14 +21,17 @@ from cellwright_guest.wire import type_of
 MOST = 100_000  # values of each kind; further ones prove nothing
 LISTS = 200  # trusted answers whose records are kept, the latest
 RECORDS = 2_000  # of one answer
+DIGITS = 400  # of a number in a text
+NEAR = 8  # characters beside a value in a text that are looked at
 _MAIL = re.compile(r"[^\s@<>,;:\"'()\[\]]{1,64}@[^\s@<>,;:\"'()\[\]/]{1,253}")
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s<>\"'`]{1,2000}")
 _LEADS = re.compile(r"(?:[a-zA-Z0-9+.-][\t\r\n]*){2}:[\t\r\n]*[/\\]|^\s*[/\\]{2}")
 _IBAN = re.compile(r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]){10,30}\b")
 _NUMBER = re.compile(r"(?<![\w.,])[-+]?\d{1,30}(?:[.,]\d{1,30})*(?![\w])")
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_END = ".,;:!?)]}'\"*_"
-_JOINS = frozenset("@._-/%+#&=~\\?:$")
+_END = ".,;:!?)]}'\"*_”’»"
+_JOINS = "@._-/%+#&=~\\?:$"
+_LONG = 1_000  # bits of a number that is written in decimals: longer ones take Python too long
 # Words of any sentence. An address is none of these, and the name of a channel or a group may be.
 _COMMON = frozenset(
     "a all also an and any are as at be but by can do each every everyone for from get give go has have he her him his "
@@ -52,7 +55,7 @@ def normalised(value: Scalar) -> str:
     if _MAIL.fullmatch(text):
         local, _, host = text.rpartition("@")
         return f"{local.lower()}@{_host(host)}"
-    if _IBAN.fullmatch(text):
+    if _IBAN.fullmatch(text) and _is_iban(text.replace(" ", "")):
         return text.replace(" ", "").lower()
     return _folded(text)
 
@@ -66,7 +69,13 @@ def _number(value: Scalar) -> str:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e300 else repr(value)
     number = int(value)
-    return str(number) if number.bit_length() < 1_000 else hex(number)
+    return str(number) if number.bit_length() < _LONG else hex(number)
+
+
+def _is_iban(text: str) -> bool:
+    """Whether the check digits are right."""
+    moved = (text[4:] + text[:4]) if text.isascii() else ""
+    return moved.isalnum() and int("".join(str(int(letter, 36)) for letter in moved)) % 97 == 1
 
 
 def _host(host: str) -> str:
@@ -102,9 +111,14 @@ def is_url(value: Scalar) -> bool:
 
 def addresses_in(text: str) -> Iterator[str]:
     """Mails, URLs and IBANs in a text, normalised."""
-    for pattern in (_URL, _MAIL, _IBAN):
+    for pattern in (_URL, _MAIL):
         for found in pattern.finditer(text):
-            yield normalised(found[0].rstrip(_END) if pattern is not _IBAN else found[0])
+            address, bare = found[0], len(found[0].rstrip(_END))
+            ends = range(bare, min(bare + NEAR, len(address)) + 1)  # a URL may end with a bracket
+            yield from (normalised(address[:end]) for end in ends)
+    for found in _IBAN.finditer(text):  # with the words after it
+        parts = found[0].split(" ")
+        yield from filter(_is_iban, ("".join(parts[:end]).casefold() for end in range(1, len(parts) + 1)))
 
 
 class Words:
@@ -121,7 +135,7 @@ class Words:
         self._addresses.update(addresses_in(text))
         for found in _NUMBER.finditer(plain):
             digits = found[0].replace(",", "" if _THOUSANDS.fullmatch(found[0]) else ".")
-            if digits.count(".") < 2:
+            if digits.count(".") < 2 and len(digits) < DIGITS:
                 number = Decimal(digits)
                 self._numbers.add(_number(int(number) if number == int(number) else float(number)))
 
@@ -130,16 +144,17 @@ class Words:
         plain = normalised(value)
         if type_of(value) in (int, float):
             return plain in self._numbers
-        if plain in self._addresses:
-            return True
+        if plain in self._addresses or _URL.fullmatch(plain):
+            return plain in self._addresses
         return bool(plain) and plain not in _COMMON and any(_stands_alone(plain, text) for text in self._texts)
 
 
 def _stands_alone(value: str, text: str) -> bool:
     at = text.find(value)
     while at >= 0:
-        if not _continues(text[max(at - 2, 0) : at][::-1], value[0]) and not _continues(
-            text[at + len(value) : at + len(value) + 2], value[-1]
+        end = at + len(value)
+        if not _continues(text[max(at - NEAR, 0) : at][::-1], value[0]) and not _continues(
+            text[end : end + NEAR], value[-1]
         ):
             return True
         at = text.find(value, at + 1)
@@ -147,12 +162,11 @@ def _stands_alone(value: str, text: str) -> bool:
 
 
 def _continues(after: str, edge: str) -> bool:
-    """Whether a word goes on: `after` are the next two characters, away from the value, whose last one is `edge`."""
-    if not after:
-        return False
-    if after[0].isalnum() or after[0] == "_":
-        return edge.isalnum() or edge == "_"
-    return after[0] in _JOINS and len(after) > 1 and after[1].isalnum()
+    """Whether a word goes on: `after` are the next characters, away from the value, whose last one is `edge`."""
+    if after[:1] and (after[0].isalnum() or after[0] == "_"):
+        return edge.isalnum() or edge in _JOINS
+    rest = after.lstrip(_JOINS)
+    return len(rest) < len(after) and rest[:1].isalnum()
 
 
 class Proofs:

@@ -19,7 +19,7 @@ from cellwright.guard.operation_globs import covers_name
 
 Per = Literal["session", "user", "all"]
 SLICES = 100
-COUNTS = 10_000  # of sessions and users: that of the longest ago is forgotten
+COUNTS = 10_000  # of sessions and users, and of paths: that of the longest ago is forgotten
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 
@@ -61,14 +61,16 @@ class RateLimits:
         self._counts: dict[Hashable, _Count] = {}
         self._places = {limit: place for place, limit in enumerate(self._limits)}
         self._covering = lru_cache(maxsize=4096)(self._limits_of)
+        self._paths: dict[tuple[str, str], None] = {}  # of calls that were counted
 
-    def refused(self, names: Collection[str], session: str, user: str) -> str:
+    def refused(self, names: Collection[str], session: str, user: str, path: str = "") -> str:
         """ "" if a call may be made, which is then counted; else one line that says when it may.
 
-        `names` are those of the operation, and the noted patterns that cover it.
+        `names` are those of the operation, and the noted patterns that cover it. `path` is the call's, in a kept
+        session: its cell may be run again, after a wait for a person.
         """
         covering = self._covering(frozenset(names)) if self._limits else ()
-        if not covering:
+        if not covering or (session, path) in self._paths:
             return ""
         with self._lock:
             now = self._clock()
@@ -79,6 +81,10 @@ class RateLimits:
                     return _line(limit, wait_s)
             for _, count in counts:
                 count.add(now)
+            if path:
+                self._paths[session, path] = None
+            if len(self._paths) > COUNTS:
+                del self._paths[next(iter(self._paths))]
         return ""
 
     def _limits_of(self, names: frozenset[str]) -> tuple[RateLimit, ...]:

@@ -154,7 +154,16 @@ def _unknown(call: Call) -> str:
 
 
 def _again(row: Row, value: Packed) -> Answer:
-    return Answer(value=value, failed=row.status == "failed", made=row.made, kept=row.kept, at=row.at, back=row.back)
+    return Answer(
+        value=value,
+        failed=row.status == "failed",
+        made=row.made,
+        kept=row.kept,
+        at=row.at,
+        back=row.back,
+        labels=row.labels,
+        sent=row.sent,
+    )
 
 
 async def _written(replay: Replay, call: Call) -> None:

@@ -186,7 +186,7 @@ async def open_session(options: RuntimeOptions, host: ScopeHost, flow: FlowGuard
         session: KeptSession | UnkeptSession
         if store is None:
             name = unkept_session()
-            audit = await _audit(options, workspace, name, imported=False)
+            audit = await _audit(options, workspace, host, name, imported=False)
             inner = host if audit is None else audit(host)
             approved, family = Approved(inner, options.approve, host), options.owner.family
             guarded = Guarded(approved, options.guard, flow, host, name, family)
@@ -272,7 +272,7 @@ async def _kept(
     desk = ApprovalDesk(store, options.approve, options.approvals)
     known = isinstance(options.start, ResumedStart)
     imported = known and (await off_loop(store, store.facts, options.session)).imported
-    audit = await _audit(options, workspace, options.session, imported=imported)
+    audit = await _audit(options, workspace, host, options.session, imported=imported)
 
     def guard(inner: Host, questions: CallQuestions, pause: PauseWatch) -> Host:
         if audit is not None:
@@ -292,7 +292,7 @@ async def _kept(
 
 
 async def _audit(
-    options: RuntimeOptions, workspace: Workspace, session: str, *, imported: bool
+    options: RuntimeOptions, workspace: Workspace, host: ScopeHost, session: str, *, imported: bool
 ) -> Callable[[Host], Audited] | None:
     """What wraps each host of the session, once the audit has been told of it; None where there is no audit."""
     if options.audit is None:
@@ -305,7 +305,7 @@ async def _audit(
     start = {NewStart: "new", ResumedStart: "resumed", ForkedStart: "forked"}[type(options.start)]
     user = options.guard.user
     await asyncio.to_thread(trail.session, session, user=user, start=start, imported=imported)
-    return lambda inner: Audited(inner, trail, session=session, user=user)
+    return lambda inner: Audited(inner, trail, session=session, user=user, parameters=host.parameters)
 
 
 def _checkpoint_key(progress: Callable[[str], None]) -> bytes | None:
