@@ -4,7 +4,7 @@ from cellwright.guard.approval_desk import ApprovalDesk, decide, full_arguments,
 from cellwright.guard.approvals import Approved, StoredApproval
 from cellwright.guard.approver import LATER, Approvals, Approve, ApproverReply
 from cellwright.guard.audit import AuditTrail
-from cellwright.guard.audit_file import AuditFinding, AuditHead, audit_heads, audit_records, verify_audit
+from cellwright.guard.audit_file import AuditFinding, AuditHead, audit_files, audit_heads, audit_records, verify_audit
 from cellwright.guard.audited import Audited, unkept_session
 from cellwright.guard.flow import SERVED_FLOW, FlowGuard, ServedFlow
 from cellwright.guard.flow_policy import FlowMode, FlowPolicy, OperationLabels, ProvenValues
@@ -61,6 +61,7 @@ __all__ = [
     "StoredApproval",
     "Unseen",
     "WorkspaceLabels",
+    "audit_files",
     "audit_heads",
     "audit_records",
     "covers_name",
