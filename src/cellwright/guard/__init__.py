@@ -9,6 +9,7 @@ from cellwright.guard.audited import Audited, unkept_session
 from cellwright.guard.flow import SERVED_FLOW, FlowGuard, ServedFlow
 from cellwright.guard.flow_policy import FlowMode, FlowPolicy, OperationLabels, ProvenValues
 from cellwright.guard.guarded import Guarded, GuardRules, subject_of
+from cellwright.guard.hold import called_and_flow
 from cellwright.guard.hooks import Hook, HookedCall, Replaced, Unseen
 from cellwright.guard.labels import PRIVATE, UNTRUSTED
 from cellwright.guard.operation_globs import covers_name
@@ -64,6 +65,7 @@ __all__ = [
     "audit_files",
     "audit_heads",
     "audit_records",
+    "called_and_flow",
     "covers_name",
     "decide",
     "full_arguments",
