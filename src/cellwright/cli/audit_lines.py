@@ -85,7 +85,8 @@ def _notes(record: Mapping[str, Any]) -> Iterator[str]:
         yield f"asked for: {cut(_shown(record['asked']), SHOWN)}"
     rule, why = _shown(record.get("rule")), _shown(record.get("why"))
     yield from [rule] if rule and rule not in why else []
-    yield from [f"why: {why}"] if why and why not in rule else []
+    flow = rule.partition(": ")[2] if rule.startswith("data flow") else ""
+    yield from [f"why: {why}"] if why and why not in rule and not (flow and flow in why) else []
     if record.get("approved") and not rule.endswith(": allow") and not rule.startswith("data flow (warn)"):
         yield "a person said yes"
     labels = record.get("labels")
