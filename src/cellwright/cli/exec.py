@@ -30,6 +30,7 @@ from cellwright.cli.options import (
     LIMITS,
     SESSIONS,
     CheckMode,
+    GuardOptions,
     Packages,
     Scope,
     TakeOver,
@@ -52,7 +53,7 @@ _CHECK = "What mistakes that the type checker finds do: nothing, tell, or refuse
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExecOptions:
+class ExecOptions(GuardOptions):
     """What the code gets, and the session that it runs in."""
 
     scope: Scope = ()
@@ -109,6 +110,7 @@ def execute(
             workspace=options.workspace,
             check=options.check.value,
             approve=approver.approve,
+            **options.guard,
         )
         outcome = _run(runtime, text, None if as_json else _Out(approver))
     raise typer.Exit(_tell(outcome, as_json))
