@@ -19,7 +19,7 @@ from cellwright.guard.flow_state import FlowState, read_notes
 from cellwright.guard.given_arguments import GivenArguments, content_off_loop
 from cellwright.guard.hold import Hold, hold_of, private_words, unproven_words
 from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec
-from cellwright.guard.proofs import is_url, normalised
+from cellwright.guard.proofs import home_of, is_url, links_in, normalised
 from cellwright.guard.workspace_labels import WorkspaceLabels
 from cellwright.journal import TRANSACTION_VERBS, History, is_effect
 from cellwright.sandboxes import Outcome
@@ -259,7 +259,7 @@ class FlowGuard:
             return hold_of(call, state, selecting, private_words(call, state), private=True)
         if not acting or not state.untrusted:
             return None
-        unproven = list(self._unproven(call, selecting, names))
+        unproven = list(self._unproven(call, contents, names))
         chosen = any(not content.is_empty for content in selecting.values())
         if not unproven and not chosen and operation.selecting != () and self.is_influenced and not named:
             unproven = [("", None)]  # the call itself is the choice
@@ -291,22 +291,28 @@ class FlowGuard:
         return bool(outward) and not home  # else a query to where all of it came from
 
     def _unproven(
-        self, call: Call, selecting: dict[str, PackedContent], names: frozenset[str]
+        self, call: Call, given: dict[str, PackedContent], names: frozenset[str]
     ) -> Iterator[tuple[str, Scalar | None]]:
-        """The selecting arguments that nothing proves; the value is None where it is no plain one."""
-        influenced, state = self.is_influenced, self.state
+        """The selecting arguments that nothing proves; the value is None where it is no plain one.
+
+        So are links in what influenced code says: who follows one is not asked.
+        """
+        influenced, state, home = self.is_influenced, self.state, home_of(call.about.title)
         if call.target > 0 and not self._is_chosen(call.target):
             yield "the object", None
         elif call.target > 0 and state.private and self._comes_from_outside(call.target):
             yield "the object", None  # a reply, which may take something private along
-        for name, content in selecting.items():
-            if content.opaque or not all(map(self._is_chosen, content.handles)):
+        for name, content in given.items():
+            values = [leaf.value for leaf in content.leaves if leaf.value not in ("", b"")]
+            if not self._selects(call, name):
+                told = influenced and call.about.operation.selecting != ()
+                values = [link for value in values for link in links_in(value)] if told else []
+            elif content.opaque or not all(map(self._is_chosen, content.handles)):
                 yield name, None
-            for leaf in content.leaves:
-                if leaf.value in ("", b"") or self._rules.proves(names, normalised(leaf.value)):
-                    continue
-                if not state.proofs.proves(leaf.value, influenced=influenced):
-                    yield name, leaf.value
+            for value in values:
+                by_policy = self._rules.proves(names, normalised(value))
+                if not by_policy and not state.proofs.proves(value, influenced=influenced, home=home):
+                    yield name, value
 
     def _comes_from_outside(self, handle: int) -> bool:
         return bool(self.state.specs.get(handle, NONE).untrusted)
@@ -341,6 +347,9 @@ class FlowGuard:
         objects = min(new, default=self._host.objects + 1) - 1
         for label in labels:
             self._mark_files(label)
+        if labels and call.about.operation.reads and not self.is_influenced:
+            asked = (await given.contents()).values()
+            state.proofs.add_looked_up(leaf.value for one in asked for leaf in one.leaves)
         title = call.about.title
         if is_large(answer.value):
             await asyncio.to_thread(state.learn, title, labels, content)
@@ -371,11 +380,13 @@ class FlowGuard:
             return True
         if call.target > 0 and not self._is_chosen(call.target):
             return False
-        contents = (await given.contents()).values()
+        named = (await given.contents()).items()  # what an acting call says in a text does not say what it makes
+        contents = [one for name, one in named if not _acts(call) or self._selects(call, name)]
         leaves = [leaf for one in contents for leaf in one.leaves]
         if any(one.opaque or not all(map(self._is_chosen, one.handles)) for one in contents):
             return False
-        return bool(leaves) and all(state.proofs.proves(leaf.value, influenced=influenced) for leaf in leaves)
+        home = home_of(call.about.title)
+        return bool(leaves) and all(state.proofs.proves(one.value, influenced=influenced, home=home) for one in leaves)
 
 
 def _acts(call: Call) -> bool:

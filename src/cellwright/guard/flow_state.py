@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, SAID, TRUSTED, UNTRUSTED, LabelSpec
-from cellwright.guard.proofs import Proofs, addresses_in, normalised, runs_text
+from cellwright.guard.proofs import Proofs, addresses_in, home_of, normalised, runs_text
 from cellwright.journal import History, HistoryPart
 from cellwright.sandboxes import Outcome
 from cellwright.scope import FieldNames, PackedContent, Scalar, content_of
@@ -77,7 +77,7 @@ class FlowState:
             self._remember(title, content)
         spec = LabelSpec.read(labels)
         if spec.trusted:
-            self._trust(spec, content, hit=HIT in labels)
+            self._trust(spec, content, hit=HIT in labels, home=home_of(title))
 
     def answered(self, title: str, labels: Sequence[str], content: PackedContent, *, objects: int = 0) -> None:
         """Take in an answer. `labels` are those of its row; `objects` were there before it."""
@@ -94,11 +94,15 @@ class FlowState:
         if CHOSEN in labels:
             self.choose(content.handles)
 
-    def _trust(self, spec: LabelSpec, content: PackedContent, *, hit: bool) -> None:
-        self.proofs.add_trusted((leaf.value for leaf in content.leaves if spec.is_in(TRUSTED, leaf)), hit=hit)
+    def _trust(self, spec: LabelSpec, content: PackedContent, *, hit: bool, home: str) -> None:
+        trusted = (leaf.value for leaf in content.leaves if spec.is_in(TRUSTED, leaf))
+        self.proofs.add_trusted(trusted, hit=hit, home=home)
         self.proofs.add_records(
-            {name: leaf.value for name, leaf in record.items() if spec.is_in(TRUSTED, leaf)}
-            for record in content.records
+            (
+                {name: leaf.value for name, leaf in record.items() if spec.is_in(TRUSTED, leaf)}
+                for record in content.records
+            ),
+            home=home,
         )
 
     def _remember(self, title: str, content: PackedContent) -> None:
@@ -191,6 +195,9 @@ class FlowState:
                 continue
             self.cell_began(cell.code, own_model=own_model)
             for row in sorted(rows.get(cell.number, ()), key=lambda row: row.delivered or 0):
+                if row.labels and row.reads and not self.influenced:
+                    asked = content_of(row.arguments, field_names, keys=True)
+                    self._proofs.add_looked_up(leaf.value for leaf in asked.leaves)
                 if row.labels and row.value is not None:
                     content = content_of(Packed(*row.value), field_names)
                     labels = [label for label in row.labels if not (row.imported and label.startswith(_PROVING))]

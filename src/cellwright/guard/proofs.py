@@ -27,6 +27,9 @@ _MAIL = re.compile(r"[^\s@<>,;:\"'()\[\]]{1,64}@[^\s@<>,;:\"'()\[\]/]{1,253}")
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s<>\"'`]{1,2000}")
 _LEADS = re.compile(r"(?:[a-zA-Z0-9+.-][\t\r\n]*){2}:[\t\r\n]*[/\\]|^\s*[/\\]{2}")
 _IBAN = re.compile(r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]){10,30}\b")
+_LINK = re.compile(r"(?:[a-zA-Z][a-zA-Z0-9+.-]{1,20}://|\bwww\.)[^\s<>\"'`]{1,2000}", re.IGNORECASE)
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+_DATE = re.compile(rf"\b{_MONTH} \d{{1,2}}\b(?![.,]\d)|\b\d{{1,2}}\.? {_MONTH}(?![a-z])", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.,])[-+]?\d{1,30}(?:[.,]\d{1,30})*(?![\w])")
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _END = ".,;:!?)]}'\"*_”’»"
@@ -121,11 +124,23 @@ def addresses_in(text: str) -> Iterator[str]:
         yield from filter(_is_iban, ("".join(parts[:end]).casefold() for end in range(1, len(parts) + 1)))
 
 
+def links_in(value: Scalar) -> Iterator[str]:
+    """What a program that shows the text makes a link of."""
+    if isinstance(value, str):
+        yield from (found[0].rstrip(_END) for found in _LINK.finditer(unicodedata.normalize("NFKC", value)))
+
+
+def home_of(title: str) -> str:
+    """The object of the scope that an operation is of; plain functions have one home together."""
+    return title.partition(".")[0].partition("#")[0] if "." in title else ""
+
+
 class Words:
     """What the person wrote: the tasks of turns, and messages."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
+        self._undated: list[str] = []  # a date says nothing of what has its day for a number
         self._addresses: set[str] = set()
         self._numbers: set[str] = set()
 
@@ -133,6 +148,8 @@ class Words:
         plain = unicodedata.normalize("NFKC", text)
         self._texts.append(_folded(plain))
         self._addresses.update(addresses_in(text))
+        plain = _DATE.sub(" ", " ".join(plain.split()))
+        self._undated.append(plain)
         for found in _NUMBER.finditer(plain):
             digits = found[0].replace(",", "" if _THOUSANDS.fullmatch(found[0]) else ".")
             if digits.count(".") < 2 and len(digits) < DIGITS:
@@ -146,7 +163,8 @@ class Words:
             return plain in self._numbers
         if plain in self._addresses or _URL.fullmatch(plain):
             return plain in self._addresses
-        return bool(plain) and plain not in _COMMON and any(_stands_alone(plain, text) for text in self._texts)
+        texts = self._undated if plain.isdigit() else self._texts
+        return bool(plain) and plain not in _COMMON and any(_stands_alone(plain, text) for text in texts)
 
 
 def _stands_alone(value: str, text: str) -> bool:
@@ -175,6 +193,7 @@ class Proofs:
     def __init__(self) -> None:
         self.words = Words()
         self._literals: set[str] = set()
+        self._looked_up: set[str] = set()
         self._trusted: set[str] = set()
         self._hits: set[str] = set()
         self._lists: deque[list[dict[str, str]]] = deque(maxlen=LISTS)
@@ -183,16 +202,20 @@ class Proofs:
         """The literals of code that nothing untrusted influenced."""
         self._add(self._literals, literals_in(code))
 
-    def add_trusted(self, values: Iterable[Scalar], *, hit: bool) -> None:
+    def add_looked_up(self, values: Iterable[Scalar]) -> None:
+        """What code that nothing untrusted influenced asked a reading call for: to ask about it is not to choose it."""
+        self._add(self._looked_up, (normalised(value) for value in values))
+
+    def add_trusted(self, values: Iterable[Scalar], *, hit: bool, home: str) -> None:
         """The values of a trusted answer. `hit`: it is one record, and what it was asked for is proven."""
         known = [normalised(value) for value in values]
         self._add(self._trusted, known)
         if hit:
-            self._add(self._hits, known)
+            self._add(self._hits, (_of(home, value) for value in known))
 
-    def add_records(self, records: Iterable[Mapping[str, Scalar]]) -> None:
+    def add_records(self, records: Iterable[Mapping[str, Scalar]], *, home: str) -> None:
         """The records of a trusted answer: one of them is proven by a name in it that the person wrote."""
-        kept = [{name: normalised(value) for name, value in record.items()} for record in records]
+        kept = [{name: _of(home, normalised(value)) for name, value in record.items()} for record in records]
         if 0 < len(kept) <= RECORDS:
             self._lists.append(kept)
 
@@ -202,12 +225,13 @@ class Proofs:
             if len(values) < MOST:
                 values.add(value)
 
-    def proves(self, value: Scalar, *, influenced: bool) -> bool:
-        """`influenced`: the code that chose the value had read something untrusted."""
+    def proves(self, value: Scalar, *, influenced: bool, home: str) -> bool:
+        """`influenced`: the code that chose the value had read something untrusted. `home`: of the operation."""
         plain = normalised(value)
-        if plain in self._literals or plain in self._hits or self.words.has(value):
+        chosen = plain in self._literals and not (influenced and plain in self._looked_up)
+        if chosen or _of(home, plain) in self._hits or self.words.has(value):
             return True
-        return self._is_named(plain) if influenced else plain in self._trusted
+        return self._is_named(_of(home, plain)) if influenced else plain in self._trusted
 
     def _is_named(self, value: str) -> bool:
         """Whether it stands in the one record of a trusted answer that has a name which the person wrote."""
@@ -220,6 +244,11 @@ class Proofs:
     def has_trusted(self, value: Scalar) -> bool:
         """Whether a trusted answer had this value."""
         return normalised(value) in self._trusted
+
+
+def _of(home: str, value: str) -> str:
+    """A number is one of something: of a file in the drive, of an event in the calendar."""
+    return f"{home}\n{value}" if value.isdigit() else value
 
 
 def _is_name(text: str) -> bool:
