@@ -7,13 +7,14 @@ written before them, and where the values come from that say to whom, or on what
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import cast, get_args
 
 from cellwright.doors import About, Answer, Call
 from cellwright.errors import PlatformError, UsageError
+from cellwright.guard.description_pins import DescriptionPins
 from cellwright.guard.flow_policy import FlowMode, FlowPolicy
 from cellwright.guard.flow_state import FlowState, read_notes
 from cellwright.guard.given_arguments import GivenArguments, content_off_loop
@@ -76,7 +77,7 @@ class FlowGuard:
 
     def __init__(self, mode: FlowMode | None, host: ScopeHost, rules: FlowPolicy, say: Callable[[str], None]) -> None:
         self.mode: FlowMode = check_mode(mode)
-        self.is_said = mode is not None  # somebody chose it: hints count, and a new operation is a changed one
+        self._is_said = mode is not None  # somebody chose it: hints count, and a new operation is a changed one
         self.own_model = False
         self.state = FlowState()
         self._host = host
@@ -84,7 +85,7 @@ class FlowGuard:
         self.warn = say  # told what is not held, where the mode is "warn"
         self._code: str | None = None  # of the cell that runs
         self._was_influenced = False  # the model, when it wrote that
-        self._pins: dict[str, tuple[str, Mapping[str, str]]] = {}  # of each upstream: key, and texts by path
+        self._pins = DescriptionPins(host, strict=self._is_said)
         self._more: Callable[[], None] | None = None  # reads what the journal has, when it is first needed
         self._reading: asyncio.Future[None] | None = None
         self._reached: list[tuple[str, str]] = []  # by no answer: with a session above, a workspace, a description
@@ -163,20 +164,11 @@ class FlowGuard:
             self.warn(f"cellwright: {error}; who opens this workspace later is not told that its files are {label}")
 
     def _look_at_descriptions(self) -> None:
-        """What an upstream says of its operations is pinned when it is bound. Changed, it is an outsider's text."""
         if self.mode == "off":
             return
-        for name, surface in self._host.described().items():
-            key, before = self._pins.get(name, ("", None))
-            if key == surface.key:
-                continue
-            docs = surface.docs()
-            self._pins[name] = surface.key, docs if before is None else {**before, **docs}
-            if before is not None and any(
-                before.get(path, "" if self.is_said else doc) != doc for path, doc in docs.items()
-            ):
-                self.reach(UNTRUSTED, f"the changed descriptions of {name}")
-                self.state.shown = True
+        for name in self._pins.changed():
+            self.reach(UNTRUSTED, f"the changed descriptions of {name}")
+            self.state.shown = True
 
     @property
     def is_influenced(self) -> bool:
@@ -225,7 +217,7 @@ class FlowGuard:
     def labelled(self, about: About) -> About:
         """What is known of an operation, with the labels of the policy; and with hints, where a mode was chosen."""
         about = self._rules.labelled(about) if self._rules.labels else about
-        if not self.is_said or not about.operation.open_world or about.operation.untrusted is True:
+        if not self._is_said or not about.operation.open_world or about.operation.untrusted is True:
             return about
         return replace(about, operation=replace(about.operation, untrusted=True))
 

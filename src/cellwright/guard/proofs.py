@@ -206,14 +206,14 @@ class Proofs:
         """What code that nothing untrusted influenced asked a reading call for: to ask about it is not to choose it."""
         self._add(self._looked_up, (normalised(value) for value in values))
 
-    def add_trusted(self, values: Iterable[Scalar], *, hit: bool, home: str) -> None:
+    def add_trusted(self, values: Iterable[Scalar], *, hit: bool, home: str = "") -> None:
         """The values of a trusted answer. `hit`: it is one record, and what it was asked for is proven."""
         known = [normalised(value) for value in values]
         self._add(self._trusted, known)
         if hit:
             self._add(self._hits, (_of(home, value) for value in known))
 
-    def add_records(self, records: Iterable[Mapping[str, Scalar]], *, home: str) -> None:
+    def add_records(self, records: Iterable[Mapping[str, Scalar]], *, home: str = "") -> None:
         """The records of a trusted answer: one of them is proven by a name in it that the person wrote."""
         kept = [{name: _of(home, normalised(value)) for name, value in record.items()} for record in records]
         if 0 < len(kept) <= RECORDS:
@@ -225,7 +225,7 @@ class Proofs:
             if len(values) < MOST:
                 values.add(value)
 
-    def proves(self, value: Scalar, *, influenced: bool, home: str) -> bool:
+    def proves(self, value: Scalar, *, influenced: bool, home: str = "") -> bool:
         """`influenced`: the code that chose the value had read something untrusted. `home`: of the operation."""
         plain = normalised(value)
         chosen = plain in self._literals and not (influenced and plain in self._looked_up)

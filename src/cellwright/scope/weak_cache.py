@@ -6,24 +6,23 @@ A program may make classes and functions for one run; these lead to all that the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import ref
 
-K = TypeVar("K")
 T = TypeVar("T")
 
 
-def weak_cache(read: Callable[[K], T]) -> Callable[[K], T]:
+def weak_cache(read: Callable[[Any], T]) -> Callable[[Any], T]:
     """`read`, once for each object. What it gives must not lead back to the object, or that lives for ever."""
-    kept: dict[int, tuple[ref[K], T]] = {}  # by id: the hash of a class may be its metaclass's own code
+    kept: dict[int, tuple[ref[Any], T]] = {}  # by id: the hash of a class may be its metaclass's own code
 
-    def cached(key: K) -> T:
+    def cached(key: Any) -> T:
         number = id(key)
         known = kept.get(number)
         if known is not None and known[0]() is key:
             return known[1]
 
-        def forget(gone: ref[K]) -> None:
+        def forget(gone: ref[Any]) -> None:
             if (there := kept.get(number)) is not None and there[0] is gone:
                 del kept[number]
 
