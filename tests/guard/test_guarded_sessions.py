@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cells import PATIENT, said
+from tests.cells import PATIENCE_S, PATIENT, said
 
 from cellwright import Agent, Runtime, Scope, operation
 from cellwright.errors import RollbackFailed
@@ -165,3 +166,33 @@ async def test_the_steps_of_what_a_call_gave_are_decided_with_the_call(policy: A
         )
         assert "Denied" in await said(rt, "[*pages.wipe()]")
     assert not pages.wiped
+
+
+class Slow:
+    """Comes to no end before it is told to."""
+
+    def __init__(self) -> None:
+        self.told = threading.Event()
+
+    @property
+    def answer(self) -> int:
+        self.told.wait(PATIENCE_S)
+        return 42
+
+    def __getitem__(self, key: int) -> int:
+        return self.answer
+
+
+class SlowOrder(Slow):
+    def __init__(self, slow: Slow) -> None:
+        super().__init__()
+        slow.told.wait(PATIENCE_S)
+
+
+@pytest.mark.parametrize("use", ["slow.answer", "slow[0]", "SlowOrder(slow)"])
+async def test_each_use_of_an_object_has_the_time_of_the_policy(use: str) -> None:
+    slow = Slow()
+    policy = policy_from({"timeouts": [{"operation": "*", "timeout_s": 0.05}]}, "p")
+    async with Runtime({"slow": slow, "SlowOrder": SlowOrder}, limits=PATIENT, policy=policy) as rt:
+        assert "took longer than timeout_s=0.05" in await said(rt, use)
+        slow.told.set()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 from tests.cells import PATIENT, said
+from tests.guard.test_hostile_guests import RAW
 
 from cellwright import Runtime
 from cellwright.errors import Denied
@@ -19,7 +19,7 @@ class Bank:
     def __init__(self) -> None:
         self.paid: list[Any] = []
 
-    def pay(self, to: Any) -> str:
+    def pay(self, to: Any, how: str = "") -> str:
         self.paid.append(to)
         return "paid"
 
@@ -36,9 +36,6 @@ class Desk:
 
     def each(self, function: Any, to: str) -> Any:
         return function(to)
-
-
-def told_to_nobody(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None: ...
 
 
 async def not_eve(call: HookedCall) -> None:
@@ -67,17 +64,14 @@ async def test_host_code_is_not_given_a_function_that_it_would_call_past_a_hook(
     assert bank.paid == ["ann"]
 
 
-async def test_a_hook_that_changes_an_argument_in_its_place_lets_no_call_through() -> None:
-    async def without_eve(call: HookedCall) -> HookedCall:
-        call.args[0].remove("eve")
-        return call.changed(*call.args)
+@pytest.mark.parametrize("given", ["[{'t': ['ann', 'eve']}, {'d': []}]", "['ann', 'eve']"])
+async def test_what_a_hook_leaves_as_it_was_is_given_as_the_hook_saw_it(given: str) -> None:
+    async def kept(call: HookedCall) -> HookedCall:
+        return call.changed(call.args[0], "checked")
 
-    async def without_eve_in_a_copy(call: HookedCall) -> HookedCall:
-        return call.changed([to for to in call.args[0] if to != "eve"])
-
-    for hook, told in ((without_eve, "a hook of the host failed"), (without_eve_in_a_copy, "paid")):
-        bank = Bank()
-        async with Runtime({"bank": bank}, limits=PATIENT, hooks=[Hook(before=hook)]) as rt:
-            asyncio.get_running_loop().set_exception_handler(told_to_nobody)
-            assert told in await said(rt, "bank.pay(['ann', 'eve'])")
-        assert bank.paid == ([["ann"]] if told == "paid" else [])
+    bank = Bank()
+    async with Runtime({"bank": bank}, limits=PATIENT, hooks=[Hook(operation="bank.pay", before=kept)]) as rt:
+        raw = RAW.replace("mail", "bank")
+        await said(rt, f"{raw}\nask('call', MAIL, 'pay', {{'t': {given}}})")
+        assert await said(rt, "bank.pay('bo', 'unchecked')") == "paid"
+    assert bank.paid == ["bo"]

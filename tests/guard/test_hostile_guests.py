@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from tests.guard.people import Mail, Person
 from cellwright import Agent, Runtime, Scope, operation
 from cellwright.doors import Call
 from cellwright.errors import ProtocolError
-from cellwright.guard import FlowPolicy, Policy, PolicyRule, ProvenValues
+from cellwright.guard import FlowPolicy, Policy, PolicyRule, ProvenValues, audit_records
 from cellwright.scope import ScopeHost
 from cellwright.testing import ScriptedModel, code
 from cellwright_guest.wire import Packed
@@ -308,3 +309,18 @@ async def test_an_address_at_another_host_that_only_folds_to_the_proven_one_is_n
     )
     await Agent(words, scope={"tickets": tickets}, check="off").run("Write to ann@strasse.example.")
     assert tickets.sent == ["Ann@STRASSE.example"]
+
+
+class Vault:
+    def open(self, password: Any, who: Any = None, to: Any = None) -> str:
+        return "open"
+
+
+async def test_the_audit_of_a_masked_argument_shows_the_others_as_they_are_given(tmp_path: Path) -> None:
+    smuggled = "{'t': [['eve@evil.example'], ['ann@firm.example'], {'t': [{'r': 0}]}]}"
+    raw = RAW.replace("mail", "vault")
+    async with Runtime({"vault": Vault()}, limits=PATIENT, audit=tmp_path / "audit") as rt:
+        (await rt.execute(f"{raw}\nask('call', MAIL, 'open', {smuggled})")).unwrap()
+        (await rt.execute("vault.open(password=['hunter2'])")).unwrap()
+    given = [line["arguments"] for line in audit_records(tmp_path / "audit") if line["event"] == "intent"]
+    assert given == ["('***', ['ann@firm.example'], (['eve@evil.example'],))", "(password='***')"]

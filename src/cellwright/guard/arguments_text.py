@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
+from cellwright.redaction import MASK
 from cellwright.scope import ValueWriter, given_frame_text
 from cellwright.short_texts import printable
 from cellwright_guest.unpacker import Unpacker, simple_arguments
@@ -24,6 +25,7 @@ _DEPTH = 250  # beyond what crosses: only a list that holds itself is deeper
 
 Name = Callable[[int], str]
 """What a host object (a number above zero) or a class (below) is called."""
+Hides = Callable[[int | str], bool]
 
 
 def arguments_text(
@@ -33,11 +35,13 @@ def arguments_text(
     *,
     functions: Name = lambda number: "",
     whole: bool = False,
+    hides: Hides = lambda place: False,
 ) -> str:
     """`(7, to='ann')`, up to `longest` characters, of which a long argument leaves the others their part. Raises
     `WireError` for what no honest guest sends.
 
-    `functions` gives more about a function of the guest. With `whole`, all rows of frames are told.
+    `functions` gives more about a function of the guest. With `whole`, all rows of frames are told. Of what
+    `hides` names, by its position or its keyword, only a mask is.
     """
 
     def other(tag: str, body: Any, unpacker: Unpacker) -> Any:
@@ -49,7 +53,7 @@ def arguments_text(
     if type_of(given) is not tuple:
         raise WireError("arguments that are not a tuple")
     room = MOST if longest is None else longest
-    texts, more = _texts(given, room)
+    texts, more = _texts(given, room, hides)
     share = _share([len(text) for text in texts], room)
     shown = (printable(text) if len(text) <= share else printable(text[:share]) + CUT for text in texts)
     return f"({', '.join(shown)}{f', {CUT}' if more else ''})"
@@ -126,13 +130,14 @@ def _unpack_members(about: Any, unpacker: Unpacker) -> None:
         unpacker.unpack(value)
 
 
-def _texts(given: tuple[Any, ...], room: int) -> tuple[list[str], bool]:
+def _texts(given: tuple[Any, ...], room: int, hides: Hides) -> tuple[list[str], bool]:
     """Each argument, longer than its share where that is too long; and whether there are more arguments."""
     args: tuple[Any, ...] = given
     kwargs: dict[Any, Any] = {}
     if len(given) == 2 and type_of(given[0]) is tuple and type_of(given[1]) is dict:
         args, kwargs = given
-    named = [*(("", value) for value in args[:ARGUMENTS]), *((f"{_word(key)}=", one) for key, one in kwargs.items())]
+    named = [("", MASK if hides(at) else value) for at, value in enumerate(args[:ARGUMENTS])]
+    named += [(f"{_word(key)}=", MASK if hides(key) else value) for key, value in kwargs.items()]
     writer, texts, left = _ArgumentWriter(room), list[str](), 2 * room
     least = room // max(min(len(named), ARGUMENTS), 1)
     for name, value in named[:ARGUMENTS]:

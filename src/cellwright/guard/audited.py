@@ -27,9 +27,8 @@ from cellwright.store import fingerprint
 from cellwright_guest.wire import Packed, WireError, is_large, type_of
 
 ARGUMENTS, RESULT, WORDS = 4_000, 500, 500  # characters that are kept
-MOST_KNOWN = 1_000  # operations whose parameters are known
+MOST_KNOWN = 1_000  # operations of which something is known
 _QUIET = frozenset(("sleep", "about", "dir")) | TRANSACTION_VERBS
-_SAMES = 1_000
 _KEY_BEGINS = 100  # characters of half a key, at most: of a longer part the redactor knows the format
 _HALF = re.compile(r"[^\s\"'`<>,;(){}\[\]]+\Z")
 _CLOSED = f"'\"{CUT}"  # a quoted text that is cut has an end, so that the redactor knows it for one
@@ -101,15 +100,11 @@ class Audited(Wrapper):
 
     async def _effect(self, call: Call) -> Answer:
         try:
-            facts = await self._facts(call)
-            intent = self._trail.write("intent", facts, self._same(call))
+            intent = await self._intent(call)
         except PlatformError as error:
             return await self.inner.call(replace(call, refused=_unaudited(call, error)))
         began = time.perf_counter()
         try:
-            if self._trail.fsync and (failed := await self._synced(call)) is not None:
-                self._after("denied", intent, call, {"why": str(failed)})
-                return await self.inner.call(replace(call, refused=failed))
             answer = await self.inner.call(call)
         except ContentChanged as error:
             self._after("denied", intent, call, {"why": error_line(error)})
@@ -129,13 +124,11 @@ class Audited(Wrapper):
 
     async def undo(self, call: Call, work: Callable[[], Awaitable[Any]]) -> None:
         """The undo of a call, which is an effect too."""
+        call = replace(call, verb="undo")
         try:
-            call = replace(call, verb="undo")
-            intent = self._trail.write("intent", await self._facts(call), self._same(call))
+            intent = await self._intent(call)
         except PlatformError as error:
             raise _unaudited(call, error) from None
-        if self._trail.fsync and (failed := await self._synced(call)) is not None:
-            raise failed
         began = time.perf_counter()
         try:
             await work()
@@ -145,11 +138,16 @@ class Audited(Wrapper):
             raise
         self._after("done", intent, call, {"ms": _since(began)})
 
-    async def _synced(self, call: Call) -> Denied | None:
-        try:
-            await asyncio.to_thread(self._trail.sync)
-        except PlatformError as error:
-            return _unaudited(call, error)
+    async def _intent(self, call: Call) -> int:
+        """The number of the line before an effect. `PlatformError` where it cannot be written."""
+        intent = self._trail.write("intent", await self._facts(call), self._same(call))
+        if self._trail.fsync:
+            try:
+                await asyncio.to_thread(self._trail.sync)
+            except PlatformError as error:
+                self._after("denied", intent, call, {"why": str(error)})
+                raise
+        return intent
 
     def _after(self, event: str, intent: int, call: Call, fields: dict[str, Any]) -> None:
         """What became of an effect. Where that cannot be written, the line of its intent stands, and says enough."""
@@ -172,7 +170,7 @@ class Audited(Wrapper):
                 "why": _short(ruling.why),
                 "labels": ruling.labels,
             }
-            if len(self._sames) >= _SAMES:
+            if len(self._sames) >= MOST_KNOWN:
                 self._sames.clear()
             whole_text, short_text = as_json(_not_empty(names | more)), as_json(_not_empty(names))
             known = self._sames[key] = _Same(about, ruling, whole_text, short_text)
@@ -199,9 +197,12 @@ class Audited(Wrapper):
             self._secret[key] = [is_secret_name(name) for name in self._parameters(call)]
         masked = self._secret[key]
 
+        def hides(place: int | str) -> bool:
+            return masked[place] if type(place) is int and place < len(masked) else is_secret_name(str(place))
+
         def told() -> tuple[str, str]:
             try:
-                given = arguments_text(_masked(packed, masked), self._name, ARGUMENTS + LONGEST_WORD)
+                given = arguments_text(packed, self._name, ARGUMENTS + LONGEST_WORD, hides=hides)
             except WireError:  # what no honest guest sends: its session ends
                 given = "(what cannot be read)"
             return _told(given, ARGUMENTS, packed, secret)
@@ -269,16 +270,6 @@ def _told(text: str, longest: int, packed: Packed, secret: bool) -> tuple[str, s
     if len(shown) > longest:
         shown = f"{whole_words(shown, longest)}{CUT}"
     return shown, fingerprint(packed) if CUT in shown else ""
-
-
-def _masked(packed: Packed, secret: Sequence[bool]) -> Packed:
-    """The arguments with a mask for each positional one that is secret."""
-    given: Any = packed.tree.get("t") if any(secret) and type_of(packed.tree) is dict else None
-    if type_of(given) is not list:
-        return packed
-    pair = len(given) == 2 and type_of(given[0]) is dict and type_of(given[0].get("t")) is list
-    args = [MASK if at < len(secret) and secret[at] else one for at, one in enumerate(given[0]["t"] if pair else given)]
-    return Packed({"t": [{"t": args}, given[1]] if pair else args}, packed.blobs)
 
 
 def _without_half(text: str) -> str:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from cellwright.doors import Answer, Call
 from cellwright.errors import Denied, GuestError, UsageError
@@ -169,7 +169,7 @@ def repacked(packed: Packed, before: HookedCall, after: HookedCall) -> Packed | 
         return None
     if is_large(packed) or _has_references(packed.tree):
         raise UsageError("arguments that are large, or that share a list, are not changed by a hook")
-    trees, packer = _trees(packed.tree, before), Packer(plain)
+    trees, packer = _trees(packed.tree), Packer(plain)
     packer.blobs.extend(packed.blobs)
 
     def pack(value: Any) -> Any:
@@ -184,20 +184,16 @@ def repacked(packed: Packed, before: HookedCall, after: HookedCall) -> Packed | 
     return Packed(tree, packer.blobs)
 
 
-def _trees(tree: Any, call: HookedCall) -> dict[int | str, Any]:
+def _trees(tree: Any) -> dict[int | str, Any]:
+    """The packed form of each argument, by its position or its keyword."""
     given: list[Any] = tree["t"]
-    by_place: dict[int | str, Any] = dict(enumerate(given))
-    if not call.kwargs and (len(given) != 2 or not _is_pair(given)):
-        return by_place
-    if not _is_pair(given):
-        return by_place
-    args, kwargs = cast("list[Any]", given[0]["t"]), cast("dict[str, Any]", given[1]["m"])
-    return {**dict(enumerate(args)), **kwargs}
-
-
-def _is_pair(given: list[Any]) -> bool:
-    first, second = given
-    return type_of(first) is dict and "t" in first and type_of(second) is dict and "m" in second
+    if len(given) != 2:
+        return dict(enumerate(given))
+    parts: list[Any] = [part.get(tag) if type_of(part) is dict else None for part, tag in zip(given, "tm", strict=True)]
+    if [type_of(part) for part in parts] != [list, dict]:
+        raise Denied("a hook changes no arguments in a form that no code of ours gives them")
+    args: list[Any] = parts[0]
+    return {**dict(enumerate(args)), **parts[1]}
 
 
 def _has_references(tree: Any) -> bool:
