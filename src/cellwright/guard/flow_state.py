@@ -110,7 +110,7 @@ class FlowState:
         for leaf in content.leaves:
             if len(self._origins) > ORIGINS or room <= 0:
                 return
-            text = leaf.value[:room] if isinstance(leaf.value, str) else repr(leaf.value)[:SHORT]
+            text = leaf.value[:room] if isinstance(leaf.value, str) else normalised(leaf.value)[:SHORT]
             room -= len(text)
             if len(text) <= SHORT:
                 self._origins.setdefault(normalised(leaf.value), title)
