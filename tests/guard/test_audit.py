@@ -306,6 +306,7 @@ def test_a_forked_process_has_a_chain_of_its_own(tmp_path: Path) -> None:
         trail.write("note", {})
 
 
+@pytest.mark.slow
 async def test_two_thousand_calls_verify(place: Path) -> None:
     await told(place, "for i in range(1000): crm.write(i)", "for i in range(1000): crm.find()")
     assert len(lines(place, "intent", "read")) == 2_000

@@ -11,9 +11,10 @@ import pytest
 from tests.cells import PATIENT
 from tests.guard.keeping import Office, run
 from tests.guard.people import Person
+from tests.journal.crash.dying import Mortal
 
 from cellwright import Limits, Outcome, Runtime, Undoing, operation
-from cellwright.errors import Denied, GuestError, RollbackRefused
+from cellwright.errors import Denied, GuestError, JournalFailed, RollbackRefused
 from cellwright.guard import (
     Hook,
     HookedCall,
@@ -392,3 +393,32 @@ async def test_a_call_whose_answer_a_hook_withheld_was_made_and_is_not_undone_wi
             await rt.rollback(0)
         assert (await rt.rollback(0, yes=True)).undone == ()
     assert bank.paid == [("ann", 1)]
+
+
+@pytest.mark.parametrize("changed", [False, True])
+async def test_an_effect_that_had_begun_is_not_made_again_with_what_a_changed_hook_gives(changed: bool) -> None:
+    class Post:
+        @operation(idempotent=True)
+        async def put(self, to: str) -> str:
+            """Put it there."""
+            put.append(to)
+            store.dead = len(put) == 1  # nothing is written after this
+            return f"put to {to}"
+
+    async def to_eve(call: HookedCall) -> HookedCall:
+        return call.changed("eve")
+
+    put, store = list[str](), Mortal(MemoryStore())
+    options: dict[str, Any] = {"scope": {"post": Post()}, "store": store, "limits": PATIENT}
+    with pytest.raises(JournalFailed):
+        async with Runtime(session="s1", hooks=[Hook(before=rounded)], **options) as rt:
+            await run(rt, "await post.put('a b')")
+    store.live_until(None)
+    hooks = [Hook(before=to_eve if changed else rounded)]
+    async with Runtime.resume("s1", take_over=True, hooks=hooks, **options) as rt:
+        outcome = await rt.outcome()
+    if changed:
+        assert "OutcomeUnknown: post.put('ab') had begun" in str(outcome.error)
+        assert put == ["ab"]
+    else:
+        assert (outcome.value, put) == ("put to ab", ["ab", "ab"])

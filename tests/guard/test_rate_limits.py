@@ -12,7 +12,7 @@ from tests.guard.keeping import Office, run
 from tests.guard.people import Person
 
 from cellwright import Runtime, operation
-from cellwright.guard import Policy, PolicyRule, RateLimit, audit_records
+from cellwright.guard import FlowPolicy, Policy, PolicyRule, ProvenValues, RateLimit, audit_records
 from cellwright.store import MemoryStore
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -111,6 +111,23 @@ async def test_calls_that_are_refused_do_not_count_and_those_that_fail_do() -> N
     async with Runtime({"post": Broken()}, policy=at_most(2, rules=rules), limits=PATIENT) as rt:
         said = [str((await run(rt, f"await post.send({what})")).error) for what in (999, 999, 1, 1, 1)]
     assert ["ValueError" in line for line in said] == [False, False, True, True, False]
+
+
+async def test_a_call_that_the_data_flow_refuses_does_not_count_and_a_limit_that_stands_twice_counts_once() -> None:
+    class Box(Post):
+        @operation(reads=True, untrusted=True)
+        def body(self) -> str:
+            """The mail."""
+            return "hello"
+
+    limit = RateLimit(operation="post.send", most=2, within="1h")
+    flow = FlowPolicy(mode="deny", proven=(ProvenValues(operation="post.send", values=("ann",)),))
+    post = Box()
+    async with Runtime({"post": post}, policy=Policy(limits=(limit, limit), flow=flow), limits=PATIENT) as rt:
+        await run(rt, "text = post.body()")
+        for to, ok in (("eve", False), ("eve", False), ("eve", False), ("ann", True), ("ann", True), ("ann", False)):
+            assert (await run(rt, f"await post.send('{to}')")).ok == ok
+    assert post.sent == ["ann", "ann"]
 
 
 async def test_a_call_whose_question_was_answered_no_counts_as_one_that_was_asked_for() -> None:

@@ -129,7 +129,10 @@ class ClientSessions:
 
     def told(self, key: Hashable, number: int, outcome: Outcome) -> CellAnswer:
         live = self._live.get(key)
-        return cell_answer(number, outcome, live.outputs if live is not None else CutOutputs(self._limit))
+        if live is None:
+            return cell_answer(number, outcome, CutOutputs(self._limit))
+        mark = "" if live.runtime is None else live.runtime.flow.state.mark
+        return cell_answer(number, outcome, live.outputs, mark)
 
     async def warm(self, key: Hashable) -> None:
         """Open a client's interpreter before its first cell."""

@@ -138,17 +138,19 @@ class Guarded(Wrapper):
         if policy is not None and known.rules is not None:
             decided = known.rules.decide(await given.values() if known.has_arguments else None, labels, user)
         ruling = self._ruling(known, decided, labels)
-        if decided is not None and policy is not None:
-            if decided.action == "deny":
-                refused = _refusal(call, decided)
-            else:
-                path = f"{self._session} {call.path}" if call.path else ""
-                refused = policy.rate_limits.refused(known.every_name, self._family, user, path)
-            if refused:
-                return replace(call, ruling=ruling, refused=Denied(refused))
+        if decided is not None and decided.action == "deny":
+            return replace(call, ruling=ruling, refused=Denied(_refusal(call, decided)))
         hold = await flow.hold(call, given, named=ruling.allows) if labels else None
-        if hold is not None:
-            return self._held(call, ruling, hold)
+        held = None if hold is None else self._held(call, ruling, hold)
+        if held is not None and held.refused is not None:
+            return held
+        if decided is not None and policy is not None:
+            path = f"{self._session} {call.path}" if call.path else ""
+            spent = policy.rate_limits.refused(known.every_name, self._family, user, path)
+            if spent:
+                return replace(call, ruling=ruling, refused=Denied(spent))
+        if held is not None:
+            return held
         # said only where it answers a question: a call of a method that needs no yes is looked up once for all
         return replace(call, ruling=ruling, approved=ruling.allows and call.about.operation.ask)
 

@@ -61,6 +61,10 @@ def called_and_flow(operation: str) -> tuple[str, str]:
     return name, operation if is_flow else ""
 
 
+def _text(value: Scalar) -> str:
+    return normalised(value) if isinstance(value, int) else str(value)  # a long number has no other text
+
+
 def private_words(call: Call, state: FlowState) -> str:
     private, untrusted = state.sources(PRIVATE), state.sources(UNTRUSTED)
     read = f"code that may follow {untrusted}, which outsiders can write," if untrusted else "code"
@@ -76,6 +80,6 @@ def unproven_words(state: FlowState, unproven: Sequence[tuple[str, Scalar | None
             continue
         origin = state.origin(value)
         source = f"it stands in {origin}, which outsiders can write" if origin else "nobody asked for it"
-        parts.append(f"{name}={printable(str(value)[:LONG])!r}: {source}")
+        parts.append(f"{name}={printable(_text(value)[:LONG])!r}: {source}")
     more = f", and {len(unproven) - SHOWN} more" if len(unproven) > SHOWN else ""
     return f"{'; '.join(parts)}{more} (this session has read {state.sources(UNTRUSTED)})"

@@ -55,7 +55,7 @@ class RateLimits:
     """The counts of one process. Any thread may ask."""
 
     def __init__(self, limits: Collection[RateLimit], clock: Callable[[], float]) -> None:
-        self._limits = tuple(limits)
+        self._limits = tuple(dict.fromkeys(limits))
         self._clock = clock
         self._lock = threading.Lock()
         self._counts: dict[Hashable, _Count] = {}
