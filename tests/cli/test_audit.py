@@ -246,7 +246,8 @@ def test_an_export_has_each_line_for_other_programs_and_a_table_has_no_formula(a
         (("export", "audit", "--format", "xml"), "Invalid value for '--format'"),
         (("verify", "audit", "--heads", "none.json"), "--heads none.json: No such file"),
         (("verify", "audit", "--heads", "wrong.json"), "--heads wrong.json: it is none that --write-heads wrote"),
-        (("verify", "audit", "--write-heads", "audit/h"), "--write-heads audit/h: it is in the audit itself"),
+        (("verify", "audit", "--write-heads", "audit/h"), "audit/h is in the audit itself; give another place"),
+        (("export", "audit", "audit/x.jsonl"), "audit/x.jsonl is in the audit itself"),
         (("show",), "Missing argument 'DIR'"),
     ],
 )
