@@ -32,9 +32,8 @@ from cellwright.short_texts import counted, printable
 if TYPE_CHECKING:
     from cellwright.guard import AuditHead
 
-COLUMNS = tuple(
-    "at file n event session user cell operation arguments result approved rule labels why error ms more".split()
-)
+_CALL = "session user cell verb operation arguments result approved rule labels question why error ms"
+COLUMNS = ("at", "file", "n", "event", *_CALL.split(), "more")
 _EVENTS = ("begin", "session", "intent", "done", "failed", "unfinished", "denied", "read", "end")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 

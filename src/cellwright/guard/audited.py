@@ -169,7 +169,7 @@ class Audited(Wrapper):
                 "title": about.title if about.title != operation else "",
                 "approved": call.approved,
                 "rule": _short(ruling.rule),
-                "why": _short(ruling.why),
+                "question": _short(ruling.why),
                 "labels": ruling.labels,
             }
             if len(self._sames) >= _SAMES:
