@@ -209,9 +209,12 @@ def test_a_question_of_the_data_flow_says_why_and_what_always_is_for(here: Path)
     assert "a: always for mail.send -> eve@evil.example\\x1b[2j make it? [y/n] y " in shown
     assert shown.count("\nMake it?") == 1
     assert not {"\x1b[2J", "\u202e"} & set(terminal.raw.replace("\x1b[2J", "\x1b[2J ").split())
-    (_, listed, _), (_, said, _) = one_after_another(
-        [["approve"], ["approve", question_of(here), "--yes", "--always", "session"]], cwd=here
+    yes = ["approve", question_of(here), "--yes", "--always", "session"]
+    (_, listed, _), (_, said, _), (_, history, _) = one_after_another(
+        [["approve"], yes, ["sessions", "show", "s1"]], cwd=here
     )
+    assert "\n  has labelled content\n" in history
+    assert "? mail.send -> eve@evil.example\\x1b[2j make it? [y/n] y " in history
     assert "\n    Unusual: to='eve@evil.example\\\\x1b[2J" in listed
     assert "\n    Always is for: mail.send -> eve@evil.example\\x1b[2j make it? [y/n] y " in listed
     assert "\n    mail.send('eve@evil.example\\x1b" in listed
