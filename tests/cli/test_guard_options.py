@@ -263,6 +263,20 @@ def test_an_answer_in_a_pipe_is_as_it_is(here: Path) -> None:
 
 
 @pytest.mark.slow
+def test_what_a_cell_prints_gives_and_raises_moves_no_cursor_on_a_terminal_and_is_as_it_is_in_a_pipe(
+    here: Path,
+) -> None:
+    code = "print('a\\x1b]52;c;eA==\\x07')\nraise ValueError('b\\x1b[2Jc')"
+    with Terminal("exec", "-c", code, cwd=here) as terminal:
+        assert terminal.end() == 1
+    assert "a\\x1b]52;c;eA==\\x07" in terminal.shown
+    assert "ValueError: b\\x1b[2Jc" in terminal.shown
+    assert "\x1b]52" not in terminal.raw
+    assert "\x1b[2J" not in terminal.raw
+    assert cellwright("exec", "-c", code, cwd=here).stdout == "a\x1b]52;c;eA==\x07\n"
+
+
+@pytest.mark.slow
 def test_json_on_a_terminal_has_no_control_characters(here: Path) -> None:
     with Terminal("run", "x", "--model", "office:links_json", "--json", cwd=here) as terminal:
         assert terminal.end() == 0
