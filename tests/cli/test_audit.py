@@ -101,6 +101,21 @@ def test_a_person_who_said_yes_is_told_and_a_rule_that_did_is_not(audit: Audit) 
     assert words[-1] == "a person said yes"
 
 
+async def test_a_call_that_a_person_refused_says_why_it_was_asked_for_and_why_not(audit: Audit, tmp_path: Path) -> None:
+    policy = Policy(rules=(PolicyRule(operation="mail.send", action="ask", why="who is it"),))
+    async with Runtime({"mail": Mail()}, policy=policy, audit=tmp_path / "audit", approve=lambda _: "not now") as rt:
+        await rt.execute("mail.send('ann')")
+    out = audit("show", "audit", "--event", "denied")[1]
+    assert [line.strip() for line in out.splitlines()[-3:]] == [
+        "rule 1 (mail.send): ask",
+        "asked because: who is it",
+        "why: mail.send was denied: not now",
+    ]
+    for line in next((tmp_path / "audit").iterdir()).read_text().splitlines():
+        keys = json.loads(line, object_pairs_hook=lambda pairs: [key for key, _ in pairs])
+        assert len(keys) == len(set(keys))  # programs read the first of two, or the last
+
+
 @pytest.mark.parametrize(
     ("words", "numbers"),
     [
@@ -246,7 +261,8 @@ def test_an_export_has_each_line_for_other_programs_and_a_table_has_no_formula(a
         (("export", "audit", "--format", "xml"), "Invalid value for '--format'"),
         (("verify", "audit", "--heads", "none.json"), "--heads none.json: No such file"),
         (("verify", "audit", "--heads", "wrong.json"), "--heads wrong.json: it is none that --write-heads wrote"),
-        (("verify", "audit", "--write-heads", "audit/h"), "--write-heads audit/h: it is in the audit itself"),
+        (("verify", "audit", "--write-heads", "audit/h"), "audit/h is in the audit itself; give another place"),
+        (("export", "audit", "audit/x.jsonl"), "audit/x.jsonl is in the audit itself"),
         (("show",), "Missing argument 'DIR'"),
     ],
 )

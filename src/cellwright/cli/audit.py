@@ -32,9 +32,8 @@ from cellwright.short_texts import counted, printable
 if TYPE_CHECKING:
     from cellwright.guard import AuditHead
 
-COLUMNS = tuple(
-    "at file n event session user cell operation arguments result approved rule labels why error ms more".split()
-)
+_CALL = "session user cell verb operation arguments result approved rule labels question why error ms"
+COLUMNS = ("at", "file", "n", "event", *_CALL.split(), "more")
 _EVENTS = ("begin", "session", "intent", "done", "failed", "unfinished", "denied", "read", "end")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -131,6 +130,7 @@ def export(
 
     with exit_on_error():
         records = wanted.records(place)
+        _require_elsewhere("" if file == "-" else file, place)
         try:
             with nullcontext(sys.stdout.buffer) if file == "-" else open_atomic(Path(file)) as out:
                 lines = _exported(records, AuditForm(format), out)
@@ -192,8 +192,7 @@ def verify(
         kept = _read_heads(heads) if heads else {}
         if not kept:
             _require_audit(place)
-        if write_heads and Path(write_heads).absolute().is_relative_to(Path(place).absolute()):
-            raise UsageError(f"--write-heads {write_heads}: it is in the audit itself; keep it elsewhere")
+        _require_elsewhere(write_heads, place)
         now = audit_heads(place)  # before they are verified: what is changed meanwhile is found
         findings = verify_audit(place, kept)
         changed = any(finding.kind != "torn" for finding in findings)
@@ -221,6 +220,11 @@ def _require_audit(place: str) -> None:
 
     if not audit_files(place):
         raise UsageError(f"there is no audit in {place}")
+
+
+def _require_elsewhere(file: str, place: str) -> None:
+    if file and Path(file).resolve().is_relative_to(Path(place).resolve()):
+        raise UsageError(f"{file} is in the audit itself; give another place")
 
 
 def _read_heads(file: str) -> dict[str, AuditHead]:

@@ -47,9 +47,12 @@ class AuditPage:
                 origin = ", imported" if record.get("origin") == "imported" else ""
                 return f"{_shown(record.get('start'))}{origin}"
             case _:
-                asked, result = self._cut(record.get("arguments")), self._cut(record.get("result"))
+                asked = self._cut(record.get("arguments"))
+                result = self._cut(record.get("result") or (None if record.get("why") else record.get("error")))
                 said = f": {result}" if result and not asked else f" -> {result}" if result else ""
-                return f"{_shown(record.get('operation'))}{asked}{said}{_where(record)}"
+                verb = _shown(record.get("verb"))
+                verb = f"{verb} " if verb not in ("", "call", "new") else ""  # undo, set, del …
+                return f"{verb}{_shown(record.get('operation'))}{asked}{said}{_where(record)}"
 
     def _cut(self, value: object) -> str:
         text = _shown(value)
@@ -83,8 +86,9 @@ def _notes(record: Mapping[str, Any]) -> Iterator[str]:
     """What stands below a line: who decided, what was read before, why not."""
     if record.get("asked"):
         yield f"asked for: {cut(_shown(record['asked']), SHOWN)}"
-    rule, why = _shown(record.get("rule")), _shown(record.get("why"))
+    rule, why, question = (_shown(record.get(key)) for key in ("rule", "why", "question"))
     yield from [rule] if rule and rule not in why else []
+    yield from [f"asked because: {question}"] if question and question not in rule else []
     flow = rule.partition(": ")[2] if rule.startswith("data flow") else ""
     yield from [f"why: {why}"] if why and why not in rule and not (flow and flow in why) else []
     if record.get("approved") and not rule.endswith(": allow") and not rule.startswith("data flow (warn)"):

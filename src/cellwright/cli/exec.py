@@ -38,7 +38,7 @@ from cellwright.cli.options import (
     option,
     with_options,
 )
-from cellwright.cli.terminal_page import Outlet
+from cellwright.cli.terminal_page import Outlet, harmless
 from cellwright.errors import CodeError, Diverged, GuestError, LimitExceeded, TypeMistake, UsageError, Waiting
 from cellwright.events import Event, Printed
 
@@ -174,7 +174,7 @@ class _Out:
             self.write(text)
 
     def write(self, text: str) -> None:
-        self._outlet.write(text)
+        self._outlet.write(harmless(text) if self._outlet.isatty() else text)
         self._outlet.flush()
         self.last = text[-1:]
 
@@ -221,7 +221,7 @@ def _tell(outcome: Outcome, as_json: bool) -> int:
 
         where = Console(stderr=True, highlight=False)
         words = str(error) if _type(error) in str(error) else f"{_type(error)}: {error}"
-        where.print(Text(words, style="red"), soft_wrap=True)
+        where.print(Text(harmless(words) if where.is_terminal else words, style="red"), soft_wrap=True)
         for id in outcome.waiting:
             say(f"decide it with `cellwright approve {id} --yes`, or --no")
         if outcome.waiting:

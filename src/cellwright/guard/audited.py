@@ -167,7 +167,7 @@ class Audited(Wrapper):
                 "title": about.title if about.title != operation else "",
                 "approved": call.approved,
                 "rule": _short(ruling.rule),
-                "why": _short(ruling.why),
+                "question": _short(ruling.why),
                 "labels": ruling.labels,
             }
             if len(self._sames) >= MOST_KNOWN:
