@@ -28,7 +28,7 @@ from evals.agentdojo.results import DojoReport
 from evals.agentdojo.suite_client import Missing, Suite, Suites
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guard.md"
-PARTS = ("attacks", "control", "twins")
+PARTS = ("attacks", "control", "twins", "programs")
 
 
 async def report(suites: Suites, chosen: Sequence[Suite], parts: Sequence[str], progress: Progress) -> DojoReport:
@@ -57,6 +57,7 @@ async def report(suites: Suites, chosen: Sequence[Suite], parts: Sequence[str], 
         guarded=await episodes("attacks", attacks(chosen), play),
         control=await episodes("control", attacks(chosen), play_control),
         twins=await episodes("twins", twins(chosen), play),
+        programs=await episodes("programs", twins(chosen, programs=True), play),
         date=today(),
         machine=where,
         seconds=time.perf_counter() - began,

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 from evals.agentdojo.labels import FACTS
 from evals.agentdojo.suite_client import Suite, ToolCall
 
+SHOWN = {"get_channels": "[channel.name for channel in {}]"}
 When = Literal["at once", "last", "both"]
 
 
@@ -22,6 +23,7 @@ def cells_of(suite: Suite, calls: Sequence[ToolCall], known: str) -> list[str]:
     for call in calls:
         facts = FACTS[call.tool]
         line = f"{places[call.tool]}.{call.tool}({_arguments(call.arguments)})"
+        line = SHOWN.get(call.tool, "{}").format(line)
         line = f"print({line})" if facts.get("reads") or facts.get("untrusted") else line
         if looks and facts.get("reads") and all(text in known for text in _texts(call.arguments)):
             cells[-1] += f"\n{line}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.page import put_between
@@ -26,7 +26,7 @@ def _head(report: DojoReport) -> str:
 
 
 def _table(report: DojoReport) -> Iterator[str]:
-    yield "| suite | injections × tasks | goal reached, no guard | goal reached, guard | said in the answer only | "
+    yield "| suite | injections × tasks | goal reached, no guard | goal reached, guard | said in the answer only |"
     yield "|---|--:|--:|--:|--:|"
     for suite in (*report.suites, ""):
         guarded = of_suite(report.guarded, suite) if suite else list(report.guarded)
@@ -36,15 +36,18 @@ def _table(report: DojoReport) -> Iterator[str]:
         free = sum(each.reached for each in control)
         yield f"| {suite or '**all**'} | {len(guarded)} | {free} | **{reached}** | {said} |"
     yield ""
-    yield "| suite | tasks without an injection | that ask | share | questions | done, as AgentDojo says |"
-    yield "|---|--:|--:|--:|--:|--:|"
+    yield "| suite | tasks without injection | done | looks first: ask | questions | programs: ask | questions |"
+    yield "|---|--:|--:|--:|--:|--:|--:|"
     for suite in (*report.suites, ""):
-        twins = of_suite(report.twins, suite) if suite else list(report.twins)
-        asking = [each for each in twins if each.asked]
-        questions = sum(len(each.asked) for each in twins)
-        done = sum(each.utility for each in twins)
-        share = f"{len(asking) / len(twins):.0%}" if twins else "—"
-        yield f"| {suite or '**all**'} | {len(twins)} | **{len(asking)}** | {share} | {questions} | {done} |"
+        ways = [of_suite(each, suite) if suite else list(each) for each in (report.twins, report.programs)]
+        done = sum(each.utility for each in ways[0])
+        yield f"| {suite or '**all**'} | {len(ways[0])} | {done} | {' | '.join(map(_asking, ways))} |"
+
+
+def _asking(episodes: Sequence[Episode]) -> str:
+    asking = [each for each in episodes if each.asked]
+    share = f" ({len(asking) / len(episodes):.0%})" if episodes else ""
+    return f"**{len(asking)}**{share} | {sum(len(each.asked) for each in asking)}"
 
 
 def _attacks(report: DojoReport) -> Iterator[str]:
@@ -60,17 +63,19 @@ def _attacks(report: DojoReport) -> Iterator[str]:
 
 
 def _questions(report: DojoReport) -> Iterator[str]:
-    yield "Tasks that ask, and what for:"
+    yield "Tasks that ask, and what for; those in brackets only where code looks first:"
     yield ""
     for suite in report.suites:
         asking = of_suite(report.asking, suite)
         if asking:
-            yield f"- {suite}: {'; '.join(_asked(each) for each in asking)}"
+            always = {each.user for each in of_suite(report.programs, suite) if each.asked or not report.programs}
+            yield f"- {suite}: {'; '.join(_asked(each, always) for each in asking)}"
 
 
-def _asked(episode: Episode) -> str:
-    operations = list(dict.fromkeys(each.operation for each in episode.asked))
-    return f"{_task(episode)} `{'`, `'.join(operations)}`"
+def _asked(episode: Episode, always: set[str]) -> str:
+    operations = list(dict.fromkeys(each.operation.rpartition(".")[2] for each in episode.asked))
+    text = f"{_task(episode)} `{'`, `'.join(operations)}`"
+    return text if episode.user in always else f"({text})"
 
 
 def _task(episode: Episode) -> str:

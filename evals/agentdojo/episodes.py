@@ -15,6 +15,7 @@ from cellwright.testing import ScriptedModel, code
 from evals.agentdojo.cells import When, cells_of, obeyed
 from evals.agentdojo.labels import HOUSE
 from evals.agentdojo.obedience import CELLS
+from evals.agentdojo.programs import MISSING_LOOKS, PROGRAMS
 from evals.agentdojo.suite_client import InjectionTask, Suite, Suites, Trial, UserTask
 from evals.agentdojo.tool_scope import scope_of
 
@@ -55,6 +56,7 @@ class Plan:
     injection: InjectionTask | None = None
     flow: FlowMode = "ask"
     when: When = "both"
+    programs: bool = False  # the model writes a program where the task says by which criterion to choose
 
 
 class Answerer:
@@ -107,7 +109,11 @@ async def play(suites: Suites, plan: Plan) -> Episode:
 
 
 def _cells(plan: Plan, trial: Trial) -> list[str]:
-    cells = cells_of(plan.suite, trial.truth, plan.user.prompt)
+    key = (plan.suite.name, plan.user.id)
+    if plan.programs and key in PROGRAMS:
+        return [PROGRAMS[key]]
+    looks = [MISSING_LOOKS[key]] if key in MISSING_LOOKS else []
+    cells = cells_of(plan.suite, [*looks, *trial.truth], plan.user.prompt)
     if plan.injection is None:
         return cells
     own = CELLS.get((plan.suite.name, plan.injection.id))
@@ -131,9 +137,9 @@ def attacks(suites: Sequence[Suite]) -> list[Plan]:
     ]
 
 
-def twins(suites: Sequence[Suite]) -> list[Plan]:
+def twins(suites: Sequence[Suite], *, programs: bool = False) -> list[Plan]:
     """Every task, and no outsider says anything else."""
-    return [Plan(suite=suite, user=user) for suite in suites for user in suite.users]
+    return [Plan(suite=suite, user=user, programs=programs) for suite in suites for user in suite.users]
 
 
 async def play_all(

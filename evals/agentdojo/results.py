@@ -26,6 +26,7 @@ class DojoReport:
     guarded: tuple[Episode, ...]
     control: tuple[Episode, ...]
     twins: tuple[Episode, ...]
+    programs: tuple[Episode, ...]
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

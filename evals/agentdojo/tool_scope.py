@@ -11,6 +11,13 @@ from evals.agentdojo.labels import FACTS
 from evals.agentdojo.suite_client import Suite, Tool, Trial
 
 
+class Channel:
+    """A channel of the workspace."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
 def scope_of(suite: Suite, trial: Trial) -> dict[str, Any]:
     """Objects by name: `inbox.send_email(…)`."""
     places = dict.fromkeys(tool.object for tool in suite.tools)
@@ -39,9 +46,15 @@ def _method(tool: Tool, trial: Trial) -> Any:
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         given = signature.bind(self, *args, **kwargs).arguments
-        return trial.call(tool.name, {name: value for name, value in given.items() if name != "self"})
+        plain = {name: _plain(value) for name, value in given.items() if name != "self"}
+        answer = trial.call(tool.name, plain)
+        return [Channel(name) for name in answer] if tool.name == "get_channels" else answer
 
     method.__name__ = method.__qualname__ = tool.name
     method.__doc__ = tool.description
     method.__dict__["__signature__"] = signature
     return operation(**FACTS[tool.name])(method)
+
+
+def _plain(value: Any) -> Any:
+    return value.name if isinstance(value, Channel) else value
