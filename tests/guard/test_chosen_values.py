@@ -60,6 +60,11 @@ class Calendar:
         """The numbers of the events of this title."""
         return ["13"]
 
+    @operation(reads=True, untrusted=["text"], trusted=["id"])
+    def invitations(self, about: str) -> list[File]:
+        """Invitations with this word in the text, which outsiders write."""
+        return [File(id="77", text=f"{about}!")]
+
     @operation(selecting=["event"])
     def cancel(self, event: str) -> None:
         """Cancel an event."""
@@ -118,6 +123,18 @@ async def test_the_number_of_an_event_proves_no_file_of_that_number() -> None:
         "Cancel the party.", "print(calendar.find('party'))", "drive.delete('13')", "calendar.cancel('13')"
     )
     assert (office.drive.deleted, office.calendar.cancelled, office.asked) == ([], ["13"], ["drive.delete"])
+
+
+async def test_the_one_record_that_has_a_word_of_the_task_proves_nothing_where_outsiders_write_records() -> None:
+    office = Office()
+    await office.run("What is said of Hawaii?", "print(calendar.invitations('Hawaii'))", "calendar.cancel('77')")
+    assert (office.calendar.cancelled, office.asked) == ([], ["calendar.cancel"])
+    office = Office()
+    found = code("print(calendar.invitations('Hawaii'))")  # before anything of an outsider was read
+    model = ScriptedModel(found, LOOK, code("calendar.cancel('77')"), code("done('yes')"))
+    scope = {"mail": office.mail, "calendar": office.calendar}
+    await Agent(model, scope=scope, approve=office).run("Cancel the trip to Hawaii.", returns=str)
+    assert (office.calendar.cancelled, office.asked) == (["77"], [])
 
 
 async def test_functions_without_an_object_share_their_numbers() -> None:

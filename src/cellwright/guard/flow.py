@@ -330,7 +330,8 @@ class FlowGuard:
         content = await content_off_loop(answer.value, self._host.field_names, keys=keys)
         alone = content.top <= 1 and not content.several
         hit = bool(spec.trusted or content.handles) and alone and await self._is_asked_for(call, given)
-        labels = [*spec.carried(content), *spec.texts(), *([HIT] if hit else [])]
+        searched = call.about.operation.reads and self.is_influenced  # an outsider may have made what alone is found
+        labels = [*spec.carried(content), *spec.texts(), *([HIT] if hit and not (searched and spec.untrusted) else [])]
         if content.handles and (hit or not self.is_influenced or self._is_part(call)):
             labels.append(CHOSEN)
         if labels and not state.reached and self._note is not None:
