@@ -31,6 +31,7 @@ MOST_KNOWN = 1_000  # operations of which something is known
 _QUIET = frozenset(("sleep", "about", "dir")) | TRANSACTION_VERBS
 _KEY_BEGINS = 100  # characters of half a key, at most: of a longer part the redactor knows the format
 _HALF = re.compile(r"[^\s\"'`<>,;(){}\[\]]+\Z")
+_NUMBERS = re.compile(r"[\d.,() -]*|None|True|False")  # nothing to redact
 _CLOSED = f"'\"{CUT}"  # a quoted text that is cut has an end, so that the redactor knows it for one
 _NO_RULING = Ruling()
 _PLAIN_KINDS = {"m": "dict", "b": "bytes", "B": "bytes", "S": "str", "t": "tuple"}
@@ -208,7 +209,7 @@ class Audited(Wrapper):
             return _told(given, ARGUMENTS, packed, secret)
 
         if not secret and True not in masked and (plain := atoms_text(packed)) is not None:
-            return {text_name: redacted(plain)}
+            return {text_name: plain if _NUMBERS.fullmatch(plain) else redacted(plain)}
         # a frame among them may import its library
         text, digest = await asyncio.to_thread(told) if packed.blobs or is_large(packed) else told()
         return {text_name: text, digest_name: digest} if digest else {text_name: text}
@@ -223,7 +224,7 @@ class Audited(Wrapper):
         packed, secret, digest = answer.value, is_secret_name(call.name or call.about.title), ""
         plain = None if secret or answer.failed else atom_text(packed.tree)
         if plain is not None:
-            shown = redacted(plain)
+            shown = plain if _NUMBERS.fullmatch(plain) else redacted(plain)
         else:
             try:
                 given = answer_text(packed, self._name, RESULT + LONGEST_WORD)
