@@ -196,3 +196,23 @@ async def test_each_use_of_an_object_has_the_time_of_the_policy(use: str) -> Non
     async with Runtime({"slow": slow, "SlowOrder": SlowOrder}, limits=PATIENT, policy=policy) as rt:
         assert "took longer than timeout_s=0.05" in await said(rt, use)
         slow.told.set()
+
+
+class Bell:
+    """An object that is called itself."""
+
+    def __init__(self) -> None:
+        self.rung = 0
+
+    def __call__(self) -> int:
+        self.rung += 1
+        return self.rung
+
+
+@pytest.mark.parametrize("operation", ["bell", "bell.*", "bell.__call__"])
+async def test_a_rule_for_all_of_an_object_is_about_its_own_call_too(operation: str) -> None:
+    bell, policy = Bell(), policy_from({"rules": [{"operation": operation, "action": "deny"}]}, "p")
+    async with Runtime({"bell": bell}, limits=PATIENT, policy=policy) as rt:
+        for way in ("bell()", "bell.__call__()"):
+            assert "Denied" in await said(rt, way)
+    assert bell.rung == 0

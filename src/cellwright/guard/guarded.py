@@ -36,10 +36,10 @@ class GuardRules:
         hooked = tuple(hook.operation for hook in self.hooks if hook.operation != "*")
         return hooked if self.policy is None else (*self.policy.patterns, *hooked)
 
-    def hooks_of(self, about: About, verb: str = "call") -> tuple[Hook, ...]:
+    def hooks_of(self, about: About, call: Call | None = None) -> tuple[Hook, ...]:
         """To read a function is no call of it."""
-        asked = subject_of(about)
-        return tuple(hook for hook in self.hooks if asked.is_within(hook.operation, surely=verb == "get"))
+        asked, reads = subject_of(about, call), call is not None and call.verb == "get"
+        return tuple(hook for hook in self.hooks if asked.is_within(hook.operation, surely=reads))
 
     def lent(self, about: About) -> str:
         """Why host code may not be given a function of this operation, which it would call past these; "" else."""
@@ -58,7 +58,6 @@ class _KnownCalls:
     came: About
     verb: str
     about: About  # with the labels of the policy
-    names: tuple[str, ...]
     every_name: frozenset[str]  # with the policy's patterns that cover it
     hooks: tuple[Hook, ...]
     rules: OperationRules | None  # None: no policy is about them
@@ -111,17 +110,15 @@ class Guarded(Wrapper):
         if known is not None and known.came is call.about and known.verb == call.verb:
             return known
         about, policy = self._flow.labelled(call.about), self._rules.policy
-        names = _names(about)
-        rules = None
+        subject, rules = replace(subject_of(about, call), user=self._rules.user), None
         if policy is not None and not about.operation.own:
-            rules = policy.rules_of(replace(subject_of(about, call), user=self._rules.user))
+            rules = policy.rules_of(subject)
         known = _KnownCalls(
             came=call.about,
             verb=call.verb,
             about=about,
-            names=names,
-            every_name=about.patterns.union(names),
-            hooks=self._rules.hooks_of(about, call.verb),
+            every_name=about.patterns | subject.every_name,
+            hooks=self._rules.hooks_of(about, call) if self._rules.hooks else (),
             rules=rules,
             has_arguments=rules is not None and rules.has_arguments,
             rulings={},
@@ -206,9 +203,12 @@ class Guarded(Wrapper):
 def subject_of(about: About, call: Call | None = None) -> PolicySubject:
     """An operation as a policy knows it, or a call of it as far as its name tells."""
     removes = call is not None and (call.verb == "del" or call.name == "__delitem__")
+    names = [about.known_as] if about.known_as else []
+    if call is not None and call.verb == "call" and not call.name:
+        names.append(f"{about.title}.__call__")  # a rule for all that an object has is about this too
     return PolicySubject(
         name=about.title,
-        names=frozenset(_names(about)),
+        names=frozenset(names),
         patterns=about.patterns,
         reads=about.operation.reads or (call is not None and _is_step(call)),
         destructive=about.operation.destructive or removes or is_destructive(about.title),
@@ -236,7 +236,3 @@ def _part(about: About, call: Call) -> Part:
 def _refusal(call: Call, decided: PolicyDecision) -> str:
     why = decided.rule.why if decided.rule is not None else ""
     return f"{call.about.title} was denied by the policy ({decided.text})" + (f": {why}" if why else "")
-
-
-def _names(about: About) -> tuple[str, ...]:
-    return tuple(name for name in dict.fromkeys((about.title, about.known_as)) if name)
