@@ -216,3 +216,27 @@ async def test_a_rule_for_all_of_an_object_is_about_its_own_call_too(operation: 
         for way in ("bell()", "bell.__call__()"):
             assert "Denied" in await said(rt, way)
     assert bell.rung == 0
+
+
+class Till:
+    """Payments that are undone by another operation."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def pay(self) -> str:
+        self.done.append("paid")
+        return "paid"
+
+    def refund(self, _: str) -> None:
+        self.done.append("refunded")
+
+
+@pytest.mark.parametrize(("denied", "done"), [("till.refund", ["paid"]), ("till.other", ["paid", "refunded"])])
+async def test_an_operation_that_a_rule_denies_is_no_undo_either(denied: str, done: list[str]) -> None:
+    till, policy = Till(), policy_from({"rules": [{"operation": denied, "action": "deny"}]}, "p")
+    scope = Scope({"till": till})
+    scope.declare("till.pay", undo=till.refund)
+    async with Runtime(scope, limits=PATIENT, policy=policy, store="memory:") as rt:
+        await said(rt, "with transaction(anyway=True):\n    till.pay()\n    1 / 0")
+    assert till.done == done

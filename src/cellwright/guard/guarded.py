@@ -47,6 +47,12 @@ class GuardRules:
             return "has a hook"
         return "" if self.policy is None else self.policy.lent(subject_of(about))
 
+    def denies(self, about: About) -> bool:
+        """Whether a rule that names it denies this function, which undoes calls: code decides when it does."""
+        decided = None if self.policy is None else self.policy.decide(subject_of(about))
+        rule = None if decided is None else decided.rule
+        return rule is not None and rule.action == "deny" and rule.operation != "*"
+
 
 KEPT = 1_000  # operations of which one session keeps what it knows
 

@@ -165,7 +165,7 @@ def flow_guard(options: RuntimeOptions, host: ScopeHost, scope: Scope) -> FlowGu
     guard, policy = options.guard, options.guard.policy
     scope.rules.note(guard.patterns)
     if not guard.is_empty:
-        host.lent = guard.lent
+        host.lent, host.denies = guard.lent, guard.denies
     if policy is not None:
         host.timeout_of = lambda about: policy.timeout_of((about.title, about.known_as))
     rules = FlowPolicy() if policy is None else policy.flow

@@ -54,6 +54,7 @@ class Abouts:
         self._asks = AskRules(rules, handles)
         self._functions = FunctionRules(rules, handles)
         self.lent: Callable[[About], str] | None = None  # why a policy keeps a function from host code; "" else
+        self.denies: Callable[[About], bool] = lambda about: False  # whether a rule of a policy that names it denies it
 
     def about(self, verb: str, target: int, name: str) -> About:
         """Never raises. An operation of which nothing is known counts as one that writes."""
@@ -158,14 +159,17 @@ class Abouts:
         """
         held = self._handles.known(function)
         if held is not None:
-            facts = self.about("call", held.handle, "").operation
-            return facts, self._asks.refuses(held, facts)
+            about = self.about("call", held.handle, "")
+            return about.operation, self._asks.refuses(held, about.operation) or self.denies(about)
         known, home = facts_of(function), self._asks.home(function) or _method_of(owner, function)
         facts, verdicts = known, [self._functions.verdict(function, alone=False)]
         if home is not None and not home[1].startswith("_"):
             facts = self._asks.called(*home, self._rules.facts(*home, known), None)
             verdicts.append(self._rules.verdict(*home))
-        if any(not one.visible or (one.read_only and not facts.reads) for one in verdicts):
+        title = "" if home is None else f"{home[0].path}.{home[1]}"
+        patterns = frozenset(pattern for one in verdicts for pattern in one.noted)
+        refused = self.denies(About(title=title, operation=facts, patterns=patterns))
+        if refused or any(not one.visible or (one.read_only and not facts.reads) for one in verdicts):
             return facts, True
         return _with_ask(facts, verdicts[0]), False
 

@@ -56,6 +56,7 @@ class ScopeHost:
         self._bounds = bounds or Bounds()
         self.timeout_of: Callable[[About], float] | None = None  # what a policy says of operations that say nothing
         self.lent: Callable[[About], str] | None = None  # why it keeps a function from host code; "" where it does not
+        self.denies: Callable[[About], bool] = lambda about: False  # of a function that undoes calls
         self.ask_undo: AskUndo | None = None  # asks a person about the undo of a call, where that is to be asked for
         self.tell_undo: TellUndo | None = None  # carries it out, and tells an audit of it
         self._worker = Worker("cellwright-host-calls")
@@ -79,6 +80,7 @@ class ScopeHost:
         self._lender.pack = self._values.arguments
         self._lender.unpack = lambda packed: self._values.unpack_given(packed, str)
         self._values.guarded, self._abouts.lent = self._abouts.guarded, self.lent
+        self._abouts.denies = self.denies
 
     def open(self, guest: GuestDoor, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
         self._lender.guest = None
