@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from cellwright.errors import TurnWaiting
 from cellwright.events import ApprovalWanted
 from cellwright.guard import FlowPolicy, OperationLabels, Policy
 from cellwright.guard.argument_conditions import glob_holds
-from cellwright.guard.proofs import Proofs
+from cellwright.guard.proofs import Proofs, Words, addresses_in, is_url
 from cellwright.sessions import Sessions
 from cellwright.store import MemoryStore
 from cellwright.testing import ScriptedModel, code
@@ -34,6 +35,10 @@ class Loose(Post):
     def post(self, to: str, /, **more: str) -> None:
         """A keyword may have the name of the positional parameter."""
         self.sent.append(to)
+
+    def clear(self) -> None:
+        """Remove all."""
+        self.sent.append("all")
 
     @operation(selecting=["to"])
     def list(self, *to: str, **more: str) -> None:
@@ -257,3 +262,64 @@ async def test_what_a_fork_is_told_of_a_cell_that_was_cut_off_influences() -> No
         await branch.run("Go on.")
     assert EVE in str(model.requests[0].messages)
     assert (post.sent, len(nobody.asked)) == (["ann@corp.example"], 1)
+
+
+class CountedWords(Words):
+    looked = 0
+
+    def has(self, value: Any) -> bool:
+        self.looked += 1
+        return super().has(value)
+
+    def has_text(self, plain: str) -> bool:
+        self.looked += 1
+        return super().has_text(plain)
+
+
+def test_a_value_of_many_trusted_records_is_looked_up_once_and_not_with_each_of_them() -> None:
+    proofs, words = Proofs(), CountedWords()
+    proofs.words = words
+    words.add("Write to n7.")
+    for number in range(20):
+        proofs.add_records({"name": f"n{one}", "at": f"{one}-{number}", "in": "sales"} for one in range(500))
+    for _ in range(100):
+        assert proofs.proves("sales", influenced=True)
+        assert proofs.proves("7-19", influenced=True)
+        assert not proofs.proves("8-19", influenced=True)
+    assert words.looked < 50_000
+    words.add("And to n8.")
+    assert proofs.proves("8-19", influenced=True)
+
+
+@pytest.mark.parametrize("text", ["a" * 1_000_000, "a@" * 10_000, "aa00" * 100_000, "a://" * 50_000])
+def test_addresses_are_found_behind_long_words(text: str) -> None:
+    assert list(addresses_in(f"{text} b@b.example"))[-1] == "b@b.example"
+    assert is_url(f"{text} https:/b.example")
+
+
+async def test_the_loop_goes_on_while_a_guests_many_arguments_are_compared() -> None:
+    post, nobody = Post(), Nobody()
+    async with Runtime({"post": post}, approve=nobody) as rt:
+        (await rt.execute("print(post.body())")).unwrap()
+        judged = list[int]()
+        judge = rt.flow._judged  # pyright: ignore[reportPrivateUsage] - where it runs is what is tested
+
+        def seen(*given: Any) -> Any:
+            judged.append(threading.get_ident())
+            return judge(*given)
+
+        rt.flow._judged = seen  # pyright: ignore[reportPrivateUsage]
+        await rt.execute("post.send([str(n) for n in range(5_000)], 'x')")
+        await rt.execute("post.send('ann@corp.example', 'x')")
+    assert [one == threading.get_ident() for one in judged] == [False, True]
+    assert (post.sent, len(nobody.asked)) == ([], 2)
+
+
+@pytest.mark.parametrize(
+    "run", ["getattr(__builtins__, 'ex' + 'ec')", "getattr(builtin, 'exec')", "builtin.eval", "type(f).FunctionType"]
+)
+async def test_code_that_gets_at_exec_by_another_name_is_influenced(run: str) -> None:
+    post = Loose()
+    define = f"def go(code):\n    import typing as builtin\n    {run}"
+    asked, _ = await obeyed(post, f"{define}\nif post.body(): post.clear()")
+    assert (post.sent, asked) == ([], 1)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import cast, get_args
 
 from cellwright.doors import About, Answer, Call
@@ -19,6 +18,7 @@ from cellwright.guard.flow_state import FlowState, read_notes
 from cellwright.guard.hold import Hold, hold_of, private_words, unproven_words
 from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec
 from cellwright.guard.proofs import is_url, normalised
+from cellwright.guard.served_flow import ServedFlow
 from cellwright.guard.workspace_labels import WorkspaceLabels
 from cellwright.journal import TRANSACTION_VERBS, History, is_effect
 from cellwright.sandboxes import Outcome
@@ -33,31 +33,9 @@ CONTENT = frozenset(
 """Parameters of operations of which nothing is declared that hold what is said, not to whom."""
 FREE = frozenset(("sleep", "about", "dir", *TRANSACTION_VERBS))
 _TELLING = "dir"  # whose answer holds names: of what an outsider's object has, the outsider's
+QUICK = 1_000  # leaves of a content that are compared on the event loop
+UNREAD = 10_000  # characters of code that are read there
 _ACTING = ("call", "new", "op", "set", "del")
-
-
-@dataclass(kw_only=True, slots=True)
-class ServedFlow:
-    """The flow of the session whose call is served, for other sessions that host code runs meanwhile. `guard` None:
-    host code of the developer's runs several, and what one gives goes into the next.
-    """
-
-    guard: FlowGuard | None = None
-    labels: set[str] = field(default_factory=set[str])  # what their answers carry into this one
-
-    @property
-    def taints_words(self) -> bool:
-        """Whether a task that is set now is no person's words."""
-        return UNTRUSTED in self.labels or (self.guard is not None and self.guard.taints_words)
-
-    @property
-    def reached(self) -> set[tuple[str, str]]:
-        """Labels and their sources, for a session that begins now."""
-        above = set[tuple[str, str]]() if self.guard is None else self.guard.state.reached_from
-        return above | {(label, "an agent before it") for label in self.labels - {label for label, _ in above}}
-
-
-SERVED_FLOW: ContextVar[ServedFlow | None] = ContextVar("cellwright_flow", default=None)
 
 
 def check_mode(mode: str | None) -> FlowMode:
@@ -240,16 +218,23 @@ class FlowGuard:
 
         `named`: the policy allows this operation by its name, which proves that it may be called, not on what.
         """
-        state, operation = self.state, call.about.operation
+        state = self.state
         if not state.reached or call.verb in FREE:
             return None
         acting, lends = _acts(call), simple_arguments(call.arguments.tree) is None
         if not acting and not lends and not (state.private and self.is_influenced):
             return None
         await self._caught_up()
-        names = names_of(call.about)
         given = await self._given(call)
         acting = acting or any(self._host.acts(number) for one in given.values() for number in one.references)
+        size = sum(content.size for content in given.values())
+        if size * (1 + state.proofs.words.length // 1_000) > QUICK or state.proofs.is_stale:
+            return await asyncio.to_thread(self._judged, call, given, acting, named)
+        return self._judged(call, given, acting, named)
+
+    def _judged(self, call: Call, given: dict[str, PackedContent], acting: bool, named: bool) -> Hold | None:
+        """Takes long for many or long arguments."""
+        state, operation, names = self.state, call.about.operation, names_of(call.about)
         selecting = {name: content for name, content in given.items() if self._selects(call, name)}
         if self._leaves_the_house(call, given, acting=acting) and not self._rules.is_reader(names):
             return hold_of(call, state, selecting, private_words(call, state), private=True)
@@ -339,8 +324,10 @@ class FlowGuard:
         objects = min(new, default=self._host.objects + 1) - 1
         for label in labels:
             self._mark_files(label)
+        if labels and state.unread > UNREAD:
+            await asyncio.to_thread(state.read_codes)
         title = call.about.title
-        if is_large(answer.value):
+        if content.size > QUICK:
             await asyncio.to_thread(state.learn, title, labels, content)
         else:
             state.learn(title, labels, content)

@@ -13,9 +13,10 @@ from typing import Any
 
 from cellwright.doors import About, Answer, Call, Host, Ruling, Wrapper
 from cellwright.errors import Denied, NotPublic
-from cellwright.guard.flow import FREE, SERVED_FLOW, FlowGuard, Hold, ServedFlow
+from cellwright.guard.flow import FREE, FlowGuard, Hold
 from cellwright.guard.hooks import Hook, read, run_after, run_before, seen_call
 from cellwright.guard.policy import Part, Policy, PolicyDecision, PolicySubject, is_destructive
+from cellwright.guard.served_flow import SERVED_FLOW, ServedFlow
 from cellwright.scope import ScopeHost, named_arguments
 from cellwright_guest.wire import WireError, is_large
 

@@ -46,6 +46,7 @@ class PackedContent:
     flags    how often None, True and False are in it
     top      how many values there are on top: of a list its items, else one, and none for None
     several  a list in it has more than one record, object or list
+    size     how long it takes to read the leaves: one for each, and one for 32 characters
     opaque   there is more than leaves tell: a frame, a function, an exception
     """
 
@@ -56,6 +57,7 @@ class PackedContent:
     flags: int = 0
     top: int = 0
     several: bool = False
+    size: int = 0
     opaque: bool = False
 
     @property
@@ -148,6 +150,7 @@ class _Reader:
     def _leaf(self, names: tuple[str, ...], value: Scalar, record: dict[str, Leaf] | None) -> None:
         leaf = Leaf(names, value)
         self.content.leaves.append(leaf)
+        self.content.size += 1 + (len(value) >> 5 if isinstance(value, str | bytes) else 0)
         if record is not None and names:
             record[names[-1]] = leaf
 
