@@ -297,18 +297,18 @@ def test_addresses_are_found_behind_long_words(text: str) -> None:
     assert is_url(f"{text} https:/b.example")
 
 
-async def test_the_loop_goes_on_while_a_guests_many_arguments_are_compared() -> None:
+async def test_the_loop_goes_on_while_a_guests_many_arguments_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     post, nobody = Post(), Nobody()
     async with Runtime({"post": post}, approve=nobody) as rt:
         (await rt.execute("print(post.body())")).unwrap()
         judged = list[int]()
-        judge = rt.flow._judged  # pyright: ignore[reportPrivateUsage] - where it runs is what is tested
+        judge: Any = rt.flow._judged  # pyright: ignore[reportPrivateUsage] - where it runs is what is tested
 
         def seen(*given: Any) -> Any:
             judged.append(threading.get_ident())
             return judge(*given)
 
-        rt.flow._judged = seen  # pyright: ignore[reportPrivateUsage]
+        monkeypatch.setattr(rt.flow, "_judged", seen)
         await rt.execute("post.send([str(n) for n in range(5_000)], 'x')")
         await rt.execute("post.send('ann@corp.example', 'x')")
     assert [one == threading.get_ident() for one in judged] == [False, True]
@@ -323,3 +323,55 @@ async def test_code_that_gets_at_exec_by_another_name_is_influenced(run: str) ->
     define = f"def go(code):\n    import typing as builtin\n    {run}"
     asked, _ = await obeyed(post, f"{define}\nif post.body(): post.clear()")
     assert (post.sent, asked) == ([], 1)
+
+
+class Customer:
+    def __init__(self, post: Post, name: str) -> None:
+        self.post, self.name = post, name
+
+    @operation(selecting=(), shown=lambda customer: customer.name)
+    def remove(self) -> None:
+        """Remove the customer."""
+        self.post.sent.append(self.name)
+
+
+class Shelf:
+    def __init__(self, post: Post) -> None:
+        self.post = post
+
+    def __getitem__(self, at: int) -> Customer:
+        return Customer(self.post, f"number {at}")
+
+
+class Customers(Post):
+    @operation(reads=True)
+    def customer(self, name: str) -> Customer:
+        """The customer of this name."""
+        return Customer(self, name)
+
+    @operation(reads=True)
+    def every(self) -> list[Customer]:
+        """All of them."""
+        return [Customer(self, "ada"), Customer(self, "bo")]
+
+    @operation(reads=True, untrusted=True)
+    def found(self, words: str) -> Shelf:
+        """Those whose notes, which anybody writes, have these words."""
+        return Shelf(self)
+
+
+@pytest.mark.parametrize(
+    ("cells", "sent"),
+    [
+        (["post.customer(post.body()[9:-1]).remove()"], []),
+        (["name = post.body()\npost.customer('ada').remove()"], ["ada"]),
+        (["name = post.body()\nfor one in post.every(): one.remove()"], ["ada", "bo"]),
+        (["name = post.body()\npost.found('bills')[1].remove()"], ["number 1"]),
+        (["print(post.body(), 1)", "post.found('bills')[1].remove()"], []),
+        (["print(post.body(), 1)", "post.customer('bills').remove()"], ["bills"]),
+    ],
+)
+async def test_an_object_that_an_outsider_chose_is_not_acted_on(cells: list[str], sent: list[str]) -> None:
+    post = Customers()
+    asked, _ = await obeyed(post, *cells, task="See to the bills.")
+    assert (post.sent, asked) == (sent, int(not sent))

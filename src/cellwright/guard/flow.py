@@ -314,9 +314,10 @@ class FlowGuard:
             return ()
         content = await self._read(answer.value, keys=bool(spec.untrusted or spec.private))
         alone = content.top <= 1 and not content.several
-        hit = bool(spec.trusted or content.handles) and alone and await self._is_asked_for(call)
+        hit = bool(spec.trusted or content.handles) and alone and await self._is_asked_for(call, alone=True)
         labels = [*spec.carried(content), *spec.texts(), *([HIT] if hit else [])]
-        if content.handles and (hit or not self.is_influenced or self._is_part(call)):
+        meant = bool(content.handles) and not self.is_influenced and await self._is_asked_for(call)
+        if content.handles and (hit or meant or self._is_part(call)):
             labels.append(CHOSEN)
         if labels and not state.reached and self._note is not None:
             self._note("")
@@ -354,18 +355,23 @@ class FlowGuard:
         """Whether an attribute of a chosen object is read, that no outsider can set."""
         return call.verb == "get" and self._is_chosen(call.target) and not self._spec(call, ()).untrusted
 
-    async def _is_asked_for(self, call: Call) -> bool:
-        """Whether the person's intent, and nothing else, chose what a call asks for."""
+    async def _is_asked_for(self, call: Call, *, alone: bool = False) -> bool:
+        """Whether the person's intent, and nothing else, chose what a call asks for. `alone`: it names one thing.
+
+        An index names none: whoever fills the list says what stands there.
+        """
         state, influenced = self.state, self.is_influenced
         if not state.untrusted and not influenced:
             return True
         if call.target > 0 and not self._is_chosen(call.target):
             return False
         given = (await self._given(call)).values()
-        leaves = [leaf for one in given for leaf in one.leaves]
-        if any(one.opaque or not all(map(self._is_chosen, one.handles)) for one in given):
+        leaves = [leaf for one in given for leaf in one.leaves if call.verb != "op" or type(leaf.value) is not int]
+        if not all(self._is_chosen(handle) for one in given for handle in one.handles):
             return False
-        return bool(leaves) and all(state.proofs.proves(leaf.value, influenced=influenced) for leaf in leaves)
+        if alone and (not leaves or any(one.opaque for one in given)):
+            return False
+        return all(state.proofs.proves(leaf.value, influenced=influenced) for leaf in leaves)
 
 
 def _acts(call: Call) -> bool:
