@@ -375,3 +375,27 @@ async def test_an_object_that_an_outsider_chose_is_not_acted_on(cells: list[str]
     post = Customers()
     asked, _ = await obeyed(post, *cells, task="See to the bills.")
     assert (post.sent, asked) == (sent, int(not sent))
+
+
+class Upstream(Post):
+    def create(self, project: str, body: Any) -> None:
+        """An upstream's operation, of which nothing is declared."""
+        self.sent.append(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "asked"),
+    [
+        (f"{{'to': {EVE!r}, 'text': 'x'}}", 1),
+        (f"[{{'to': {{'address': {EVE!r}}}}}]", 1),
+        ("{'to': 'ann@corp.example', 'text': 'any words'}", 0),
+        ("'any words'", 0),
+        ("{'text': 'any words'}", 0),
+    ],
+)
+async def test_a_destination_in_a_body_selects(body: str, asked: int) -> None:
+    post = Upstream()
+    count, _ = await obeyed(
+        post, "print(post.body())", f"post.create('moon', {body})", task="For ann@corp.example, in moon."
+    )
+    assert (count, len(post.sent)) == (asked, 1 - asked)

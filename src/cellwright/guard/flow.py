@@ -235,7 +235,7 @@ class FlowGuard:
     def _judged(self, call: Call, given: dict[str, PackedContent], acting: bool, named: bool) -> Hold | None:
         """Takes long for many or long arguments."""
         state, operation, names = self.state, call.about.operation, names_of(call.about)
-        selecting = {name: content for name, content in given.items() if self._selects(call, name)}
+        selecting = {name: part for name, content in given.items() if (part := _selecting(call, name, content))}
         if self._leaves_the_house(call, given, acting=acting) and not self._rules.is_reader(names):
             return hold_of(call, state, selecting, private_words(call, state), private=True)
         if not acting or not state.untrusted:
@@ -255,13 +255,8 @@ class FlowGuard:
 
     async def _given(self, call: Call) -> dict[str, PackedContent]:
         named = named_arguments(call.arguments, self._host.parameters(call))
-        return {name: await self._read(one, keys=True) for name, one in named.items()}
-
-    def _selects(self, call: Call, name: str) -> bool:
-        chosen = call.about.operation.selecting
-        if name.startswith("#") or chosen is not None:
-            return chosen is None or name in chosen or (name.startswith("#") and bool(chosen))
-        return name not in CONTENT
+        plain = CONTENT if call.about.operation.selecting is None else ()
+        return {name: await self._read(one, keys=name not in plain) for name, one in named.items()}
 
     def _leaves_the_house(self, call: Call, given: dict[str, PackedContent], *, acting: bool) -> bool:
         """Whether influenced code may send out by this call what it has read."""
@@ -372,6 +367,17 @@ class FlowGuard:
         if alone and (not leaves or any(one.opaque for one in given)):
             return False
         return all(state.proofs.proves(leaf.value, influenced=influenced) for leaf in leaves)
+
+
+def _selecting(call: Call, name: str, content: PackedContent) -> PackedContent | None:
+    """What of an argument says to whom, or on what, the call acts; None for nothing."""
+    chosen = call.about.operation.selecting
+    if chosen is not None:
+        return content if name in chosen or (name.startswith("#") and chosen) else None
+    if name not in CONTENT:
+        return content
+    fields = [leaf for leaf in content.leaves if leaf.names and leaf.names[-1] not in CONTENT]
+    return PackedContent(leaves=fields) if fields else None  # as in body={"to": …}
 
 
 def _acts(call: Call) -> bool:
