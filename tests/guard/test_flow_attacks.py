@@ -399,3 +399,32 @@ async def test_a_destination_in_a_body_selects(body: str, asked: int) -> None:
         post, "print(post.body())", f"post.create('moon', {body})", task="For ann@corp.example, in moon."
     )
     assert (count, len(post.sent)) == (asked, 1 - asked)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+async def test_a_message_that_code_wrote_is_no_persons_word(kept: bool) -> None:
+    post, nobody, other = Post(), Nobody(), Post()
+    store = MemoryStore() if kept else None
+
+    async def reads_first(_: Any) -> Any:
+        await first.run("Tell the other one.")
+        return code("None")
+
+    agent, _ = reader(
+        reads_first, code(f"post.send({EVE!r}, 'x')"), code("done()"), post=post, nobody=nobody, store=store
+    )
+
+    @operation(selecting=())
+    def tell(text: str) -> None:
+        session.tell(text, who="ann")
+
+    async with agent.session("s1") as session:
+        cells = (code("tell(post.body())"), code("done()"))
+        first = Agent(ScriptedModel(*cells), scope={"post": other, "tell": tell}, approve=nobody)
+        await session.run("Wait for word.")
+    assert (post.sent, len(nobody.asked)) == ([], 1)
+    if kept:
+        agent, _ = reader(code(f"post.send({EVE!r}, 'x')"), code("done()"), post=post, nobody=nobody, store=store)
+        async with agent.resume("s1") as session:
+            await session.run("And now?")
+        assert (post.sent, len(nobody.asked)) == ([], 2)

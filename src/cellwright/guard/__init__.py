@@ -23,10 +23,11 @@ from cellwright.guard.policy import (
 )
 from cellwright.guard.policy_files import policy_from, policy_of, read_policy, read_table
 from cellwright.guard.rate_limits import RateLimit, RateLimits
-from cellwright.guard.served_flow import SERVED_FLOW, ServedFlow
+from cellwright.guard.served_flow import BY_CODE, SERVED_FLOW, ServedFlow
 from cellwright.guard.workspace_labels import WorkspaceLabels
 
 __all__ = [
+    "BY_CODE",
     "LATER",
     "PRIVATE",
     "SERVED_FLOW",

@@ -13,6 +13,7 @@ from typing import Any
 
 from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, SAID, TRUSTED, UNTRUSTED, LabelSpec
 from cellwright.guard.proofs import Proofs, addresses_in, normalised, read_code
+from cellwright.guard.served_flow import BY_CODE
 from cellwright.journal import History, HistoryPart
 from cellwright.sandboxes import Outcome
 from cellwright.scope import FieldNames, PackedContent, Scalar, content_of
@@ -183,7 +184,7 @@ class FlowState:
                 else:
                     self.add_words(turn.task)
         for note in notes:
-            if note.kind == "message":
+            if note.kind == "message" and note.who != BY_CODE:
                 self.add_words(note.text)
             label, _, source = note.text.partition(":")
             if note.kind == "labelled" and source:

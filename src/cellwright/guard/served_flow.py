@@ -33,4 +33,5 @@ class ServedFlow:
         return above | {(label, "an agent before it") for label in self.labels - {label for label, _ in above}}
 
 
+BY_CODE = "code of a session"  # who wrote a message that is no person's words
 SERVED_FLOW: ContextVar[ServedFlow | None] = ContextVar("cellwright_flow", default=None)
