@@ -16,7 +16,7 @@ from cellwright.errors import PlatformError, UsageError
 from cellwright.guard.flow_policy import FlowMode, FlowPolicy
 from cellwright.guard.flow_state import FlowState, read_notes
 from cellwright.guard.hold import Hold, hold_of, private_words, unproven_words
-from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec
+from cellwright.guard.labels import CHOSEN, CONTENT, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec, selecting_part
 from cellwright.guard.proofs import is_url, normalised
 from cellwright.guard.served_flow import ServedFlow
 from cellwright.guard.workspace_labels import WorkspaceLabels
@@ -27,10 +27,6 @@ from cellwright.store import Store
 from cellwright_guest.unpacker import simple_arguments
 from cellwright_guest.wire import Packed, is_large
 
-CONTENT = frozenset(
-    "body text content message subject title description comment note notes summary caption reason html".split()
-)
-"""Parameters of operations of which nothing is declared that hold what is said, not to whom."""
 FREE = frozenset(("sleep", "about", "dir", *TRANSACTION_VERBS))
 _TELLING = "dir"  # whose answer holds names: of what an outsider's object has, the outsider's
 QUICK = 1_000  # leaves of a content that are compared on the event loop
@@ -235,7 +231,11 @@ class FlowGuard:
     def _judged(self, call: Call, given: dict[str, PackedContent], acting: bool, named: bool) -> Hold | None:
         """Takes long for many or long arguments."""
         state, operation, names = self.state, call.about.operation, names_of(call.about)
-        selecting = {name: part for name, content in given.items() if (part := _selecting(call, name, content))}
+        selecting = {
+            name: part
+            for name, content in given.items()
+            if (part := selecting_part(call.about.operation, name, content))
+        }
         if self._leaves_the_house(call, given, acting=acting) and not self._rules.is_reader(names):
             return hold_of(call, state, selecting, private_words(call, state), private=True)
         if not acting or not state.untrusted:
@@ -292,6 +292,14 @@ class FlowGuard:
         return bool(self.state.specs.get(handle, NONE).untrusted)
 
     # answers
+
+    async def passed(self, call: Call) -> set[str]:
+        """The labels of the objects that a call passes: host code may read them, or give them to another session."""
+        if not self.state.specs or simple_arguments(call.arguments.tree) is not None:
+            return set()
+        handles = (await self._read(call.arguments)).handles
+        specs = [self.state.specs[handle] for handle in handles if handle in self.state.specs]
+        return {label for label in (UNTRUSTED, PRIVATE) if any(getattr(spec, label) for spec in specs)}
 
     async def begins(self, call: Call) -> None:
         """A call is about to be made. Host code may call functions of the guest with what it will answer."""
@@ -367,17 +375,6 @@ class FlowGuard:
         if alone and (not leaves or any(one.opaque for one in given)):
             return False
         return all(state.proofs.proves(leaf.value, influenced=influenced) for leaf in leaves)
-
-
-def _selecting(call: Call, name: str, content: PackedContent) -> PackedContent | None:
-    """What of an argument says to whom, or on what, the call acts; None for nothing."""
-    chosen = call.about.operation.selecting
-    if chosen is not None:
-        return content if name in chosen or (name.startswith("#") and chosen) else None
-    if name not in CONTENT:
-        return content
-    fields = [leaf for leaf in content.leaves if leaf.names and leaf.names[-1] not in CONTENT]
-    return PackedContent(leaves=fields) if fields else None  # as in body={"to": …}
 
 
 def _acts(call: Call) -> bool:

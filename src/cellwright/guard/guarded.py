@@ -124,7 +124,7 @@ class Guarded(Wrapper):
         if flow.mode == "off":
             answer = await self.inner.call(call)
             return answer if call.asked is None else replace(answer, sent=call.arguments)
-        served = ServedFlow(guard=flow)
+        served = ServedFlow(guard=flow, labels=await flow.passed(call))
         if call.refused is None and not flow.is_idle(call):
             await flow.begins(call)
         token = SERVED_FLOW.set(served)
