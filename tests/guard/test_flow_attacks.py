@@ -463,3 +463,22 @@ async def test_an_outsiders_object_keeps_its_label_in_host_code_and_in_a_child()
     )  # fmt: skip
     await agent.run("Have the letter read.")
     assert (post.sent, len(nobody.asked)) == ([], 1)
+
+
+class Plans(Post):
+    @operation(reads=True, private=True)
+    def plan(self) -> Letter:
+        """A confidential plan, which is not read yet."""
+        return Letter("plans")
+
+    @operation(selecting=["to"], outward=True, shown=vars)
+    def share(self, to: str, plan: Letter) -> None:
+        """Send it out."""
+        self.sent.append(plan.body)
+
+
+async def test_a_private_object_does_not_leave_the_house_unread() -> None:
+    post = Plans()
+    share = "post.share('ann@corp.example', post.plan())"
+    asked, _ = await obeyed(post, "print(post.body())", share, task="Write to ann@corp.example.")
+    assert (post.sent, asked) == ([], 1)

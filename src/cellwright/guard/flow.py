@@ -223,6 +223,9 @@ class FlowGuard:
         await self._caught_up()
         given = await self._given(call)
         acting = acting or any(self._host.acts(number) for one in given.values() for number in one.references)
+        handles = (call.target, *(handle for content in given.values() for handle in content.handles))
+        if not state.private and any(state.specs.get(handle, NONE).private for handle in handles):
+            self.reach(PRIVATE, call.about.title)  # host code may read the object and send out what it says
         size = sum(content.size for content in given.values())
         if size * (1 + state.proofs.words.length // 1_000) > QUICK or state.proofs.is_stale:
             return await asyncio.to_thread(self._judged, call, given, acting, named)
