@@ -3,7 +3,7 @@ python -m benchmarks --quick    small counts, peers only where installed: shows 
 python -m benchmarks --json     the figures for programs
 python -m benchmarks --write    also rewrite docs/benchmarks.md and its picture
 python -m benchmarks --only turns tokens    these subjects alone, by their modules' names
-python -m benchmarks --only gateway --write    this part of the page alone; so for sessions and at_once
+python -m benchmarks --only gateway --write    this part of the page alone; so for guard, sessions and at_once
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from benchmarks import (
     checkpoints,
     crowd,
     gateway,
+    guard,
     imports,
     journal,
     opening,
@@ -46,6 +47,7 @@ CHECKS: dict[str, Callable[[Run], Awaitable[list[Check]]]] = {
     "crowd": crowd.measure,  # before there are zygotes with packages, which stay for a while and would be counted
     "calls": calls.measure,
     "journal": journal.measure,
+    "guard": guard.measure,
     "resuming": resuming.measure,
     "checkpoints": checkpoints.measure,
     "speed": speed.measure,

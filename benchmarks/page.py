@@ -9,7 +9,8 @@ from benchmarks.results import Check, Conversation, Peer, Report, Unit, digits, 
 
 BEGIN, END = "<!-- begin: python -m benchmarks --write -->", "<!-- end -->"
 PARTS = {
-    name: f"<!-- begin: python -m benchmarks --only {name} --write -->" for name in ("sessions", "gateway", "at_once")
+    name: f"<!-- begin: python -m benchmarks --only {name} --write -->"
+    for name in ("guard", "sessions", "gateway", "at_once")
 }
 ABOUT = {"isolation": "isolation", "language": "Python", "keeps": "what is kept"}
 WIRE = "Anthropic Messages"  # whose tokens are in the first table

@@ -62,3 +62,9 @@ async def failure(*cells: str, **names: Any) -> CodeError:
         outcome.unwrap()
     assert isinstance(last.error, CodeError), f"not an error of the cell's own code: {last!r}"
     return last.error
+
+
+async def said(rt: Runtime, code: str) -> str:
+    """The value of a cell as text, or the last line of its error."""
+    outcome = await rt.execute(code)
+    return str(outcome.value) if outcome.ok else str(outcome.error).splitlines()[-1]

@@ -94,6 +94,7 @@ def test_a_quick_run_measures_every_subject_and_prints_json(tmp_path: Path) -> N
         "opening",
         "host calls",
         "journal",
+        "guard",
         "speed",
         "import",
         "type check",

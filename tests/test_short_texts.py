@@ -11,6 +11,7 @@ from cellwright.short_texts import (
     guest_error,
     named_error,
     one_line,
+    printable,
     whole_words,
 )
 
@@ -26,6 +27,11 @@ def test_no_word_is_parted_by_a_cut_before_redaction() -> None:
     assert [whole_words("one two three", n) for n in (3, 5, 7, 9)] == ["one", "one", "one two", "one two"]
     assert whole_words("x" * 20, 5) == "xxxxx"
     assert whole_words('{"key":"abcdef"}', 10) == '{"key":'
+
+
+def test_what_nothing_shows_is_told_by_its_number() -> None:
+    assert printable("a\u202eb\x1b[2J\u3164c\ufe01\U000e0101\nd") == ("a\\u202eb\\x1b[2J\\u3164c\\ufe01\\U000e0101\nd")
+    assert printable("❤️ déjà 1️⃣") == "❤️ déjà 1️⃣"
 
 
 def test_an_error_is_told_on_one_line() -> None:

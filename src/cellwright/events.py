@@ -112,7 +112,8 @@ class ApprovalWanted(EventFields):
     """A call waits for a person's yes. `arguments` is for that person; the model sees only that it waits.
 
     `question` is its id in the store, "" where the session is kept in none; `expires` when it is too late for a yes.
-    `why` says in a sentence what is unusual about the call, where the guard of the data flow asks.
+    `why` says in a sentence what is unusual about the call, or why the policy asks. `flow` is what a yes for always is
+    for where the guard of the data flow asks: the operation and where it leads; "" elsewhere.
     """
 
     cell: int
@@ -122,6 +123,7 @@ class ApprovalWanted(EventFields):
     question: str = ""
     expires: float | None = None
     why: str = ""
+    flow: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

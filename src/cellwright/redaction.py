@@ -143,6 +143,7 @@ _MARKS = tuple(  # one of these is in each
     "xox xapp- hooks.slack AIza ya29. SG. sk- gsk_ xai- pypi- pplx- key- eyJ hvs. ATATT3 "
     "PMAK- AGE-SECRET dapi nvapi- tvly- figd_ sntrys_".split()
 )
+_SHORTEST_KEY = 15  # characters, of what has one of these formats
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----(?:[^-]|-(?!----))*+(?:-----END [^-]{1,60}-----)?"
 )
@@ -153,7 +154,7 @@ _USER = re.compile(r"(?<=://)[^/\s@:'\"]{12,}@")  # a token may stand in the pla
 
 def without_keys(text: str) -> str:
     """The text without what has the format of a key, and without logins in URLs."""
-    if any(mark in text for mark in _MARKS):
+    if len(text) >= _SHORTEST_KEY and any(mark in text for mark in _MARKS):
         text = _FORMATS.sub(_masked_format, text)
     if "PRIVATE KEY" in text:
         text = _PEM.sub(MASK, text)

@@ -7,6 +7,10 @@ import re
 from cellwright.errors import CodeError, GuestError, TypeMistake
 
 LONGEST_WORD = 4_000  # characters: no key has more
+# Characters that Python calls printable, and that nothing shows. The two selectors of emoji are none of them.
+_BLANK = re.compile(
+    r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
+)
 _ENDS = frozenset(" \t\r\n\"'`<>,;(){}[]")  # a key has none of these
 
 
@@ -43,10 +47,15 @@ def counted(number: int, word: str) -> str:
 
 
 def printable(text: str) -> str:
-    """For a terminal: what guest code wrote moves no cursor and turns no line round."""
-    if text.isprintable():
+    """For a terminal: what guest code wrote moves no cursor, turns no line round, and hides nothing."""
+    if text.isprintable() and (text.isascii() or _BLANK.search(text) is None):
         return text
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode("ascii") for c in text)
+    return "".join(_shown(c) for c in text)
+
+
+def _shown(letter: str) -> str:
+    plain = letter == "\n" or (letter.isprintable() and _BLANK.match(letter) is None)
+    return letter if plain else letter.encode("unicode_escape").decode("ascii")
 
 
 def error_line(error: BaseException) -> str:

@@ -328,6 +328,21 @@ async def test_files_of_a_shared_workspace_carry_what_their_writer_had_read(
         assert "untrusted" in other.flow.reached
 
 
+async def test_files_that_are_written_after_another_session_came_and_went_carry_their_label(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CELLWRIGHT_STATE", str(tmp_path / "state"))
+    post, shared = Post(), tmp_path / "shared"
+    shared.mkdir()
+    async with Runtime({"post": post}, workspace=shared) as rt:
+        await rt.execute("text = post.body()")
+        async with Runtime({"post": post}, workspace=shared) as other:
+            assert other.flow.reached == ()
+        await rt.execute("open('note.txt', 'w').write(text)")
+    async with Runtime({"post": post}, workspace=shared) as rt:
+        assert "untrusted" in rt.flow.reached
+
+
 class Bell(Post):
     """Calls functions of the guest with what outsiders wrote."""
 

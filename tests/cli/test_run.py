@@ -75,12 +75,6 @@ def test_the_task_comes_from_stdin(task: tuple[str, ...], here: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_piped_in_stands_below_the_task(here: Path) -> None:
-    done = cellwright("run", "Count", "--model", "models:text", "--json", "--trace", cwd=here, stdin="a\nb\n")
-    assert json.loads(done.stdout)["trace"][0]["task"] == "Count\n\na\nb"
-
-
-@pytest.mark.slow
 def test_returns_is_the_type_of_the_answer(here: Path) -> None:
     done = run("Who?", "oslo", "-q", "--returns", "list[shop:Contact]", cwd=here)
     assert [one["name"] for one in json.loads(done.stdout)] == ["Ada", "Bo"]

@@ -46,6 +46,19 @@ UNKNOWN: list[tuple[Any, Any]] = [
     ("not /data/*", "/data/../etc/passwd"),
     ("C:/data/*", "C:/data/\\..\\x"),
     ("https://api.example/public/*", "https://api.example/public/%2E%2e/admin"),
+    ("https://api.example/public/*", "https://api.example/public/..%2fadmin"),
+    ("https://api.example/public/*", "https://api.example/public/..?x"),
+    # a star that would leave the host
+    ("*.corp.example", "evil.example/.corp.example"),
+    ("*.corp.example", "evil.example?.corp.example"),
+    # what some code reads as a text that matches, and some does not
+    ("*@strasse.example", "eve@stra\u00dfe.example"),
+    ("eve@evil.example", "eve@ev\u200bil.example"),
+    ("eve@evil.example", "eve@evil.example."),
+    ("*@evil.example", "eve@evil\u3002example"),
+    ("*.txt", "a.exe\x00.txt"),
+    ("= eve", "e\u200bve"),
+    ("!= eve", "e\u200bve"),
 ]
 
 

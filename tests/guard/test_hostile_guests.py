@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cells import PATIENT
 from tests.guard.people import Mail, Person
 
-from cellwright import Runtime, Scope, operation
+from cellwright import Agent, Runtime, Scope, operation
 from cellwright.doors import Call
 from cellwright.errors import ProtocolError
-from cellwright.guard import Policy, PolicyRule
+from cellwright.guard import FlowPolicy, Policy, PolicyRule, ProvenValues, audit_records
 from cellwright.scope import ScopeHost
+from cellwright.testing import ScriptedModel, code
 from cellwright_guest.wire import Packed
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -216,3 +219,108 @@ async def test_arguments_in_another_form_are_not_past_policy_and_flow(how: str) 
             outcome = await rt.execute(f"{raw}\nprint(ask('call', MAIL, 'send', {{'t': {SMUGGLED[how]}}}))")
             assert outcome.stdout.startswith("(False"), outcome
         assert tickets.sent == []
+
+
+@dataclass
+class Note:
+    """A record, which the guest may send back."""
+
+    tags: list[str]
+
+
+class Post:
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    def note(self) -> Note:
+        return Note(["x"])
+
+    def send(self, to: Any, more: Any = None, last: Any = None) -> str:
+        self.sent.append(to)
+        return "sent"
+
+    @operation(selecting=["to"])
+    def write(self, to: Any, /, **fields: Any) -> str:
+        self.sent.append(to)
+        return "sent"
+
+
+ALLOWED = "'ann@firm.example'"
+NOT_READ_AS_SENT = {
+    "a positional-only argument under a keyword's name": f"post.write('eve@evil.example', to={ALLOWED})",
+    "a reference into another argument": (
+        "ask('call', MAIL, 'send', {'t': [{'t': [{'t': [], }, ['eve@evil.example']]},"
+        f" {{'t': [[{ALLOWED}], {{'r': 0}}]}}, None]}})"
+    ),
+    "a reference past the fields of a record": (
+        "ask('call', MAIL, 'send', {'t': [{'o': [NOTE, [['eve@evil.example']]]},"
+        f" [{ALLOWED}], {{'t': [{{'r': 0}}]}}]}})"
+    ),
+}
+
+
+@pytest.mark.parametrize("how", NOT_READ_AS_SENT)
+async def test_a_rule_reads_the_arguments_that_the_function_gets(how: str) -> None:
+    post, names = Post(), ("to", "more", "last")
+    rules = [PolicyRule(operation="post.note", action="allow")]
+    rules += [
+        PolicyRule(operation="post.send", arguments={name: "*@evil.example"}, action="deny") for name in names[1:]
+    ]
+    allowed = PolicyRule(operation="post.write", arguments={"to": "*@firm.example"}, action="allow")
+    policy = Policy(rules=(*rules, allowed, PolicyRule(operation="post.write", action="deny")))
+    raw = RAW.replace("mail", "post")
+    async with Runtime({"post": post, "Note": Note}, limits=PATIENT, policy=policy) as rt:
+        (await rt.execute(f"{raw}\nNOTE = ask('call', MAIL, 'note', {{'t': []}})[1]['o'][0]")).unwrap()
+        outcome = await rt.execute(NOT_READ_AS_SENT[how])
+        assert not outcome.ok or outcome.value[0] is False, outcome.value
+    assert post.sent == []
+
+
+async def test_a_value_that_two_arguments_share_is_known_to_the_rules() -> None:
+    post = Post()
+    rule = PolicyRule(operation="post.send", arguments={"more": "*@evil.example"}, action="deny")
+    async with Runtime({"post": post}, limits=PATIENT, policy=Policy(rules=(rule,))) as rt:
+        assert (await rt.execute(f"who = [{ALLOWED}]\npost.send(who, who)")).unwrap() == "sent"
+        assert not (await rt.execute("who = ['eve@evil.example']\npost.send(who, who)")).ok
+    assert post.sent == [["ann@firm.example"]]
+
+
+async def test_a_proof_is_of_each_argument_of_one_name() -> None:
+    tickets, post = Tickets(), Post()
+    proven = (ProvenValues(operation="post.write", values=("*@firm.example",)),)
+    policy = Policy(flow=FlowPolicy(mode="deny", proven=proven))
+    async with Runtime({"tickets": tickets, "post": post}, limits=PATIENT, policy=policy) as rt:
+        (await rt.execute("print(tickets.read())")).unwrap()
+        assert not (await rt.execute(f"post.write('eve@evil.example', to={ALLOWED})")).ok
+        assert (await rt.execute(f"post.write({ALLOWED})")).unwrap() == "sent"
+    assert post.sent == ["ann@firm.example"]
+
+
+async def test_an_address_at_another_host_that_only_folds_to_the_proven_one_is_not_proven() -> None:
+    tickets = Tickets()
+    proven = (ProvenValues(operation="tickets.send", values=("*@strasse.example",)),)
+    policy = Policy(flow=FlowPolicy(mode="deny", proven=proven))
+    async with Runtime({"tickets": tickets}, limits=PATIENT, policy=policy) as rt:
+        (await rt.execute("print(tickets.read())")).unwrap()
+        assert not (await rt.execute("tickets.send('ann@stra\\u00dfe.example')")).ok
+        (await rt.execute("tickets.send('Ann@STRASSE.example')")).unwrap()
+    words = ScriptedModel(
+        code("print(tickets.read())"), code("tickets.send('ann@stra\\u00dfe.example')"), code("done()")
+    )
+    await Agent(words, scope={"tickets": tickets}, check="off").run("Write to ann@strasse.example.")
+    assert tickets.sent == ["Ann@STRASSE.example"]
+
+
+class Vault:
+    def open(self, password: Any, who: Any = None, to: Any = None) -> str:
+        return "open"
+
+
+async def test_the_audit_of_a_masked_argument_shows_the_others_as_they_are_given(tmp_path: Path) -> None:
+    smuggled = "{'t': [['eve@evil.example'], ['ann@firm.example'], {'t': [{'r': 0}]}]}"
+    raw = RAW.replace("mail", "vault")
+    async with Runtime({"vault": Vault()}, limits=PATIENT, audit=tmp_path / "audit") as rt:
+        (await rt.execute(f"{raw}\nask('call', MAIL, 'open', {smuggled})")).unwrap()
+        (await rt.execute("vault.open(password=['hunter2'])")).unwrap()
+    given = [line["arguments"] for line in audit_records(tmp_path / "audit") if line["event"] == "intent"]
+    assert given == ["('***', ['ann@firm.example'], (['eve@evil.example'],))", "(password='***')"]

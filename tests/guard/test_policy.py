@@ -91,6 +91,7 @@ def test_a_name_that_only_speaks_of_removal_is_not_destructive() -> None:
         ("p.toml", "[[rules]]\npatern = 'a'\naction = 'ask'", "knows no 'patern'"),
         ("p.toml", "default = 'no'", "default: action is 'no'"),
         ("p.json", "[]", "is no table"),
+        ("p.json", '{"rules": [{"operation": "a", "action": "deny"}], "rules": []}', "'rules' is there twice"),
     ],
 )
 def test_a_wrong_file_is_one_clear_line(name: str, text: str, said: str, tmp_path: Path) -> None:

@@ -348,6 +348,7 @@ def test_what_reads_and_what_may_be_repeated_is_known(
     found = compiled_operation({"operationId": identity}, method=method)
     (offered,) = found.listed()
     assert (offered.reads, offered.idempotent) == (reads, idempotent)
+    assert offered.destroys == (method == "delete")
 
 
 def test_words_of_tags_ids_and_paths_are_there_to_be_found_by() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.agent.worlds import Crm, agent_with
+from tests.guard.test_flow_deaths import check_killed
 from tests.journal.elsewhere import killed_after
 from tests.journal.lasting import PATIENT, SESSION, value
 
@@ -122,3 +123,10 @@ async def test_a_session_of_a_file_is_taken_to_a_database(database: str, tmp_pat
         assert [cell.code for cell in target.cells("moved")] == ["x = post.send('one') + 40"]
     async with Runtime.resume("moved", scope=post(), store=database, limits=PATIENT) as rt:
         assert await value(rt, "x + 1") == 42
+
+
+@pytest.mark.crash
+def test_an_agent_that_is_killed_between_reading_and_sending_asks_when_it_is_resumed(
+    database: str, tmp_path: Path
+) -> None:
+    check_killed(database, tmp_path / "sent")

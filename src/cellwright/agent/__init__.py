@@ -7,5 +7,16 @@ from cellwright.agent.recovery import carry_on_turn as carry_on_one
 from cellwright.agent.result import Result
 from cellwright.agent.session import Session
 from cellwright.agent.spawn import Spawning
+from cellwright.agent.task_data import LONGEST_DATA
 
-__all__ = ["Agent", "Recovered", "Result", "Session", "Spawning", "carry_on_one", "interrupted_turns", "patterns"]
+__all__ = [
+    "LONGEST_DATA",
+    "Agent",
+    "Recovered",
+    "Result",
+    "Session",
+    "Spawning",
+    "carry_on_one",
+    "interrupted_turns",
+    "patterns",
+]

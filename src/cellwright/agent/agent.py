@@ -18,7 +18,7 @@ from cellwright.agent.guest_names import RESERVED, check_names
 from cellwright.agent.recovery import AT_ONCE, Recovered, recover
 from cellwright.agent.result import OnEvent, Result
 from cellwright.agent.session import Session
-from cellwright.agent.spawn import INSTRUCTIONS, Spawning
+from cellwright.agent.spawn import INSTRUCTIONS, FamilyPlace, Spawning
 from cellwright.agent.task_data import TaskContent
 from cellwright.agent.toolset import ToolsetOptions
 from cellwright.doors import Model
@@ -169,13 +169,14 @@ class Agent:
         *,
         resume: bool = False,
         take_over: bool = False,
-        child_of: str = "",
+        place: FamilyPlace | None = None,
     ) -> Runtime:
         """The runtime for a session of this agent."""
         options: dict[str, Any] = {"sandbox": self._sandbox, "packages": self.packages, "limits": self.limits}
         options |= {"check": self._check, "scope": self.scope.extended(names), "progress": self._say}
         options |= self._guard
-        options |= {"whose": SessionOwner(agent=self.name, child_of=child_of), "approvals": self.approvals}
+        below, family = ("", session) if place is None else (place.below, place.family.first)
+        options |= {"whose": SessionOwner(agent=self.name, child_of=below, family=family), "approvals": self.approvals}
         if (approve := self.approve) is not None:
 
             def asked(wanted: ApprovalWanted) -> Any:

@@ -28,7 +28,7 @@ from cellwright.agent.conversation_head import (
 from cellwright.agent.observation import Observation
 from cellwright.errors import UsageError
 from cellwright.messages import AssistantMessage, Message, ToolMessage, ToolResult, Usage, UserMessage, estimated_tokens
-from cellwright.model_texts import sendable, without_speakers
+from cellwright.model_texts import readable, sendable
 
 FULL = 0.7  # of the window
 RECENT = 4  # messages that stay as they are
@@ -69,7 +69,7 @@ class ContextWindow:
     def ask(self, text: str, name: str = "") -> None:
         last = self.messages[-1] if self.messages else None
         after_words = isinstance(last, UserMessage) and (len(self.messages) - 1 == self._task or bool(words_in(last)))
-        self._add(quoted(without_speakers(sendable(text))), name, REST if after_words else "")
+        self._add(quoted(readable(text)), name, REST if after_words else "")
 
     def hear(self, words: str, *, task: bool = False) -> None:
         """The words of a person, after a mark. They stay, like a task; with `task` they are the task from now on."""
@@ -116,7 +116,7 @@ class ContextWindow:
 
     def answer(self, result: ToolResult, name: str = "") -> None:
         """The answer to one call of the last reply. Those of one reply stand together."""
-        result = replace(result, text=without_speakers(sendable(result.text)))
+        result = replace(result, text=readable(result.text))
         last = self.messages[-1] if self.messages else None
         if isinstance(last, ToolMessage):
             self.messages[-1] = ToolMessage(results=(*last.results, result))

@@ -106,15 +106,14 @@ class Session(Recipient):
         self._outline = await asyncio.to_thread(outline, catalog, room)  # once: the instructions stay as they are
         names = own_names(self.agent.scope, catalog, self._outputs, lambda: self._finish, self._returns)
         if self.agent.spawning is not None:
-            place = self._place or FamilyPlace(family=Family(self.agent.spawning))
+            place = self._place or FamilyPlace(family=Family(self.agent.spawning, self.id))
             names |= Children(self, place.family, place.generation + 1).names()
         if self.agent.sessions is not None:
             names["sessions"] = Searcher(lambda: self.runtime.journal, self.id, self.agent.sessions, self.agent.name)
         asked = self._model = OwnCallIds(Retrying(ModelErrorsOnly(model), on_retry=self._tell_retry))
         flow = self._flow = SessionFlow(lambda given: Budgeted(asked, self.shared).request(given), model.traits.window)
         names |= flow.names(self.agent.scope, self.agent.policy)
-        below = self._place.below if self._place is not None else ""
-        runtime = self.agent.runtime(self.id, names, resume=self._resume, take_over=self._take_over, child_of=below)
+        runtime = self.agent.runtime(self.id, names, resume=self._resume, take_over=self._take_over, place=self._place)
         if self._parent is not None:
             await self._parent.look_back()
             runtime = await self._parent.runtime.fork(session=self.id, scope=runtime.scope)

@@ -52,10 +52,11 @@ class Spawning:
 
 
 class Family:
-    """What a session shares with all its descendants."""
+    """What a session, `first`, shares with all its descendants."""
 
-    def __init__(self, limits: Spawning) -> None:
+    def __init__(self, limits: Spawning, first: str) -> None:
         self.limits = limits
+        self.first = first
         self._count = 0
         self._places: dict[int, asyncio.Semaphore] = {}
 

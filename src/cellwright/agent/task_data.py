@@ -16,7 +16,7 @@ from cellwright_guest.wire import type_of
 
 DATA = "task_data"
 TaskContent = Mapping[str, Any] | None
-LONGEST = 20_000_000  # characters of all data of a task
+LONGEST_DATA = 20_000_000  # characters of all data of a task
 
 
 class TaskData:
@@ -58,8 +58,8 @@ def kept_data(data: TaskContent) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         what = "data= takes texts, numbers, lists and dicts"
         raise UsageError(f"{what} ({error}); bind other objects by scope=, and label what they give") from None
-    if len(kept) > LONGEST:
-        raise UsageError(f"data= has {len(kept):,} characters, and {LONGEST:,} are the most; put it into a file")
+    if len(kept) > LONGEST_DATA:
+        raise UsageError(f"data= has {len(kept):,} characters, and {LONGEST_DATA:,} are the most; put it into a file")
     return kept
 
 

@@ -18,7 +18,7 @@ from cellwright.agent.answer_types import type_name
 from cellwright.doors import Reply, Request
 from cellwright.errors import WrongArguments
 from cellwright.messages import Generation, UserMessage
-from cellwright.model_texts import sendable
+from cellwright.model_texts import readable
 from cellwright.sandboxes import waiting_for_agent
 from cellwright.scope import given_type, operation
 from cellwright_guest.wire import type_of
@@ -59,7 +59,7 @@ def read_function(ask: Ask, window: int) -> Any:
             raise WrongArguments(f"{READ}: a text of {len(value):,} characters; give parts of at most {most:,}")
         closed = ClosedType(given_type(returns))
         with waiting_for_agent():
-            return await _answer(ask, sendable(value), sendable(question), closed)
+            return await _answer(ask, readable(value), readable(question), closed)
 
     return read
 

@@ -13,6 +13,7 @@ import typer
 
 from cellwright.cli.approve import approve
 from cellwright.cli.arguments import PLATFORM
+from cellwright.cli.audit import audit
 from cellwright.cli.chat import chat
 from cellwright.cli.doctor import doctor
 from cellwright.cli.exec import execute
@@ -52,6 +53,7 @@ app.command("tell", epilog="Example: cellwright tell s1 'Only those in Oslo' --w
 app.command("recover", epilog="Example: cellwright recover --list")(recover)
 app.command("approve", epilog="Example: cellwright approve q-5e1c0a9f4b7d2c3e8a61 --yes --always session")(approve)
 app.add_typer(policy, name="policy")
+app.add_typer(audit, name="audit")
 app.add_typer(sessions, name="sessions")
 app.add_typer(files, name="files")
 app.command("replay", epilog="Example: cellwright replay s1 --store sqlite:///agents.db")(replay)

@@ -8,13 +8,14 @@ import re
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from cellwright.cli.approval_prompt import TerminalApprover
 from cellwright.cli.arguments import bound_object, known_session, limited, look_here, object_named, packages_in
-from cellwright.cli.options import SESSIONS, Packages, Scope, TakeOver, Yes, option
+from cellwright.cli.options import SESSIONS, FlowName, GuardOptions, Packages, Scope, TakeOver, Texts, Yes, option
 from cellwright.errors import UsageError
 from cellwright.redaction import url_holds_key
 from cellwright.settings import Settings
@@ -29,6 +30,9 @@ _MODEL = (
     '"anthropic:…", "openai:…", "ollama:…", a URL, "local"; or MODULE:OBJECT, a Model of your own. '
     "Left out: what a key is set for, else the embedded one."
 )
+_DATA = (
+    "A text that others wrote; -: stdin. The code has it as task_data, and it is no word of yours. Again for another."
+)
 
 
 class ModeName(StrEnum):
@@ -40,7 +44,7 @@ class ModeName(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgentOptions:
+class AgentOptions(GuardOptions):
     """The options of both commands. `store` is None where nothing is kept."""
 
     command: ClassVar[str] = ""  # whose options these are
@@ -52,6 +56,7 @@ class AgentOptions:
         str | None,
         option("The type of the answer: int, list[str], …, or MODULE:CLASS.", panel=WORK, metavar="TYPE"),
     ] = None
+    data: Annotated[Texts, option(_DATA, panel=WORK, metavar="NAME=FILE")] = ()
     instructions: Annotated[str, option("What the agent should know of its job.", panel=WORK, metavar="TEXT")] = ""
     mode: Annotated[
         ModeName, option("Write code, call functions marked direct one by one, or what is cheaper.", panel=WORK)
@@ -93,7 +98,20 @@ class AgentOptions:
             store=self.store,
             approve=(person or TerminalApprover(yes=self.yes)).approve,
             say=say,
+            **self.guard,
         )
+
+    def handed_over(self) -> dict[str, str]:
+        """The texts of --data, by name."""
+        texts: dict[str, str] = {}
+        for text in self.data:
+            name, sign, file = text.partition("=")
+            if not sign or not name or not file:
+                raise UsageError(f"--data {text:.60}: give NAME=FILE, such as ticket=ticket.txt")
+            if name in texts:
+                raise UsageError(f"--data {name}: it is given twice")
+            texts[name] = read_text(f"--data {text:.60}", file)
+        return texts
 
     def open(self, agent: Agent) -> Session:
         """The session that the options name, not yet entered. One that the store has is resumed."""
@@ -136,6 +154,7 @@ class AgentOptions:
         """The command that goes on with the session. `store`: it has to be named."""
         words = ["cellwright", command, "--resume" if resume else "--session", session]
         given = [("--model", self.model), ("--store", self.place if store else None), ("--returns", self.returns)]
+        given += [(f"--{name}", value) for name, value in self.guard.items()]
         given += [("--scope", text) for text in self.scope] + [("--packages", text) for text in self.packages]
         words += [word for name, value in given if value for word in (name, value)]
         return shlex.join(words)
@@ -143,7 +162,9 @@ class AgentOptions:
 
 # all but where the session is, and what only the first command could want
 _KEPT = tuple(
-    f.name for f in fields(AgentOptions) if f.name not in ("store", "session", "resume", "take_over", "no_recover")
+    f.name
+    for f in fields(AgentOptions)
+    if f.name not in ("store", "session", "resume", "take_over", "no_recover", "data")  # the turn's row has the data
 )
 
 
@@ -173,7 +194,24 @@ class TurnOrigin:
         """The same options again."""
         given: dict[str, Any] = {**self.kept, "mode": ModeName(self.kept.get("mode", ModeName.auto)), "store": store}
         given |= {name: tuple(self.kept.get(name) or ()) for name in ("scope", "packages")}
+        given["flow"] = FlowName(flow) if (flow := self.kept.get("flow")) else None
         return AgentOptions(**given)
+
+
+def read_text(title: str, file: str) -> str:
+    """A text to be handed over with a task. `title` begins the error."""
+    from cellwright.agent import LONGEST_DATA
+
+    try:
+        with nullcontext(sys.stdin) if file == "-" else open(file, encoding="utf-8") as lines:
+            text = lines.read(LONGEST_DATA + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{title}: cannot read it: {getattr(error, 'strerror', None) or error}") from None
+    if len(text) > LONGEST_DATA:
+        raise UsageError(
+            f"{title}: it has more than {LONGEST_DATA:,} characters; bind an object that reads it, by --scope"
+        )
+    return text
 
 
 def _model(text: str | None) -> Any:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cellwright.cli.keyboard import drained, typed_text
-from cellwright.short_texts import printable
+from cellwright.short_texts import one_line, printable
 
 if TYPE_CHECKING:
     from cellwright.events import ApprovalWanted
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from cellwright.store import Decision
 
 NOBODY = "nobody can be asked here; run it in a terminal, or say yes to everything with --yes"
+NOBODY_OF_FLOW = "nobody can be asked here, and --yes is no answer to this; run it in a terminal, or with --flow warn"
 CHOICES = "[y/N, or why not] "
-KEPT_CHOICES = "[y/N, a: always in this session, l: later, or why not] "
 _AS_IT_WAS = "\x1b[!p\x1b[0m"  # soft reset: margins, character sets, a hidden cursor; then colours
 
 
 class TerminalApprover:
-    """Asks the person, one question at a time; with `yes` every answer is yes.
+    """Asks the person, one question at a time; with `yes` every answer is yes, but to questions of the data flow: who
+    said yes beforehand has not seen where outsiders' text leads.
 
     Without a terminal, a kept session leaves the question for later, and any other session takes it as a no. While
     `asked` is true a question is open: other writers to the terminal wait until `answered` is called. `early` takes
@@ -46,10 +47,10 @@ class TerminalApprover:
         from cellwright.guard import LATER
         from cellwright.store import Decision
 
-        if self._yes:
+        if self._yes and not wanted.flow:
             return Decision(yes=True, reason="--yes", who=login()) if wanted.question else True
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            return LATER if wanted.question else NOBODY
+            return LATER if wanted.question else NOBODY_OF_FLOW if wanted.flow else NOBODY
         async with self._turn:
             self.early(drained(sys.stdin.fileno()))
             self.asked = True
@@ -67,9 +68,10 @@ class TerminalApprover:
         where = Console(stderr=True)
         sys.stdout.flush()
         again = "" if where.is_dumb_terminal else _AS_IT_WAS
-        choices = KEPT_CHOICES if wanted.question else CHOICES
-        why = f"\nUnusual: {printable(wanted.why)}" if wanted.why else ""
-        words = f"cellwright: a call waits for your yes:\n    {wanted.name}{wanted.arguments}{why}\nMake it? {choices}"
+        choices = kept_choices(wanted.flow) if wanted.question else CHOICES
+        call = below(f"{wanted.name}{wanted.arguments}")
+        why = f"\n{why_words(wanted.why, wanted.flow)}" if wanted.why else ""
+        words = f"cellwright: a call waits for your yes:\n    {call}{why}\nMake it? {choices}"
         while True:
             sys.stderr.write(f"{again}\r\n{words}")
             sys.stderr.flush()
@@ -83,6 +85,23 @@ class TerminalApprover:
             words = f"Several lines at once are no answer. Make it? {choices}"
 
 
+def kept_choices(flow: str) -> str:
+    """`flow` is the key of a question of the data flow: always is said of that alone."""
+    return (
+        f"[y/N, a: always{f' for {printable(one_line(flow))}' if flow else ''} in this session, l: later, or why not] "
+    )
+
+
+def why_words(why: str, flow: str) -> str:
+    """Why a person is asked: in one line, so that nothing in it looks like a line of ours."""
+    return f"{'Unusual' if flow else 'Asked because'}: {printable(one_line(why))}"
+
+
+def below(text: str) -> str:
+    """A text of others below a line of ours: each of its lines is indented."""
+    return printable(text).replace("\n", "\n    ")
+
+
 def login() -> str:
     """The login name of this process's user."""
     try:
@@ -93,12 +112,12 @@ def login() -> str:
         return "the person at the terminal"
 
 
-def read_answer() -> Decision | None:
-    """The typed answer to a question that is on the screen; None for later. Blocks."""
+def read_answer(flow: str) -> Decision | None:
+    """The typed answer to a question that is on the screen; None for later. Blocks. `flow`: see `kept_choices`."""
     import termios
 
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-    sys.stderr.write(f"May it be made? {KEPT_CHOICES}")
+    sys.stderr.write(f"May it be made? {kept_choices(flow)}")
     sys.stderr.flush()
     return _meant(sys.stdin.readline(), kept=True)
 

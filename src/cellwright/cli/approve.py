@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cellwright.cli.answers import json_text
-from cellwright.cli.approval_prompt import login, read_answer
+from cellwright.cli.approval_prompt import below, login, read_answer, why_words
 from cellwright.cli.arguments import exit_on_error, say, stores
 from cellwright.cli.options import AGENTS_DB, option
 from cellwright.errors import NoQuestion, UsageError
-from cellwright.short_texts import cut_counted, printable
+from cellwright.short_texts import cut_counted, one_line, printable
 
 if TYPE_CHECKING:
     from cellwright.store import Decision, Question, Store
@@ -78,6 +78,8 @@ def _list(urls: list[str], *, full: bool, as_json: bool) -> None:
 
 
 def _lines(url: str, question: Question, *, full: bool, longest: int | None = None) -> list[str]:
+    from cellwright.guard import called_and_flow
+
     until = "" if question.expires is None else f", until {_moment(question.expires)}"
     line = f", line {question.line}" if question.line else ""
     where = f"session {printable(question.session)}, cell {question.cell}{line}"
@@ -85,8 +87,10 @@ def _lines(url: str, question: Question, *, full: bool, longest: int | None = No
     if longest is not None and not full:
         arguments = cut_counted(arguments, longest)
     head = f"{question.id}  {where}, asked {_moment(question.asked)}{until}"
-    why = [f"    unusual: {printable(question.why)}"] if question.why else []
-    return [head, f"    {printable(question.operation)}{arguments}", *why]
+    called, flow = called_and_flow(question.operation)
+    lines = [head, f"    {below(called + arguments)}"]
+    lines += [f"    {why_words(question.why, flow)}"] if question.why else []
+    return lines + ([f"    Always is for: {printable(one_line(flow))}"] if flow else [])
 
 
 def _arguments(url: str, question: Question, *, full: bool) -> str:
@@ -116,6 +120,7 @@ def _decision(
     url: str, question: Question, *, yes: bool, no: bool, reason: str, always: str, full: bool
 ) -> Decision | None:
     """What was given as options, or is typed; None where it is to wait."""
+    from cellwright.guard import called_and_flow
     from cellwright.store import Decision
 
     if always not in ("", "session", "operation"):
@@ -127,7 +132,7 @@ def _decision(
     if question.decision is not None:
         raise UsageError(f"question {question.id!r} is decided already: {_said(question)}")
     print("\n".join(_lines(url, question, full=full)), file=sys.stderr)
-    return read_answer()
+    return read_answer(called_and_flow(question.operation)[1])
 
 
 def _decide(url: str, question: Question, decision: Decision | None, who: str, *, as_json: bool) -> None:
@@ -148,10 +153,14 @@ def _decide(url: str, question: Question, decision: Decision | None, who: str, *
 
 
 def _said(question: Question) -> str:
+    from cellwright.guard import called_and_flow
+
     said = question.decision
     if said is None:
         return "not decided"
-    always = {"session": ", always in this session", "operation": ", always", "": ""}[said.always]
+    flow = called_and_flow(question.operation)[1]
+    what = f" for {one_line(flow)}" if flow else ""
+    always = {"session": f", always{what} in this session", "operation": f", always{what}", "": ""}[said.always]
     return f"{'yes' if said.yes else 'no'}{always}, by {said.who}" + (f": {said.reason}" if said.reason else "")
 
 

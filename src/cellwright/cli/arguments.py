@@ -131,6 +131,7 @@ def in_options(text: str) -> str:
     """A message for developers as one line, with options in place of arguments."""
     text = re.sub(r"Budget\((\w+)=…\)", r"--\1", text.replace('model="local"', "--model local"))
     text = re.sub(r'Agent\(store="[^"]*"\)', "--store", text)
+    text = re.sub(r"\A(audit|data)=", r"--\1 ", text)
     text = text.replace("take_over=True", "--take-over").replace("whole=True", "--whole")
     line = re.sub(r"\s*\n\s*", " ", text.strip())
     return line if len(line) <= LONGEST else f"{line[:LONGEST]} …"

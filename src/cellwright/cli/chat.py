@@ -19,7 +19,7 @@ from cellwright.cli.cell_view import time_words
 from cellwright.cli.keyboard import PROMPT, Keyboard, TypedLines
 from cellwright.cli.options import SESSIONS, option, with_options
 from cellwright.cli.slash_commands import SlashCommands, command_in
-from cellwright.cli.terminal_page import TerminalPage, harmless
+from cellwright.cli.terminal_page import TerminalPage, harmless, marked
 from cellwright.cli.turn_view import TurnView, UsageTally
 from cellwright.errors import CellwrightError, Fenced, PlatformError
 from cellwright.settings import Settings
@@ -148,6 +148,7 @@ class Chat:
         self.code = 0
         self.too_long: list[str] = []  # to be added to the turn under way
         self._options = options
+        self._data = options.handed_over()  # with each task
         self._loop_thread = loop
         self._approver = TerminalApprover(yes=options.yes)
         self._agent = options.agent(self._say, self._approver)
@@ -261,7 +262,7 @@ class Chat:
             if command is None:
                 task = line.strip()
                 while task:
-                    self._turn(self.session.run(task, on_event=self.view.hear))
+                    self._turn(self.session.run(task, data=self._data, on_event=self.view.hear))
                     if task := self._left_over():
                         self.page.line(f"{PROMPT}{harmless(task[:_SHOWN])}{' …' * (len(task) > _SHOWN)}", "dim")
                 return True
@@ -320,7 +321,7 @@ class Chat:
 
         text = answer_text(result.value, width=self.page.console.width if self.page.live else None).strip()
         if text and text != self.view.said.strip():
-            self.page.line(harmless(text), "bold" if self.page.live else "")
+            self.page.line(marked(text, "bold" if self.page.live else ""))
         if self.keyboard.terminal:
             used = self.view.tally.turn
             cost = f" · ${used.cost:.4f}" if used.cost else ""

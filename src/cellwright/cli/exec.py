@@ -30,6 +30,7 @@ from cellwright.cli.options import (
     LIMITS,
     SESSIONS,
     CheckMode,
+    GuardOptions,
     Packages,
     Scope,
     TakeOver,
@@ -37,7 +38,7 @@ from cellwright.cli.options import (
     option,
     with_options,
 )
-from cellwright.cli.terminal_page import Outlet
+from cellwright.cli.terminal_page import Outlet, harmless
 from cellwright.errors import CodeError, Diverged, GuestError, LimitExceeded, TypeMistake, UsageError, Waiting
 from cellwright.events import Event, Printed
 
@@ -52,7 +53,7 @@ _CHECK = "What mistakes that the type checker finds do: nothing, tell, or refuse
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExecOptions:
+class ExecOptions(GuardOptions):
     """What the code gets, and the session that it runs in."""
 
     scope: Scope = ()
@@ -109,6 +110,7 @@ def execute(
             workspace=options.workspace,
             check=options.check.value,
             approve=approver.approve,
+            **options.guard,
         )
         outcome = _run(runtime, text, None if as_json else _Out(approver))
     raise typer.Exit(_tell(outcome, as_json))
@@ -172,7 +174,7 @@ class _Out:
             self.write(text)
 
     def write(self, text: str) -> None:
-        self._outlet.write(text)
+        self._outlet.write(harmless(text) if self._outlet.isatty() else text)
         self._outlet.flush()
         self.last = text[-1:]
 
@@ -219,7 +221,7 @@ def _tell(outcome: Outcome, as_json: bool) -> int:
 
         where = Console(stderr=True, highlight=False)
         words = str(error) if _type(error) in str(error) else f"{_type(error)}: {error}"
-        where.print(Text(words, style="red"), soft_wrap=True)
+        where.print(Text(harmless(words) if where.is_terminal else words, style="red"), soft_wrap=True)
         for id in outcome.waiting:
             say(f"decide it with `cellwright approve {id} --yes`, or --no")
         if outcome.waiting:

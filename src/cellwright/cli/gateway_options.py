@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cellwright.cli.arguments import limited, packages_in, say
-from cellwright.cli.options import CheckMode, Texts, option, options_of
+from cellwright.cli.options import GUARD, AuditPlace, CheckMode, Flow, FlowName, PolicyFile, Texts, option, options_of
 from cellwright.errors import UsageError
 
 if TYPE_CHECKING:
     from cellwright.gateway import FailedSource, GatewaySettings, GatewaySource
     from cellwright.guard import Policy
 
-_FROM, _MAY, _RUN, _WEB = "Sources", "What code may do", "Running code", "Over HTTP"
+_FROM, _RUN, _WEB = "Sources", "Running code", "Over HTTP"
 
 
 def _many(metavar: str, text: str, panel: str = _FROM) -> Any:
@@ -53,8 +53,10 @@ class GatewayOptions:
     directory: Annotated[
         str | None, option("Be in this directory: modules are found there.", "--dir", panel=_FROM, metavar="DIR")
     ] = None
-    read_only: Annotated[bool, option("Only operations that are known to read.", "--read-only", panel=_MAY)] = False
-    policy: Annotated[str | None, _one("Which calls are allowed, asked for, denied.", "FILE", _MAY)] = None
+    read_only: Annotated[bool, option("Only operations that are known to read.", "--read-only", panel=GUARD)] = False
+    policy: PolicyFile = None
+    flow: Flow = None
+    audit: AuditPlace = None
     check: Annotated[CheckMode | None, option(_CHECK, panel=_RUN)] = None
     timeout: Annotated[str, _one("For one execute.", "TIME", _RUN)] = "60s"
     memory_mb: Annotated[int, option("Of one client's interpreter.", panel=_RUN)] = 256
@@ -134,6 +136,8 @@ def _serving(options: GatewayOptions, policy: Policy) -> GatewaySettings:
         max_tokens=options.max_tokens,
         idle_s=_seconds("--idle", options.idle),
         sessions=options.sessions,
+        flow=None if options.flow is None else FlowName(options.flow).value,
+        audit=options.audit,
     )
 
 

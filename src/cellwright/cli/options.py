@@ -9,7 +9,7 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable, Iterable
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -17,7 +17,7 @@ import typer
 
 AGENTS_DB = "sqlite:///agents.db"
 Texts = tuple[str, ...]  # of an option that may be given more than once
-CODE, SESSIONS, LIMITS = "What the code gets", "Sessions", "Limits"  # panels of --help
+CODE, SESSIONS, LIMITS, GUARD = "What the code gets", "Sessions", "Limits", "Guard"  # panels of --help
 
 
 def option(help: str, *names: str, panel: str | None = None, metavar: str | None = None) -> Any:
@@ -31,6 +31,15 @@ class CheckMode(StrEnum):
     off = "off"
     warn = "warn"
     strict = "strict"
+
+
+class FlowName(StrEnum):
+    """What is done about calls that outsiders' text may have chosen."""
+
+    off = "off"
+    warn = "warn"
+    ask = "ask"
+    deny = "deny"
 
 
 Scope = Annotated[
@@ -49,12 +58,37 @@ Packages = Annotated[
         metavar="NAME|DIR",
     ),
 ]
-Yes = Annotated[bool, option("Say yes to every call that waits for a person's yes.", "--yes")]
+_YES = "Say yes to every call that waits for a person's yes; to no question of the data flow."
+Yes = Annotated[bool, option(_YES, "--yes")]
 TakeOver = Annotated[
     bool, option("Take the session from another process that has it open.", "--take-over", panel=SESSIONS)
 ]
 Json = Annotated[bool, option("Print JSON in place of words.", "--json")]
 JsonObject = Annotated[bool, option("Print one JSON object in place of words.", "--json")]
+_POLICY = "Which calls are allowed, asked for, denied; how many, how long."
+_FLOW = "What is done about calls that outsiders' text may have chosen. Left out: the policy's, else ask."
+_AUDIT = "Tell there what is done, each call before its effect: `cellwright audit` reads it."
+PolicyFile = Annotated[str | None, option(_POLICY, panel=GUARD, metavar="FILE")]
+Flow = Annotated[FlowName | None, option(_FLOW, panel=GUARD)]
+AuditPlace = Annotated[str | None, option(_AUDIT, panel=GUARD, metavar="DIR")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuardOptions:
+    """What the code may do, for whom, and where that is told."""
+
+    policy: PolicyFile = None
+    user: Annotated[
+        str, option("For whom it works: policy, limits and audit know it.", panel=GUARD, metavar="NAME")
+    ] = ""
+    flow: Flow = None
+    audit: AuditPlace = None
+
+    @property
+    def guard(self) -> dict[str, Any]:
+        """As `Runtime` and `Agent` take them."""
+        flow = None if self.flow is None else FlowName(self.flow).value
+        return {"policy": self.policy, "user": self.user, "flow": flow, "audit": self.audit}
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -86,7 +120,9 @@ def options_of(group: Any, given: dict[str, Any]) -> Any:
 
 def _parameters(group: Any) -> Iterable[inspect.Parameter]:
     hints = typing.get_type_hints(group, include_extras=True)
-    for f in fields(group):
+    for f in sorted(
+        fields(group), key=lambda f: f.name in GuardOptions.__dataclass_fields__
+    ):  # stands below the others
         default: Any = f.default
         annotation: Any = hints[f.name]
         if _is_texts(group, f.name):  # the parser knows lists

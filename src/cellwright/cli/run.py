@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from cellwright.cli.agent_options import NONE, AgentOptions, offer_to_pull
+from cellwright.cli.agent_options import NONE, AgentOptions, offer_to_pull, read_text
 from cellwright.cli.answers import json_text
 from cellwright.cli.arguments import CANCELLED, PIPE_CLOSED, code_of, ended, in_options, waiting_words
 from cellwright.cli.options import AGENTS_DB, SESSIONS, option, with_options
-from cellwright.cli.terminal_page import Outlet, TerminalPage
+from cellwright.cli.terminal_page import Outlet, TerminalPage, harmless, marked
 from cellwright.cli.turn_view import TurnView
 from cellwright.errors import CellwrightError, ModelError, UsageError
 from cellwright.short_texts import named_error
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cellwright.events import Event
 
 _OUT = "What is printed"
+PIPED = "stdin"  # the name of what is piped in besides a task
 _STORE = f"Where the session is kept: a file, or sqlite:///file.db. With --session or --resume {AGENTS_DB}."
 
 
@@ -51,6 +52,7 @@ class _Run:
 
     options: RunOptions
     task: str | None
+    data: dict[str, str] = field(default_factory=dict[str, str])
     began: float = field(default_factory=time.monotonic)
     session: str = ""
     view: TurnView | None = None
@@ -60,7 +62,7 @@ class _Run:
 def run(
     task: Annotated[
         str | None,
-        typer.Argument(help="The task; - or nothing reads it from stdin. What is piped in besides stands below it."),
+        typer.Argument(help="The task; - or nothing reads it from stdin. What is piped in besides is its data."),
     ] = None,
     *,
     options: RunOptions,
@@ -79,7 +81,8 @@ def _carry_out(run: _Run) -> None:
     try:
         if options.events and (options.as_json or options.trace):
             raise UsageError("--events, or --json with --trace: give one of them")
-        run.task = _task(run.task, options.resume)
+        run.data = options.handed_over()
+        run.task = _task(run)
         offer_to_pull(options.model)
         asyncio.run(_main(run))
     except CellwrightError as error:
@@ -94,23 +97,28 @@ def _carry_out(run: _Run) -> None:
         raise typer.Exit(PIPE_CLOSED) from None
 
 
-def _task(task: str | None, resume: str | None) -> str | None:
-    """The task; None where a turn is carried on."""
-    if resume is not None:
-        if task is not None:
-            raise UsageError("a TASK and --resume: --resume carries on the task that was set; --session takes another")
+def _task(run: _Run) -> str | None:
+    """The task; None where a turn is carried on. What is piped in besides is data: nobody knows who wrote it."""
+    task, data = run.task, run.data
+    if run.options.resume is not None:
+        if task is not None or data:
+            what = "a TASK" if task is not None else "--data"
+            raise UsageError(f"{what} and --resume: --resume carries on the task that was set; --session takes another")
         return None
     if task is None and sys.stdin.isatty():
         raise UsageError("give a TASK, or - to read it from stdin")
-    given = "" if task in (None, "-") else str(task)
-    try:
-        text = sys.stdin.read() if not given or _is_piped() else ""
-    except UnicodeDecodeError as error:
-        raise UsageError(f"cannot read stdin: {error}") from None
-    whole = "\n\n".join(part.strip() for part in (given, text) if part.strip())
-    if not whole:
+    if task in (None, "-"):
+        try:
+            task = sys.stdin.read()
+        except UnicodeDecodeError as error:
+            raise UsageError(f"cannot read stdin: {error}") from None
+    elif _is_piped() and (text := read_text("stdin", "-")).strip():
+        if PIPED in data:
+            raise UsageError(f"--data {PIPED}: what is piped in has this name; give another")
+        data[PIPED] = text
+    if not (task := str(task).strip()):
         raise UsageError("the task is empty")
-    return whole
+    return task
 
 
 def _is_piped() -> bool:
@@ -141,8 +149,10 @@ async def _main(run: _Run) -> None:
             if run.options.session and session.runtime.cells:
                 say(f"cellwright: going on in session {session.id}")
             run.began = time.monotonic()
-            turn = session.carry_on(on_event=hear) if run.task is None else session.run(run.task, on_event=hear)
-            result = await turn
+            if run.task is None:
+                result = await session.carry_on(on_event=hear)
+            else:
+                result = await session.run(run.task, data=run.data, on_event=hear)
     finally:
         if run.view is not None:
             run.view.end()
@@ -198,8 +208,11 @@ def _print(run: _Run, result: Result[Any]) -> None:
     if run.options.as_json:
         _write(out, json_text(_object(run, result, None), ensure_ascii=False))
     elif not run.options.events:
-        text = answer_text(result.value, width=shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
-        if text:
+        terminal = sys.stdout.isatty()
+        text = answer_text(result.value, width=shutil.get_terminal_size().columns if terminal else None)
+        if text and terminal:
+            TerminalPage(sys.stdout).line(marked(text.removesuffix("\n")))
+        elif text:
             _write(out, text)
     if run.options.store and not run.options.quiet and not run.options.events:
         print(f"cellwright: session {run.session} in {run.options.place}", file=sys.stderr)
@@ -208,6 +221,7 @@ def _print(run: _Run, result: Result[Any]) -> None:
 
 
 def _write(out: Outlet, text: str) -> None:
+    text = harmless(text) if out.isatty() else text
     out.write(text if text.endswith("\n") else f"{text}\n")
     out.flush()
 

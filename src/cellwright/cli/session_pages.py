@@ -125,7 +125,8 @@ def _turn(console: Console, turn: ShownTurn, *, full: bool) -> None:
             _cell(console, step, full=full)
         else:
             who = f" by {step.who}" if step.who else ""
-            _line(console, Text(f"  {short(f'{step.kind}{who} {step.text}')}", style="cyan"))
+            kind = "has labelled content" if step.kind == "labelled" else step.kind
+            _line(console, Text(f"  {short(f'{kind}{who} {step.text}')}", style="cyan"))
     if turn.answer:
         _line(console, Text("  answer", style="dim"))
         _block(console, turn.answer, "", full=full)

@@ -15,14 +15,29 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
+)
+_LINK = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*://|\b(?:mailto|data|javascript|tel|sms):|\bwww\.)[^\s<>\"'`)\]]+", re.IGNORECASE
+)
+LINK = "underline cyan"
 _WORDS = re.compile(r"\n|[^\S\n]+|\S+")
 
 
 def harmless(text: str) -> str:
-    """Text of guest code or a model, for a terminal: it moves no cursor and reverses no line."""
+    """Text of guest code or a model, for a terminal: it moves no cursor, reverses no line, hides no text."""
     text = text.replace("\r\n", "\n").replace("\t", "    ")
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def marked(text: str, style: str = "") -> Text:
+    """An answer for a terminal: its text as it is, with links marked. Nothing that it names is loaded."""
+    from rich.text import Text
+
+    shown = Text(harmless(text), style)
+    shown.highlight_regex(_LINK, LINK)
+    return shown
 
 
 class Outlet:
@@ -112,7 +127,7 @@ class TerminalPage:
         tokens = _WORDS.findall(self._held + text)
         self._held = tokens.pop() if tokens and not tokens[-1].isspace() else ""  # more of the word may come
         for token in tokens:
-            self._token(token, style)
+            self._token(token, LINK if _LINK.search(token) else style)
 
     def _token(self, token: str, style: str = "") -> None:
         from rich.cells import cell_len
@@ -134,7 +149,7 @@ class TerminalPage:
         self._erase_note()
         if self._held:
             held, self._held = self._held, ""
-            self._token(held)
+            self._token(held, LINK if _LINK.search(held) else "")
         if self._column:
             self._newline()
 

@@ -183,7 +183,7 @@ class TurnView:
             case events.CallStarted(name=name) if name != "done":
                 self._tell_reply()
                 self._prints.flush()
-                self._page.note(f"{IN}→ {name} …")
+                self._page.note(f"{IN}→ {harmless(name)} …")
             case events.CallFinished(name=name, error=error) if name != "done" or error:
                 self.calls[name] = self.calls.get(name, 0) + 1
                 self._calls.add(event)
@@ -258,7 +258,7 @@ class TurnView:
             self._page.line(f"{number}. {harmless(line)}", before=IN)
 
     def _approval(self, event: events.ApprovalWanted) -> None:
-        self._page.line(f"waits for a yes: {event.name}{harmless(event.arguments)}", "yellow", before=IN)
+        self._page.line(f"waits for a yes: {harmless(event.name + event.arguments)}", "yellow", before=IN)
 
 
 def _value(observed: str, printed: bool) -> str:

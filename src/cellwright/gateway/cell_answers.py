@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from cellwright.errors import WrongArguments
+from cellwright.model_texts import readable
 from cellwright.sandboxes import GuestValue, Outcome
 from cellwright.schemas import JsonData, record_fields
 from cellwright.scope import operation, shown
@@ -66,19 +67,22 @@ def show_function(show: Callable[[str], Awaitable[str]], outputs: CutOutputs) ->
     return operation(reads=True, own=True, thread="task")(call)
 
 
-def cell_answer(number: int, outcome: Outcome, outputs: CutOutputs) -> CellAnswer:
-    """The outcome of a cell. Prints have the first half of the room, the value has the rest."""
+def cell_answer(number: int, outcome: Outcome, outputs: CutOutputs, mark: str = "") -> CellAnswer:
+    """The outcome of a cell. Prints have the first half of the room, the value has the rest.
+
+    What is for a model holds nothing unseen; the value as data stays as it is. `mark`: whose words may be in it.
+    """
     room = outputs.limit
     value, value_text = _value(outcome.value, room) if outcome.error is None else (None, "")
-    printed = outcome.stdout
+    printed, value_text = _told(outcome.stdout), _told(value_text)
     for_prints = room if not value_text else max(room // 2, room - len(value_text))
     stdout = outputs.fitted(f"output:{number}", printed, for_prints)
     left = max(room - len(stdout), room // 3)
     cut = outputs.fitted(f"output:{number}.value", value_text, left)
     whole = cut == value_text
-    error = (
-        None if outcome.error is None else outputs.fitted(f"output:{number}.error", guest_error(outcome.error), left)
-    )
+    error = None
+    if outcome.error is not None:
+        error = outputs.fitted(f"output:{number}.error", _told(guest_error(outcome.error)), left)
     truncated = stdout != printed or not whole
     plain: dict[str, Any] = {
         "ok": outcome.error is None,
@@ -88,7 +92,13 @@ def cell_answer(number: int, outcome: Outcome, outputs: CutOutputs) -> CellAnswe
         "calls": [{"name": call.name, "ok": call.error is None} for call in outcome.calls[:CALLS]],
         "truncated": truncated,
     }
-    return CellAnswer(text=_text(stdout, cut, error, outcome), plain=plain)
+    text = _text(stdout, cut, error, outcome)
+    return CellAnswer(text=f"{mark}\n{text}" if mark else text, plain={**plain, "source": mark} if mark else plain)
+
+
+def _told(text: str) -> str:
+    """A text for a model."""
+    return readable(encodable(text))
 
 
 def encodable(value: Any) -> Any:

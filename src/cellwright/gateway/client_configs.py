@@ -253,7 +253,7 @@ def _options(words: Sequence[str]) -> Iterator[tuple[str, str | None]]:
 def _moved(option: str, value: str, here: Path) -> str:
     if option == "--dir":
         return str(here)
-    if option in ("--mcp-config", "--policy", "--config", "--token-file"):
+    if option in ("--mcp-config", "--policy", "--audit", "--config", "--token-file"):
         return str((here / value).absolute())
     if option == "--credential" and "=file:" in value:
         name, _, file = value.partition("=file:")

@@ -78,7 +78,7 @@ class ClientSessions:
         self._idle_s = idle_s
         self._limit = limit
         self._live: dict[Hashable, ClientSession] = {}
-        self._reached: dict[Hashable, set[tuple[str, str]]] = {}  # labels that reached a client, with their sources
+        self._reached: dict[Hashable, set[tuple[str, str]]] = {}  # labels that reached an owner, with their sources
         self._closing: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
@@ -103,24 +103,22 @@ class ClientSessions:
                 live.current = cell
                 live.cells += 1
                 try:
-                    self._share_labels(key, live.client, runtime.flow)
+                    self._share_labels(live.client, runtime.flow)
                     return live.cells, await runtime.execute(code, on_event=cell.hear)
                 finally:
                     live.current = None
-                    self._share_labels(key, live.client, runtime.flow)
+                    self._share_labels(live.client, runtime.flow)
         finally:
             live.waiting -= 1
             live.used = time.monotonic()
             if self._timer is None and not self._closed:
                 self._timer = asyncio.get_running_loop().call_later(self._idle_s, self._look)
 
-    def _share_labels(self, key: Hashable, client: Client, flow: FlowGuard) -> None:
-        """One model reads what all interpreters of a client show, also those that were closed: it is told by none."""
-        of_whom = key if client.owner is None else ("owner", client.owner)
-        reached = flow.state.reached_from
-        if not reached and of_whom not in self._reached:
-            return
-        known = self._reached.setdefault(of_whom, set())
+    def _share_labels(self, client: Client, flow: FlowGuard) -> None:
+        """One model reads what all interpreters of a client show, also those that were closed. Who has no token is one
+        client here: a model may name another session, or connect anew.
+        """
+        reached, known = flow.state.reached_from, self._reached.setdefault(client.owner, set())
         for label, source in sorted(known - reached):
             flow.reach(label, source)
         known |= reached
@@ -131,7 +129,10 @@ class ClientSessions:
 
     def told(self, key: Hashable, number: int, outcome: Outcome) -> CellAnswer:
         live = self._live.get(key)
-        return cell_answer(number, outcome, live.outputs if live is not None else CutOutputs(self._limit))
+        if live is None:
+            return cell_answer(number, outcome, CutOutputs(self._limit))
+        mark = "" if live.runtime is None else live.runtime.flow.state.mark
+        return cell_answer(number, outcome, live.outputs, mark)
 
     async def warm(self, key: Hashable) -> None:
         """Open a client's interpreter before its first cell."""
@@ -141,7 +142,6 @@ class ClientSessions:
 
     async def drop(self, key: Hashable) -> None:
         """Close the session of a client that has left."""
-        self._reached.pop(key, None)
         live = self._live.pop(key, None)
         if live is not None:
             await live.close()

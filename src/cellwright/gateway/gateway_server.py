@@ -18,6 +18,7 @@ from cellwright.gateway.client_cells import ClientCell, ClientQuestion
 from cellwright.gateway.client_sessions import Client
 from cellwright.gateway.gateway import Gateway
 from cellwright.gateway.tool_definitions import definitions, wrong_arguments
+from cellwright.model_texts import readable
 from cellwright.short_texts import one_line
 
 if TYPE_CHECKING:
@@ -235,9 +236,11 @@ def _said(answer: Any) -> Mapping[str, Any] | None:
 async def _search(gateway: Gateway, arguments: Mapping[str, Any]) -> types.CallToolResult:
     found = await gateway.search(arguments["query"], arguments.get("limit", 8))
     hits = [
-        {"name": hit.name, "signature": hit.signature, "summary": hit.summary, "note": hit.note} for hit in found.hits
+        {"name": hit.name, "signature": hit.signature, "summary": readable(hit.summary), "note": readable(hit.note)}
+        for hit in found.hits
     ]
-    return _result(found.text, {"found": hits, "text": found.text})
+    text = readable(found.text)
+    return _result(text, {"found": hits, "text": text})
 
 
 def _result(text: str, plain: dict[str, Any] | None, *, failed: bool = False) -> types.CallToolResult:

@@ -59,6 +59,7 @@ def definitions(sources: Mapping[str, int], *, sessions: bool = False) -> tuple[
                 "error": {"type": ["string", "null"]},
                 "calls": {"type": "array", "items": _answer({"name": _TEXT, "ok": _FLAG}, [])},
                 "truncated": _FLAG,
+                "source": _TEXT,
             },
             ["ok"],
         ),

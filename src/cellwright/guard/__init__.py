@@ -4,11 +4,12 @@ from cellwright.guard.approval_desk import ApprovalDesk, decide, full_arguments,
 from cellwright.guard.approvals import Approved, StoredApproval
 from cellwright.guard.approver import LATER, Approvals, Approve, ApproverReply
 from cellwright.guard.audit import AuditTrail
-from cellwright.guard.audit_file import AuditFinding, AuditHead, audit_heads, audit_records, verify_audit
+from cellwright.guard.audit_file import AuditFinding, AuditHead, audit_files, audit_heads, audit_records, verify_audit
 from cellwright.guard.audited import Audited, unkept_session
 from cellwright.guard.flow import FlowGuard
 from cellwright.guard.flow_policy import FlowMode, FlowPolicy, OperationLabels, ProvenValues
 from cellwright.guard.guarded import Guarded, GuardRules, subject_of
+from cellwright.guard.hold import called_and_flow
 from cellwright.guard.hooks import Hook, HookedCall, Replaced, Unseen
 from cellwright.guard.labels import PRIVATE, UNTRUSTED
 from cellwright.guard.operation_globs import covers_name
@@ -63,8 +64,10 @@ __all__ = [
     "StoredApproval",
     "Unseen",
     "WorkspaceLabels",
+    "audit_files",
     "audit_heads",
     "audit_records",
+    "called_and_flow",
     "covers_name",
     "decide",
     "full_arguments",

@@ -18,6 +18,7 @@ from cellwright.errors import CellwrightError, NoQuestion, UsageError
 from cellwright.events import ApprovalWanted, Event
 from cellwright.guard.approver import Approvals, Approve, decision_by
 from cellwright.guard.arguments_text import arguments_text
+from cellwright.guard.hold import called_and_flow
 from cellwright.journal import WITHDRAWN, is_late, is_open
 from cellwright.sandboxes import waiting
 from cellwright.store import Decision, Question, Store, off_loop, open_store
@@ -134,15 +135,17 @@ class ApprovalDesk:
 
 def wanted_of(question: Question, name: str = "", call: int = 0) -> ApprovalWanted:
     """A question as the approver gets it."""
+    called, flow = called_and_flow(question.operation)
     return ApprovalWanted(
         session=question.session,
         cell=question.cell,
         call=call,
-        name=name or question.operation,
+        name=name or called,
         arguments=question.arguments,
         question=question.id,
         expires=question.expires,
         why=question.why,
+        flow=flow,
     )
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from cellwright.doors import BY_GUEST, Answer, Call, CallContent, Host, Shows, Wrapper
+from cellwright.doors import BY_GUEST, Answer, Call, CallContent, Host, Ruling, Shows, Wrapper
 from cellwright.errors import ContentChanged, Denied, Fenced, JournalFailed, NoQuestion, UsageError
 from cellwright.events import ApprovalWanted
 from cellwright.guard.approval_desk import ApprovalDesk, once, wanted_of
@@ -84,9 +84,9 @@ class Approved(Wrapper):
             why = "there is nobody to ask: Runtime(approve=…) says who is"
             return Denied(f"{title} waits for a person's yes, and {why}")
         arguments = await self._arguments(call, content)
-        why = "" if call.ruling is None else call.ruling.why
+        ruling, name = call.ruling or Ruling(), _name(call, title)
         wanted = ApprovalWanted(
-            session="", cell=call.cell, call=call.id, name=_name(call, title), arguments=arguments, why=why
+            session="", cell=call.cell, call=call.id, name=name, arguments=arguments, why=ruling.why, flow=ruling.key
         )
         with waiting(wanted):
             decision = await decision_by(self._approve, wanted)

@@ -17,18 +17,26 @@ from typing import Any, cast
 from unicodedata import normalize
 
 from cellwright.errors import UsageError
+from cellwright_guest.wire import type_of
 
 MISSING: Any = object()
 LEAVES = 10_000  # single values inside of one argument; of more nothing is known
 LONGEST = 1_000_000  # characters of a text; of a longer one nothing is known
 _NUMBERS = (int, float, Decimal)
+_SHORT = 1 << 64
 _LARGE = 10**300  # of a number beyond it nothing is known
 _COMPARED = re.compile(r"\s*(>=|<=|!=|>|<|=)\s*(.*)", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?\d{1,300}(\.\d{1,300})?")
 _URL = re.compile(r"([^:/?#\\]*://[^/?#\\]*)(.*)", re.DOTALL)
-_UPWARDS = re.compile(
-    r"(?:^|[/\\])(?:\.|%2e){2}(?:[/\\]|$)"
-)  # `..` in a path, from which a text does not tell where it leads
+_STEP = r"[/\\]|%2f|%5c"
+# `..` in a path, from which a text does not tell where it leads
+_UPWARDS = re.compile(rf"(?:^|{_STEP})(?:\.|%2e){{2}}(?:{_STEP}|[?#;]|$)")
+# nothing shows these, and other code may read the text without them
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\xad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+_HOST = re.compile(r"\*\.[\w-]+(\.[\w-]+)+")
 _BETWEEN = re.compile(r"[\s,;<>()\"'\[\]]+")  # between the addresses in one text
 _ORDERS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
@@ -61,6 +69,10 @@ class Condition:
 
     def holds(self, value: Any) -> list[bool | None]:
         """Of each single value in it: whether the condition is true of it; None where that is not known."""
+        short = (type(value) is int and -_SHORT < value < _SHORT) or (type(value) is str and len(value) < 200)
+        return _held(self, type_of(value), value) if short else self._holds(value)
+
+    def _holds(self, value: Any) -> list[bool | None]:
         leaves = _leaves(value)
         if leaves is None:
             return [None]
@@ -84,17 +96,34 @@ class Condition:
         return " or ".join(self.texts)
 
 
+@lru_cache(maxsize=4096)
+def _held(condition: Condition, kind: type, value: Any) -> list[bool | None]:
+    return condition._holds(value)  # pyright: ignore[reportPrivateUsage] - its own module
+
+
 def normalised(text: str) -> str:
-    return normalize("NFKC", normalize("NFKC", text).lower())
+    folded = normalize("NFKC", normalize("NFKC", text).casefold()).replace("\u3002", ".")
+    return folded if folded.isascii() and folded.isprintable() else _UNSEEN.sub("", folded)
+
+
+def _plain(text: str) -> str:
+    return normalize("NFKC", text).lower()
 
 
 def glob_holds(pattern: str, value: str) -> bool | None:
-    """Whether a text matches a glob. Stars of a URL's host or of an address stay in it: else None, not known."""
+    """Whether a text matches a glob. Stars of a host, of a URL's or of an address, stay in it: else None, not known.
+
+    None, too, where some code reads a value as one that matches, and some does not: `stra\u00dfe`, `a@b.example.`
+    """
+    plain = _plain(value)
     pattern, value = normalised(pattern), normalised(value)
     if "/" in pattern and _UPWARDS.search(value):
         return None
-    if not _compiled(pattern).match(value):  # `ß` and `ss`: some take two such hosts for one
-        return None if _compiled(pattern.casefold()).match(value.casefold()) else False
+    value = value.rstrip(".") if "@" in pattern else value
+    if not _compiled(pattern).match(value):
+        return False
+    if value != plain or (_HOST.fullmatch(pattern) and not _HOST.fullmatch(f"*.{value}")):
+        return None
     url = _URL.fullmatch(pattern)
     if url is not None:
         there = _URL.fullmatch(value)
@@ -168,11 +197,11 @@ def _compares(sign: str, wanted: str, value: Any) -> bool | None:
     elif (sign in _ORDERS and number) or (_NUMBER.fullmatch(wanted) and (sign in _ORDERS or type(value) is bool)):
         return None  # a number and a text have no order; True is 1 for some code
     else:
-        left, right = normalised(_text(value)), normalised(wanted)
+        left, right = _plain(_text(value)), _plain(wanted)
+        if left != right and normalised(left) == normalised(right):
+            return None  # as in `glob_holds`
         if left != right and right in ("true", "false") and type(value) is not bool:
             return None  # what counts as true is for the operation to say
-        if left != right and left.casefold() == right.casefold():
-            return None  # `ß` and `ss`
     if sign in ("=", "!="):
         return (left == right) is (sign == "=")
     return _ORDERS[sign](left, right)

@@ -10,19 +10,22 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
+from cellwright.redaction import MASK
 from cellwright.scope import ValueWriter, given_frame_text
 from cellwright.short_texts import printable
-from cellwright_guest.unpacker import Unpacker
+from cellwright_guest.unpacker import Unpacker, simple_arguments
 from cellwright_guest.wire import Bounds, Packed, WireError, type_of
 
 LONGEST = 20_000  # characters
 MOST = 1 << 26  # of them, where all is asked for: more than crosses in one call
 CUT = "… [cut: there is more than is shown here]"
 ARGUMENTS = 200  # that are shown
+_FEW, _SHORT = 10, 64  # arguments; characters of a text, bits of a number
 _DEPTH = 250  # beyond what crosses: only a list that holds itself is deeper
 
 Name = Callable[[int], str]
 """What a host object (a number above zero) or a class (below) is called."""
+Hides = Callable[[int | str], bool]
 
 
 def arguments_text(
@@ -32,11 +35,13 @@ def arguments_text(
     *,
     functions: Name = lambda number: "",
     whole: bool = False,
+    hides: Hides = lambda place: False,
 ) -> str:
     """`(7, to='ann')`, up to `longest` characters, of which a long argument leaves the others their part. Raises
     `WireError` for what no honest guest sends.
 
-    `functions` gives more about a function of the guest. With `whole`, all rows of frames are told.
+    `functions` gives more about a function of the guest. With `whole`, all rows of frames are told. Of what
+    `hides` names, by its position or its keyword, only a mask is.
     """
 
     def other(tag: str, body: Any, unpacker: Unpacker) -> Any:
@@ -48,29 +53,47 @@ def arguments_text(
     if type_of(given) is not tuple:
         raise WireError("arguments that are not a tuple")
     room = MOST if longest is None else longest
-    texts, more = _texts(given, room)
+    texts, more = _texts(given, room, hides)
     share = _share([len(text) for text in texts], room)
     shown = (printable(text) if len(text) <= share else printable(text[:share]) + CUT for text in texts)
     return f"({', '.join(shown)}{f', {CUT}' if more else ''})"
+
+
+def atoms_text(arguments: Packed) -> str | None:
+    """What `arguments_text` gives for a few arguments that are numbers and short texts; None for others."""
+    simple = simple_arguments(arguments.tree)
+    if simple is None or len(simple[0]) + len(simple[1]) > _FEW:
+        return None
+    texts = [atom_text(value) for value in simple[0]]
+    texts += [
+        None if (text := atom_text(value)) is None else f"{_word(key)}={text}" for key, value in simple[1].items()
+    ]
+    return None if None in texts else f"({', '.join(filter(None, texts))})"
+
+
+def atom_text(value: Any) -> str | None:
+    """A number, a truth or a short text as `arguments_text` writes it; None for any other value."""
+    kind = type_of(value)
+    if kind is str:
+        return printable(repr(value)) if len(value) <= _SHORT else None
+    plain = kind in (bool, float) or value is None or (kind is int and value.bit_length() <= _SHORT)
+    return repr(value) if plain else None
 
 
 def answer_text(value: Packed, name: Name, longest: int) -> str:
     """What the host gives the guest, as text: `Contact('ann', 7)`, up to about `longest` characters."""
 
     def other(tag: str, body: Any, unpacker: Unpacker) -> Any:
+        parts = unpack_parts(tag, body, unpacker)
         match tag, body:
             case (("h" | "f" | "c"), [int(number), *_]):
                 return _StandIn(f"<{name(number)}>")
-            case "o", [int(number), about, fields]:
-                _unpack_members(about, unpacker)
-                return _StandIn(name(number), unpacker.values(fields))
-            case "e", [int(number), about, member]:
-                _unpack_members(about, unpacker)
+            case "o", [int(number), *_]:
+                return _StandIn(name(number), parts)
+            case "e", [int(number), _, member]:
                 return _StandIn(f"{name(number)}.{_word(member)}")
-            case "E", [kind, arguments, attributes, text]:
-                for part in (*unpacker.values(arguments), attributes):
-                    unpacker.unpack(part)
-                return _StandIn(name(kind[0]) if type_of(kind) is list else str(kind), [unpacker.unpack(text)])
+            case "E", [kind, *_, text]:
+                return _StandIn(name(kind[0]) if type_of(kind) is list else str(kind), [text])
             case _:
                 return _StandIn(f"<a {body[0]}>" if tag == "a" and type_of(body) is list else f"<{tag}>")
 
@@ -79,19 +102,42 @@ def answer_text(value: Packed, name: Name, longest: int) -> str:
     return printable(text if len(text) <= longest else text[:longest] + CUT)
 
 
+def unpack_parts(tag: str, body: Any, unpacker: Unpacker) -> list[Any]:
+    """The fields of what is no plain data, from either side. Later parts refer to values by number, and all that
+    whoever builds it unpacks is among them.
+    """
+    match tag, body:
+        case "o", [_, fields]:
+            return unpacker.values(fields)
+        case "o", [_, about, fields]:
+            _unpack_members(about, unpacker)
+            return unpacker.values(fields)
+        case "e", [_, about, _]:
+            _unpack_members(about, unpacker)
+        case "E", [_, arguments, str(), text]:
+            return [unpacker.unpack(arguments), unpacker.unpack(text)]
+        case "E", [kind, arguments, attributes, _]:
+            unpacker.values(arguments)
+            _unpack_members(kind[-1] if type_of(kind) is list else None, unpacker)
+            unpacker.unpack(attributes)
+        case _:
+            pass
+    return []
+
+
 def _unpack_members(about: Any, unpacker: Unpacker) -> None:
-    """Later parts refer to values by number, and these are among them."""
     for _, value in about.get("members", ()) if type_of(about) is dict else ():
         unpacker.unpack(value)
 
 
-def _texts(given: tuple[Any, ...], room: int) -> tuple[list[str], bool]:
+def _texts(given: tuple[Any, ...], room: int, hides: Hides) -> tuple[list[str], bool]:
     """Each argument, longer than its share where that is too long; and whether there are more arguments."""
     args: tuple[Any, ...] = given
     kwargs: dict[Any, Any] = {}
     if len(given) == 2 and type_of(given[0]) is tuple and type_of(given[1]) is dict:
         args, kwargs = given
-    named = [*(("", value) for value in args[:ARGUMENTS]), *((f"{_word(key)}=", one) for key, one in kwargs.items())]
+    named = [("", MASK if hides(at) else value) for at, value in enumerate(args[:ARGUMENTS])]
+    named += [(f"{_word(key)}=", MASK if hides(key) else value) for key, value in kwargs.items()]
     writer, texts, left = _ArgumentWriter(room), list[str](), 2 * room
     least = room // max(min(len(named), ARGUMENTS), 1)
     for name, value in named[:ARGUMENTS]:
@@ -148,18 +194,18 @@ class _StandIn:
 
 
 def _stand_in(tag: str, body: Any, unpacker: Unpacker, name: Name, functions: Name) -> _StandIn:
-    """Unpacks the same parts as whoever builds the value: later parts refer to them by number."""
+    parts = unpack_parts(tag, body, unpacker)
     match tag, body:
         case (("h" | "c"), int(number)):
             return _StandIn(f"<{name(number)}>")
-        case "o", [int(number), fields]:
-            return _StandIn(name(number), unpacker.values(fields))
+        case "o", [int(number), _]:
+            return _StandIn(name(number), parts)
         case "e", [int(number), (str() | int()) as member]:
             return _StandIn(f"{name(number)}.{_word(member)}")
         case "g", [int(number), str(), str(function)]:
             return _StandIn(f"<function {_word(function)}{functions(number)}>")
-        case "E", [_, arguments, str(kind), text]:
-            return _StandIn(f"<exception {_word(kind)}>", [unpacker.unpack(arguments), unpacker.unpack(text)])
+        case "E", [_, _, str(kind), _]:
+            return _StandIn(f"<exception {_word(kind)}>", parts)
         case "a", [str(kind), *_]:
             return _StandIn(f"<a {_word(kind)}>")
         case "T" | "G", _:

@@ -57,8 +57,10 @@ class AuditTrail:
         atexit.register(known.close)
         return known
 
-    def write(self, event: str, fields: Fields) -> int:
-        """Add a line; gives its number. `PlatformError` where it cannot be written."""
+    def write(self, event: str, fields: Fields, more: str = "") -> int:
+        """Add a line; gives its number. `more` are further fields, by `as_json`. `PlatformError` where it cannot be
+        written.
+        """
         if self._closed:
             raise PlatformError(f"the audit in {self.directory} is closed")
         pid = os.getpid()
@@ -67,7 +69,7 @@ class AuditTrail:
             try:
                 if chain.file < 0:
                     chain.begin(self.directory)
-                return chain.add(event, fields)
+                return chain.add(event, fields, more)
             except OSError as error:
                 chain.fail(error)
                 raise _unwritable(self.directory, error) from None
@@ -135,9 +137,9 @@ class _Chain:
             raise
         self._follows, self._lost = {}, 0
 
-    def add(self, event: str, fields: Fields) -> int:
+    def add(self, event: str, fields: Fields, more: str = "") -> int:
         at = datetime.now(UTC).isoformat(timespec="microseconds")
-        line, hash = sealed({"n": self.n + 1, "at": at, "event": event, **fields, "prev": self.hash})
+        line, hash = sealed({"n": self.n + 1, "at": at, "event": event, **fields, "prev": self.hash}, more)
         if self.n and not os.fstat(self.file).st_nlink:
             raise FileNotFoundError(2, "its file was removed")
         if os.write(self.file, line) != len(line):

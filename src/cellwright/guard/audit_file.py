@@ -10,9 +10,11 @@ import hashlib
 import heapq
 import json
 import re
+from collections import deque
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -50,12 +52,18 @@ class AuditFinding:
         return f"{self.file}:{self.line}: {self.kind}: {self.text}"
 
 
-def sealed(fields: Mapping[str, Any]) -> tuple[bytes, str]:
-    """The line of these fields, and its hash. `prev` among them is the hash of the line before."""
-    text = "".join(_chunks(fields, 0)) if _chunks is not None else _encoder.encode(fields)
-    body = text.encode("ascii")
-    hash = hashlib.sha256(body).hexdigest()
-    return b'%b,"hash":"%b"}\n' % (body[:-1], hash.encode("ascii")), hash
+def as_json(fields: Mapping[str, Any]) -> str:
+    """The fields without braces round them."""
+    return ("".join(_chunks(fields, 0)) if _chunks is not None else _encoder.encode(fields))[1:-1]
+
+
+def sealed(fields: Mapping[str, Any], more: str = "") -> tuple[bytes, str]:
+    """The line of these fields, and its hash. `prev` among them is the hash of the line before; `more` are further
+    fields, by `as_json`.
+    """
+    body = f"{{{as_json(fields)}{',' if more else ''}{more}".encode("ascii")
+    hash = hashlib.sha256(body + b"}").hexdigest()
+    return b'%b,"hash":"%b"}\n' % (body, hash.encode("ascii")), hash
 
 
 def verify_audit(place: str | Path, heads: Mapping[str, AuditHead] | None = None) -> list[AuditFinding]:
@@ -92,8 +100,27 @@ def audit_heads(place: str | Path) -> dict[str, AuditHead]:
 
 
 def audit_records(place: str | Path) -> Iterator[dict[str, Any]]:
-    """What the lines of all files say, the earliest first. What cannot be read is left out: `verify_audit` tells."""
-    return heapq.merge(*map(_records, audit_files(place)), key=lambda record: str(record.get("at", "")))
+    """What the lines of all files say, the earliest first, and in which `file` each stands.
+
+    What cannot be read is left out: `verify_audit` tells. Only files of processes that ran at the same time are open
+    at once.
+    """
+    files = deque(sorted((_began(path), path) for path in audit_files(place)))
+    heads: list[tuple[str, int, dict[str, Any], Iterator[dict[str, Any]]]] = []
+    number = 0
+    while files or heads:
+        if files and (not heads or files[0][0] <= heads[0][0]):
+            number, records = number + 1, _records(files.popleft()[1])
+            for first in islice(records, 1):
+                heapq.heappush(heads, (_at(first), number, first, records))
+            continue
+        _, place_in_order, record, records = heads[0]
+        yield record
+        following = next(records, None)
+        if following is None:
+            heapq.heappop(heads)
+        else:
+            heapq.heapreplace(heads, (_at(following), place_in_order, following, records))
 
 
 def audit_files(place: str | Path) -> list[Path]:
@@ -106,12 +133,20 @@ def audit_files(place: str | Path) -> list[Path]:
     return [path]
 
 
+def _began(path: Path) -> str:
+    return next(map(_at, _records(path)), "")
+
+
+def _at(record: Mapping[str, Any]) -> str:
+    return str(record.get("at", ""))
+
+
 def _records(path: Path) -> Iterator[dict[str, Any]]:
     with _readable(path), path.open("rb") as file:
         for raw in _lines(file):
-            record = _read(raw)
+            record = _read(raw) if raw.endswith(b"\n") else None  # nobody vouches for a line that is not whole
             if record is not None:
-                yield record
+                yield record | {"file": path.name}
 
 
 def _lines(file: Any) -> Iterator[bytes]:

@@ -7,25 +7,25 @@ written before them, and where the values come from that say to whom, or on what
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import cast, get_args
 
 from cellwright.doors import About, Answer, Call
 from cellwright.errors import PlatformError, UsageError
+from cellwright.guard.description_pins import DescriptionPins
 from cellwright.guard.flow_policy import FlowMode, FlowPolicy
 from cellwright.guard.flow_state import FlowState, read_notes
+from cellwright.guard.given_arguments import GivenArguments, content_off_loop
 from cellwright.guard.hold import Hold, hold_of, private_words, unproven_words
-from cellwright.guard.labels import CHOSEN, CONTENT, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec, selecting_part
-from cellwright.guard.proofs import is_url, normalised
+from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec, selecting_part
+from cellwright.guard.proofs import home_of, is_url, links_in, normalised
 from cellwright.guard.served_flow import ServedFlow
 from cellwright.guard.workspace_labels import WorkspaceLabels
 from cellwright.journal import TRANSACTION_VERBS, History, is_effect
 from cellwright.sandboxes import Outcome
-from cellwright.scope import PackedContent, Scalar, ScopeHost, content_of, named_arguments
+from cellwright.scope import PackedContent, Scalar, ScopeHost
 from cellwright.store import Store
-from cellwright_guest.unpacker import simple_arguments
-from cellwright_guest.wire import Packed, is_large
 
 FREE = frozenset(("sleep", "about", "dir", *TRANSACTION_VERBS))
 _TELLING = "dir"  # whose answer holds names: of what an outsider's object has, the outsider's
@@ -50,7 +50,7 @@ class FlowGuard:
 
     def __init__(self, mode: FlowMode | None, host: ScopeHost, rules: FlowPolicy, say: Callable[[str], None]) -> None:
         self.mode: FlowMode = check_mode(mode)
-        self.is_said = mode is not None  # somebody chose it: hints count, and a new operation is a changed one
+        self._is_said = mode is not None  # somebody chose it: hints count, and a new operation is a changed one
         self.own_model = False
         self.state = FlowState()
         self._host = host
@@ -58,7 +58,7 @@ class FlowGuard:
         self.warn = say  # told what is not held, where the mode is "warn"
         self._code: str | None = None  # of the cell that runs
         self._was_influenced = False  # the model, when it wrote that
-        self._pins: dict[str, tuple[str, Mapping[str, str]]] = {}  # of each upstream: key, and texts by path
+        self._pins = DescriptionPins(host, strict=self._is_said)
         self._more: Callable[[], None] | None = None  # reads what the journal has, when it is first needed
         self._reading: asyncio.Future[None] | None = None
         self._reached: list[tuple[str, str]] = []  # by no answer: with a session above, a workspace, a description
@@ -137,20 +137,11 @@ class FlowGuard:
             self.warn(f"cellwright: {error}; who opens this workspace later is not told that its files are {label}")
 
     def _look_at_descriptions(self) -> None:
-        """What an upstream says of its operations is pinned when it is bound. Changed, it is an outsider's text."""
         if self.mode == "off":
             return
-        for name, surface in self._host.described().items():
-            key, before = self._pins.get(name, ("", None))
-            if key == surface.key:
-                continue
-            docs = surface.docs()
-            self._pins[name] = surface.key, docs if before is None else {**before, **docs}
-            if before is not None and any(
-                before.get(path, "" if self.is_said else doc) != doc for path, doc in docs.items()
-            ):
-                self.reach(UNTRUSTED, f"the changed descriptions of {name}")
-                self.state.shown = True
+        for name in self._pins.changed():
+            self.reach(UNTRUSTED, f"the changed descriptions of {name}")
+            self.state.shown = True
 
     @property
     def is_influenced(self) -> bool:
@@ -199,7 +190,7 @@ class FlowGuard:
     def labelled(self, about: About) -> About:
         """What is known of an operation, with the labels of the policy; and with hints, where a mode was chosen."""
         about = self._rules.labelled(about) if self._rules.labels else about
-        if not self.is_said or not about.operation.open_world or about.operation.untrusted is True:
+        if not self._is_said or not about.operation.open_world or about.operation.untrusted is True:
             return about
         return replace(about, operation=replace(about.operation, untrusted=True))
 
@@ -207,43 +198,44 @@ class FlowGuard:
         """Whether the flow has nothing to do with a call."""
         if self.mode == "off" or (call.verb in FREE and call.verb != _TELLING):
             return True
-        return not (self.state.reached or call.about.operation.has_labels or call.target in self.state.specs)
+        state = self.state
+        return not (state.reached or state.specs or call.about.operation.has_labels)
 
-    async def hold(self, call: Call, *, named: bool = False) -> Hold | None:
+    async def hold(self, call: Call, given: GivenArguments, *, named: bool = False) -> Hold | None:
         """Why a call is not to be made without a person's yes; None where nothing is unusual.
 
         `named`: the policy allows this operation by its name, which proves that it may be called, not on what.
         """
-        state = self.state
-        if not state.reached or call.verb in FREE:
+        state, operation = self.state, call.about.operation
+        if call.verb in FREE or not (state.reached or state.specs):
             return None
-        acting, lends = _acts(call), simple_arguments(call.arguments.tree) is None
-        if not acting and not lends and not (state.private and self.is_influenced):
+        own = state.specs.get(call.target, NONE).private or PRIVATE in await self.passed(given)
+        if own and not state.private:
+            self.reach(PRIVATE, call.about.title)  # host code may read the object, and send out what it says
+        sends = operation.outward is not False and state.private and self.is_influenced
+        if not sends and not state.untrusted:
+            return None
+        acting = _acts(call)
+        if not sends and not acting and not given.may_refer:
             return None
         await self._caught_up()
-        given = await self._given(call)
-        acting = acting or any(self._host.acts(number) for one in given.values() for number in one.references)
-        handles = (call.target, *(handle for content in given.values() for handle in content.handles))
-        if not state.private and any(state.specs.get(handle, NONE).private for handle in handles):
-            self.reach(PRIVATE, call.about.title)  # host code may read the object and send out what it says
-        size = sum(content.size for content in given.values())
+        contents = await given.contents()
+        acting = acting or any(self._host.acts(number) for one in contents.values() for number in one.references)
+        size = sum(content.size for content in contents.values())
         if size * (1 + state.proofs.words.length // 1_000) > QUICK or state.proofs.is_stale:
-            return await asyncio.to_thread(self._judged, call, given, acting, named)
-        return self._judged(call, given, acting, named)
+            return await asyncio.to_thread(self._judged, call, contents, acting, named)
+        return self._judged(call, contents, acting, named)
 
     def _judged(self, call: Call, given: dict[str, PackedContent], acting: bool, named: bool) -> Hold | None:
         """Takes long for many or long arguments."""
         state, operation, names = self.state, call.about.operation, names_of(call.about)
-        selecting = {
-            name: part
-            for name, content in given.items()
-            if (part := selecting_part(call.about.operation, name, content))
-        }
+        parts = {name: selecting_part(operation, name, content) for name, content in given.items()}
+        selecting = {name: part for name, part in parts.items() if part is not None}
         if self._leaves_the_house(call, given, acting=acting) and not self._rules.is_reader(names):
             return hold_of(call, state, selecting, private_words(call, state), private=True)
         if not acting or not state.untrusted:
             return None
-        unproven = list(self._unproven(call, selecting, names))
+        unproven = list(self._unproven(call, given, parts, names))
         chosen = any(not content.is_empty for content in selecting.values())
         if not unproven and not chosen and operation.selecting != () and self.is_influenced and not named:
             unproven = [("", None)]  # the call itself is the choice
@@ -255,11 +247,6 @@ class FlowGuard:
             self._reading = asyncio.ensure_future(asyncio.to_thread(more))
         if self._reading is not None:
             await asyncio.shield(self._reading)
-
-    async def _given(self, call: Call) -> dict[str, PackedContent]:
-        named = named_arguments(call.arguments, self._host.parameters(call))
-        plain = CONTENT if call.about.operation.selecting is None else ()
-        return {name: await self._read(one, keys=name not in plain) for name, one in named.items()}
 
     def _leaves_the_house(self, call: Call, given: dict[str, PackedContent], *, acting: bool) -> bool:
         """Whether influenced code may send out by this call what it has read."""
@@ -274,55 +261,69 @@ class FlowGuard:
         return bool(outward) and not home  # else a query to where all of it came from
 
     def _unproven(
-        self, call: Call, selecting: dict[str, PackedContent], names: frozenset[str]
+        self,
+        call: Call,
+        given: dict[str, PackedContent],
+        parts: dict[str, PackedContent | None],
+        names: frozenset[str],
     ) -> Iterator[tuple[str, Scalar | None]]:
-        """The selecting arguments that nothing proves; the value is None where it is no plain one."""
-        influenced, state = self.is_influenced, self.state
+        """The selecting arguments that nothing proves; the value is None where it is no plain one.
+
+        So are links in what influenced code says: who follows one is not asked.
+        """
+        influenced, state, home = self.is_influenced, self.state, home_of(call.about.title)
         if call.target > 0 and not self._is_chosen(call.target):
             yield "the object", None
         elif call.target > 0 and state.private and self._comes_from_outside(call.target):
             yield "the object", None  # a reply, which may take something private along
-        for name, content in selecting.items():
-            if content.opaque or not all(map(self._is_chosen, content.handles)):
+        told = influenced and call.about.operation.selecting != ()
+        for name, content in given.items():
+            part = parts[name]
+            values = [leaf.value for leaf in (part.leaves if part is not None else ()) if leaf.value not in ("", b"")]
+            if part is not content and told:
+                values += [link for leaf in content.leaves for link in links_in(leaf.value)]
+            if part is not None and (part.opaque or not all(map(self._is_chosen, part.handles))):
                 yield name, None
-            for leaf in content.leaves:
-                if leaf.value in ("", b"") or self._rules.proves(names, normalised(leaf.value)):
-                    continue
-                if not state.proofs.proves(leaf.value, influenced=influenced):
-                    yield name, leaf.value
+            for value in values:
+                by_policy = self._rules.proves(names, normalised(value))
+                if not by_policy and not state.proofs.proves(value, influenced=influenced, home=home):
+                    yield name, value
 
     def _comes_from_outside(self, handle: int) -> bool:
         return bool(self.state.specs.get(handle, NONE).untrusted)
 
     # answers
 
-    async def passed(self, call: Call) -> set[str]:
+    async def passed(self, given: GivenArguments) -> set[str]:
         """The labels of the objects that a call passes: host code may read them, or give them to another session."""
-        if not self.state.specs or simple_arguments(call.arguments.tree) is not None:
+        if not self.state.specs or not given.may_refer:
             return set()
-        handles = (await self._read(call.arguments)).handles
+        handles = [handle for content in (await given.contents()).values() for handle in content.handles]
         specs = [self.state.specs[handle] for handle in handles if handle in self.state.specs]
         return {label for label in (UNTRUSTED, PRIVATE) if any(getattr(spec, label) for spec in specs)}
 
-    async def begins(self, call: Call) -> None:
+    async def begins(self, call: Call, given: GivenArguments) -> None:
         """A call is about to be made. Host code may call functions of the guest with what it will answer."""
-        spec = self._spec(call, ())
-        if spec.untrusted or spec.private:
-            lends = self._host.lends or any(given.opaque for given in (await self._given(call)).values())
-            for label in (UNTRUSTED, PRIVATE) if lends else ():
-                if getattr(spec, label) and label not in self.state.reached:
-                    self.reach(label, call.about.title)
+        spec, reached = self._spec(call, ()), self.state.reached
+        new = [label for label in (UNTRUSTED, PRIVATE) if getattr(spec, label) and label not in reached]
+        if new and (self._host.lends or any(one.opaque for one in (await given.contents()).values())):
+            for label in new:
+                self.reach(label, call.about.title)
 
-    async def delivered(self, call: Call, answer: Answer, below: Iterable[str]) -> tuple[str, ...]:
+    async def delivered(
+        self, call: Call, given: GivenArguments, answer: Answer, below: Iterable[str]
+    ) -> tuple[str, ...]:
         """The labels of an answer, for its row. The session has it from here on; `below` came from other sessions."""
         state, spec = self.state, self._spec(call, below)
         if spec is NONE and not (state.untrusted and answer.made):
             return ()
-        content = await self._read(answer.value, keys=bool(spec.untrusted or spec.private))
+        keys = bool(spec.untrusted or spec.private)
+        content = await content_off_loop(answer.value, self._host.field_names, keys=keys)
         alone = content.top <= 1 and not content.several
-        hit = bool(spec.trusted or content.handles) and alone and await self._is_asked_for(call, alone=True)
-        labels = [*spec.carried(content), *spec.texts(), *([HIT] if hit else [])]
-        meant = bool(content.handles) and not self.is_influenced and await self._is_asked_for(call)
+        hit = bool(spec.trusted or content.handles) and alone and await self._is_asked_for(call, given, alone=True)
+        searched = call.about.operation.reads and self.is_influenced  # an outsider may have made what alone is found
+        labels = [*spec.carried(content), *spec.texts(), *([HIT] if hit and not (searched and spec.untrusted) else [])]
+        meant = bool(content.handles) and not self.is_influenced and await self._is_asked_for(call, given)
         if content.handles and (hit or meant or self._is_part(call)):
             labels.append(CHOSEN)
         if labels and not state.reached and self._note is not None:
@@ -333,6 +334,9 @@ class FlowGuard:
             self._mark_files(label)
         if labels and state.unread > UNREAD:
             await asyncio.to_thread(state.read_codes)
+        if labels and call.about.operation.reads and not self.is_influenced:
+            asked = (await given.contents()).values()
+            state.proofs.add_looked_up(leaf.value for one in asked for leaf in one.leaves)
         title = call.about.title
         if content.size > QUICK:
             await asyncio.to_thread(state.learn, title, labels, content)
@@ -349,11 +353,6 @@ class FlowGuard:
             spec |= LabelSpec(untrusted=label == UNTRUSTED, private=label == PRIVATE)
         return spec
 
-    async def _read(self, value: Packed, *, keys: bool = False) -> PackedContent:
-        if is_large(value):
-            return await asyncio.to_thread(content_of, value, self._host.field_names, keys=keys)
-        return content_of(value, self._host.field_names, keys=keys)
-
     def _is_chosen(self, handle: int) -> bool:
         return self._host.is_bound(handle) or self.state.is_chosen(handle)
 
@@ -361,7 +360,7 @@ class FlowGuard:
         """Whether an attribute of a chosen object is read, that no outsider can set."""
         return call.verb == "get" and self._is_chosen(call.target) and not self._spec(call, ()).untrusted
 
-    async def _is_asked_for(self, call: Call, *, alone: bool = False) -> bool:
+    async def _is_asked_for(self, call: Call, given: GivenArguments, *, alone: bool = False) -> bool:
         """Whether the person's intent, and nothing else, chose what a call asks for. `alone`: it names one thing.
 
         An index names none: whoever fills the list says what stands there.
@@ -371,13 +370,15 @@ class FlowGuard:
             return True
         if call.target > 0 and not self._is_chosen(call.target):
             return False
-        given = (await self._given(call)).values()
-        leaves = [leaf for one in given for leaf in one.leaves if call.verb != "op" or type(leaf.value) is not int]
-        if not all(self._is_chosen(handle) for one in given for handle in one.handles):
+        named = (await given.contents()).items()  # what an acting call says in a text does not say what it makes
+        operation, home = call.about.operation, home_of(call.about.title)
+        contents = [one for name, one in named if not _acts(call) or selecting_part(operation, name, one) is not None]
+        leaves = [leaf for one in contents for leaf in one.leaves if call.verb != "op" or type(leaf.value) is not int]
+        if not all(self._is_chosen(handle) for one in contents for handle in one.handles):
             return False
-        if alone and (not leaves or any(one.opaque for one in given)):
+        if alone and (not leaves or any(one.opaque for one in contents)):
             return False
-        return all(state.proofs.proves(leaf.value, influenced=influenced) for leaf in leaves)
+        return all(state.proofs.proves(leaf.value, influenced=influenced, home=home) for leaf in leaves)
 
 
 def _acts(call: Call) -> bool:

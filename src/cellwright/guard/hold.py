@@ -12,11 +12,12 @@ from cellwright.guard.flow_state import FlowState
 from cellwright.guard.labels import PRIVATE, UNTRUSTED
 from cellwright.guard.proofs import normalised
 from cellwright.scope import PackedContent, Scalar
-from cellwright.short_texts import printable
+from cellwright.short_texts import cut, one_line, printable
 from cellwright.store import fingerprint
 
 SHOWN = 3
 LONG = 80
+ARROW = "->"
 _PLAIN = re.compile(r"[\w@.+:/-]{1,80}", re.ASCII)  # says all by itself
 
 
@@ -48,10 +49,20 @@ def hold_of(
     to = ", ".join(value for _, value in acts)
     if len(acts) == 1 and not opaque and _PLAIN.fullmatch(to):
         digest = ""
-    shown = printable(to if len(to) <= LONG else f"{to[:LONG]}…") or "what it acts on"
-    arrow = "with private data ->" if private else "->"
+    shown = printable(one_line(cut(to, LONG))) or "what it acts on"
+    arrow = f"with private data {ARROW}" if private else ARROW
     key = " ".join(filter(None, (call.about.known_as or call.about.title, arrow, shown, digest)))
     return Hold(why=why, key=key, own=any(value.startswith("object ") for _, value in acts))
+
+
+def called_and_flow(operation: str) -> tuple[str, str]:
+    """What is called, and, where a question is of the data flow, the key that a yes for always is kept under."""
+    name, is_flow, _ = operation.partition(f" {ARROW} ")
+    return name, operation if is_flow else ""
+
+
+def _text(value: Scalar) -> str:
+    return normalised(value) if isinstance(value, int) else str(value)  # a long number has no other text
 
 
 def private_words(call: Call, state: FlowState) -> str:
@@ -69,6 +80,6 @@ def unproven_words(state: FlowState, unproven: Sequence[tuple[str, Scalar | None
             continue
         origin = state.origin(value)
         source = f"it stands in {origin}, which outsiders can write" if origin else "nobody asked for it"
-        parts.append(f"{name}={printable(str(value)[:LONG])!r}: {source}")
+        parts.append(f"{name}={printable(_text(value)[:LONG])!r}: {source}")
     more = f", and {len(unproven) - SHOWN} more" if len(unproven) > SHOWN else ""
     return f"{'; '.join(parts)}{more} (this session has read {state.sources(UNTRUSTED)})"

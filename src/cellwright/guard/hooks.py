@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
-from typing import Any, cast
+from typing import Any
 
-from cellwright.doors import Answer, Call, Ruling
+from cellwright.doors import Answer, Call
 from cellwright.errors import Denied, GuestError, UsageError
+from cellwright.guard.arguments_text import unpack_parts
 from cellwright.scope import arguments
 from cellwright_guest.packer import Packer, plain
 from cellwright_guest.unpacker import Unpacker, simple_arguments
-from cellwright_guest.wire import Bounds, Packed, is_large, type_of
+from cellwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
 
 
 class Unseen:
@@ -28,6 +29,9 @@ class Unseen:
 
     def __repr__(self) -> str:
         return f"<{self.kind}>"
+
+    def __deepcopy__(self, _: object) -> Unseen:
+        return self
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +66,9 @@ After = Callable[[HookedCall, Any], Awaitable[Replaced | None]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hook:
-    """Functions for the calls whose name matches `operation`. Raising `Denied` refuses the call, or its answer.
+    """Functions for the calls of the operations that a glob covers, by whatever name code reaches them.
+
+    Raising `Denied` refuses the call, or its answer.
 
     >>> async def small(call: HookedCall) -> None:
     ...     if call.kwargs.get("amount", 0) > 1000:
@@ -74,25 +80,24 @@ class Hook:
     before: Before | None = None
     after: After | None = None
 
-    def covers(self, names: Sequence[str]) -> bool:
-        return any(fnmatchcase(name, self.operation) for name in names)
-
 
 _KINDS = {"h": "object", "f": "function", "g": "function", "c": "class", "o": "record", "e": "member", "a": "frame"}
 
 
 async def run_before(hooks: Sequence[Hook], call: Call, seen: HookedCall) -> Call:
     """The call as the hooks want it made; refused where one raised."""
-    given, first = seen, seen
+    given, as_asked = seen, deepcopy((seen.args, seen.kwargs))
     try:
         for hook in hooks:
             if hook.before is not None:
                 given = await hook.before(given) or given
-        if given is first:
-            return call
         if type_of(given) is not HookedCall:
             raise UsageError("a hook returns None, or `call.changed(…)`")
-        changed = repacked(call.arguments, first, given)
+        if (seen.args, seen.kwargs) != as_asked:
+            raise UsageError("a hook changed an argument in its place: give a copy to `call.changed(…)`")
+        if given is seen:
+            return call
+        changed = repacked(call.arguments, seen, given)
     except asyncio.CancelledError:
         raise
     except Exception as error:  # an outer edge: the hook is the developer's, and its failure is no leave
@@ -123,24 +128,35 @@ def _refusal(call: Call, error: Exception) -> Denied:
     return Denied(f"{call.about.title} was denied: a hook of the host failed")
 
 
-def seen_call(call: Call, ruling: Ruling, session: str) -> HookedCall:
+def seen_call(call: Call, user: str, session: str) -> HookedCall:
     """A call for hooks. Takes long for large arguments."""
-    args, kwargs = simple_arguments(call.arguments.tree) or arguments(read(call.arguments))
+    args, kwargs = given_values(call.arguments)
     return HookedCall(
         name=call.about.title,
         args=args,
         kwargs=kwargs,
         reads=call.about.operation.reads,
-        user=ruling.user,
+        user=user,
         session=session,
         cell=call.cell,
     )
+
+
+def given_values(packed: Packed) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call, as its function gets them. `WireError` for what no honest guest sends."""
+    if (simple := simple_arguments(packed.tree)) is not None:
+        return simple
+    given = read(packed)
+    if type_of(given) is tuple and len(given) == 2 and type_of(given[1]) is Unseen:
+        raise WireError("two arguments that are no pair")  # the second may be built as the dict of keywords
+    return arguments(given)
 
 
 def read(packed: Packed) -> Any:
     """A packed value, from either side, with `Unseen` for what is no plain data."""
 
     def other(tag: str, body: Any, unpacker: Unpacker) -> Any:
+        unpack_parts(tag, body, unpacker)
         return Unseen(_KINDS.get(tag, "exception" if tag == "E" else "value"))
 
     return Unpacker(packed.blobs, other, Bounds()).unpack(packed.tree)
@@ -153,7 +169,7 @@ def repacked(packed: Packed, before: HookedCall, after: HookedCall) -> Packed | 
         return None
     if is_large(packed) or _has_references(packed.tree):
         raise UsageError("arguments that are large, or that share a list, are not changed by a hook")
-    trees, packer = _trees(packed.tree, before), Packer(plain)
+    trees, packer = _trees(packed.tree), Packer(plain)
     packer.blobs.extend(packed.blobs)
 
     def pack(value: Any) -> Any:
@@ -168,20 +184,16 @@ def repacked(packed: Packed, before: HookedCall, after: HookedCall) -> Packed | 
     return Packed(tree, packer.blobs)
 
 
-def _trees(tree: Any, call: HookedCall) -> dict[int | str, Any]:
+def _trees(tree: Any) -> dict[int | str, Any]:
+    """The packed form of each argument, by its position or its keyword."""
     given: list[Any] = tree["t"]
-    by_place: dict[int | str, Any] = dict(enumerate(given))
-    if not call.kwargs and (len(given) != 2 or not _is_pair(given)):
-        return by_place
-    if not _is_pair(given):
-        return by_place
-    args, kwargs = cast("list[Any]", given[0]["t"]), cast("dict[str, Any]", given[1]["m"])
-    return {**dict(enumerate(args)), **kwargs}
-
-
-def _is_pair(given: list[Any]) -> bool:
-    first, second = given
-    return type_of(first) is dict and "t" in first and type_of(second) is dict and "m" in second
+    if len(given) != 2:
+        return dict(enumerate(given))
+    parts: list[Any] = [part.get(tag) if type_of(part) is dict else None for part, tag in zip(given, "tm", strict=True)]
+    if [type_of(part) for part in parts] != [list, dict]:
+        raise Denied("a hook changes no arguments in a form that no code of ours gives them")
+    args: list[Any] = parts[0]
+    return {**dict(enumerate(args)), **parts[1]}
 
 
 def _has_references(tree: Any) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cellwright.doors import Fields, Operation
-from cellwright.scope import Leaf, PackedContent
+from cellwright.scope import KEY, Leaf, PackedContent
 
 UNTRUSTED, PRIVATE, TRUSTED = "untrusted", "private", "trusted"
 NAMES = (UNTRUSTED, PRIVATE, TRUSTED)
@@ -56,18 +57,12 @@ class LabelSpec:
 
     def texts(self) -> tuple[str, ...]:
         """As a row keeps them: "said private", "said untrusted:body,subject"."""
-        given = ((f"{SAID}{label}", getattr(self, label)) for label in NAMES)
-        return tuple(text if fields is True else f"{text}:{','.join(fields)}" for text, fields in given if fields)
+        return _texts(self)
 
     @classmethod
     def read(cls, texts: Iterable[str]) -> LabelSpec:
         """The labels that `texts` gave."""
-        said: dict[str, Fields] = {}
-        for text in texts:
-            label, _, names = text.removeprefix(SAID).partition(":")
-            if text.startswith(SAID) and label in NAMES:
-                said[label] = tuple(names.split(",")) if names else True
-        return cls(**said) if said else NONE
+        return _read(tuple(texts))
 
     def is_in(self, label: str, leaf: Leaf) -> bool:
         """Whether a leaf carries the label. An untrusted field is never trusted."""
@@ -90,6 +85,22 @@ class LabelSpec:
 
 
 NONE = LabelSpec()
+
+
+@lru_cache(maxsize=4096)
+def _texts(spec: LabelSpec) -> tuple[str, ...]:
+    given = ((f"{SAID}{label}", getattr(spec, label)) for label in NAMES)
+    return tuple(text if fields is True else f"{text}:{','.join(fields)}" for text, fields in given if fields)
+
+
+@lru_cache(maxsize=4096)
+def _read(texts: tuple[str, ...]) -> LabelSpec:
+    said: dict[str, Fields] = {}
+    for text in texts:
+        label, _, names = text.removeprefix(SAID).partition(":")
+        if text.startswith(SAID) and label in NAMES:
+            said[label] = tuple(names.split(",")) if names else True
+    return LabelSpec(**said) if said else NONE
 
 
 def _is_unnamed(names: tuple[str, ...]) -> bool:
@@ -129,5 +140,5 @@ def selecting_part(operation: Operation, name: str, content: PackedContent) -> P
         return content if name in chosen or (name.startswith("#") and chosen) else None
     if name not in CONTENT:
         return content
-    fields = [leaf for leaf in content.leaves if leaf.names and leaf.names[-1] not in CONTENT]
+    fields = [leaf for leaf in content.leaves if leaf.names and leaf.names[-1] not in (KEY, *CONTENT)]
     return PackedContent(leaves=fields) if fields else None  # as in body={"to": …}

@@ -63,8 +63,12 @@ class PolicySubject:
 
     @property
     def every_name(self) -> frozenset[str]:
-        """Its own names, that of its class instead of an object's number."""
-        return self.names | {_NUMBERED.sub("", self.name)}
+        """Its own names, also that of its class instead of an object's number."""
+        return self.names | {self.name, _NUMBERED.sub("", self.name)}
+
+    def is_within(self, glob: str, *, surely: bool = False) -> bool:
+        """Whether a glob covers it, under any name by which it can be reached; `surely`: under its own names."""
+        return (not surely and glob in self.patterns) or covers_name(glob, self.every_name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,27 +117,32 @@ class PolicyRule:
                 raise UsageError(f"arguments, {name}: {error}") from None
         return found
 
-    @property
+    @cached_property
     def has_conditions(self) -> bool:
         """Whether it depends on more than the operation: only a call can be decided about."""
         return bool(self.arguments or self.labels or self.user)
 
-    def covers(self, asked: PolicySubject) -> bool:
-        if not self.covers_operation(asked) or any(label not in asked.labels for label in self.labels):
+    def fits(self, arguments: Mapping[str, Any] | None, labels: Collection[str], user: str) -> bool:
+        """Whether a rule that covers the operation covers this call of it."""
+        if self.labels and any(label not in labels for label in self.labels):
             return False
         sure = self.action == "allow"
-        if self.user and not (covers_name(self.user, (asked.user,)) if asked.user else not sure):
+        if self.user and not (covers_name(self.user, (user,)) if user else not sure):
             return False
-        known = asked.arguments or {}
-        held = ((condition, known.get(name, MISSING)) for name, condition in self.conditions.items())
-        return all(condition.allows(value) if sure else condition.may_hold(value) for condition, value in held)
+        if not self.arguments:
+            return True
+        known = arguments or {}
+        for name, condition in self.conditions.items():
+            value = known.get(name, MISSING)
+            if not (condition.allows(value) if sure else condition.may_hold(value)):
+                return False
+        return True
 
     def covers_operation(self, asked: PolicySubject) -> bool:
         """Whether it is about this operation, whatever its arguments."""
         if self.kind is not None and not asked.is_a(self.kind):
             return False
-        noted = self.action != "allow" and self.operation in asked.patterns
-        return noted or covers_name(self.operation, (asked.name, *asked.every_name))
+        return asked.is_within(self.operation, surely=self.action == "allow")
 
     def __str__(self) -> str:
         parts = [self.operation if self.kind is None else f"{self.operation} that {_KINDS[self.kind]}"]
@@ -153,6 +162,24 @@ class PolicyDecision:
     action: Action
     rule: PolicyRule | None
     text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OperationRules:
+    """The rules that may decide a call of one operation, each with its decision; the last one is for every call."""
+
+    rules: tuple[tuple[PolicyRule | None, PolicyDecision], ...]
+
+    def decide(self, arguments: Mapping[str, Any] | None, labels: Collection[str], user: str) -> PolicyDecision:
+        for rule, decision in self.rules:
+            if rule is None or rule.fits(arguments, labels, user):
+                return decision
+        raise AssertionError("the last one is for every call")
+
+    @property
+    def has_arguments(self) -> bool:
+        """Whether the decision depends on arguments."""
+        return any(rule is not None and rule.arguments for rule, _ in self.rules)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -186,19 +213,32 @@ class Policy:
         _checked_timeout(self.timeout_s)
 
     def decide(self, asked: PolicySubject) -> PolicyDecision:
+        return self.rules_of(asked).decide(asked.arguments, asked.labels, asked.user)
+
+    def rules_of(self, asked: PolicySubject) -> OperationRules:
+        """What decides the calls of an operation, whatever their arguments, labels and user."""
+        found: list[tuple[PolicyRule | None, PolicyDecision]] = []
         for number, rule in enumerate(self.rules, 1):
-            if rule.covers(asked) and not self._leaves_alone(rule.action, asked, named=rule.operation != "*"):
-                return PolicyDecision(action=rule.action, rule=rule, text=f"rule {number} ({rule}): {rule.action}")
+            if rule.user and asked.user and not covers_name(rule.user, (asked.user,)):
+                continue
+            if rule.covers_operation(asked) and not self._leaves_alone(rule.action, asked, named=rule.operation != "*"):
+                text = f"rule {number} ({rule}): {rule.action}"
+                decision = PolicyDecision(action=rule.action, rule=rule, text=text)
+                found.append((rule if rule.has_conditions else None, decision))
+                if not rule.has_conditions:
+                    return OperationRules(rules=tuple(found))
         if self._leaves_alone(self.default, asked, named=False):
-            return PolicyDecision(action="allow", rule=None, text="no rule names it, and it is no operation")
-        return PolicyDecision(action=self.default, rule=None, text=f"no rule; default: {self.default}")
+            last = PolicyDecision(action="allow", rule=None, text="no rule names it, and it is no operation")
+        else:
+            last = PolicyDecision(action=self.default, rule=None, text=f"no rule; default: {self.default}")
+        return OperationRules(rules=(*found, (None, last)))
 
     def _leaves_alone(self, action: Action, asked: PolicySubject, *, named: bool) -> bool:
         """Whether a rule, or the default, is not about what is no operation."""
         if action == "allow" or not asked.part:
             return False
         if asked.part == "member" and action == "deny":
-            return self._leads(asked.every_name | {asked.name})
+            return self._leads(asked.every_name)
         return not named
 
     def _leads(self, names: Collection[str]) -> bool:
@@ -210,21 +250,15 @@ class Policy:
         """The mildest action that a call of the operation may get: what holds before there are arguments."""
         return min(self._possible(asked), key=_ACTIONS.index)
 
-    def _possible(self, asked: PolicySubject) -> list[Action]:
+    def _possible(self, asked: PolicySubject) -> set[Action]:
         """The actions that calls of an operation may get."""
-        found: list[Action] = []
-        for rule in self.rules:
-            if rule.covers_operation(asked):
-                found.append(rule.action)
-                if not rule.has_conditions:
-                    return found
-        return [*found, self.default]
+        return {decision.action for _, decision in self.rules_of(asked).rules}
 
     def lent(self, asked: PolicySubject) -> str:
         """Why host code may not be given a function of this operation, which it would call past the policy; "" else."""
-        if any(covers_name(limit.operation, (asked.name, *asked.every_name)) for limit in self.limits):
+        if any(asked.is_within(limit.operation) for limit in self.limits):
             return "has a limit in the policy"
-        return "" if set(self._possible(asked)) == {"allow"} else "is guarded by the policy"
+        return "" if self._possible(asked) == {"allow"} else "is guarded by the policy"
 
     def timeout_of(self, names: Collection[str]) -> float:
         """Seconds that a call may take whose operation says nothing of that itself."""

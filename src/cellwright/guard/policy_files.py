@@ -32,9 +32,19 @@ def read_table(file: Path, failure: str) -> Any:
     """The content of a TOML or JSON file. `failure` begins the UsageError."""
     try:
         text = file.read_text(encoding="utf-8-sig")
-        return json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
+        is_json = file.suffix.lower() == ".json"
+        return json.loads(text, object_pairs_hook=_once) if is_json else tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:  # parsers say the line and the column
         raise UsageError(f"{failure}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A table as TOML has it, where a second key of the same name would take the place of the first."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r:.50} is there twice")
+    return found
 
 
 def policy_from(found: Any, title: str) -> Policy:

@@ -21,17 +21,23 @@ from cellwright_guest.wire import type_of
 MOST = 100_000  # values of each kind; further ones prove nothing
 LISTS = 200  # trusted answers whose records are kept, the latest
 RECORDS = 2_000  # of one answer
+DIGITS = 400  # of a number in a text
+NEAR = 8  # characters beside a value in a text that are looked at
 PIECE, OVERLAP = 1 << 16, 50  # characters that are searched before other threads have a turn
 # each begins where a word does, so that none is looked for from every letter of a long text
 _MAIL = re.compile(r"(?<![^\s@<>,;:\"'()\[\]])[^\s@<>,;:\"'()\[\]]{1,64}@[^\s@<>,;:\"'()\[\]/]{1,253}")
 _URL = re.compile(r"(?<![a-zA-Z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s<>\"'`]{1,2000}")
 _LEADS = re.compile(r"(?:[a-zA-Z0-9+.-][\t\r\n]*){2}:[\t\r\n]*[/\\]|^\s*[/\\]{2}")
 _IBAN = re.compile(r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]){10,30}\b")
+_LINK = re.compile(r"(?:[a-zA-Z][a-zA-Z0-9+.-]{1,20}://|\bwww\.)[^\s<>\"'`]{1,2000}", re.IGNORECASE)
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+_DATE = re.compile(rf"\b{_MONTH} \d{{1,2}}\b(?![.,]\d)|\b\d{{1,2}}\.? {_MONTH}(?![a-z])", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.,])[-+]?\d{1,30}(?:[.,]\d{1,30})*(?![\w])")
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _WORD = re.compile(r"\w+")
-_END = ".,;:!?)]}'\"*_"
-_JOINS = frozenset("@._-/%+#&=~\\?:$")
+_END = ".,;:!?)]}'\"*_”’»"
+_JOINS = "@._-/%+#&=~\\?:$"
+_LONG = 1_000  # bits of a number that is written in decimals: longer ones take Python too long
 # Words of any sentence. An address is none of these, and the name of a channel or a group may be.
 _COMMON = frozenset(
     "a all also an and any are as at be but by can do each every everyone for from get give go has have he her him his "
@@ -55,7 +61,7 @@ def normalised(value: Scalar) -> str:
     if _MAIL.fullmatch(text):
         local, _, host = text.rpartition("@")
         return f"{local.lower()}@{_host(host)}"
-    if _IBAN.fullmatch(text):
+    if _IBAN.fullmatch(text) and _is_iban(text.replace(" ", "")):
         return text.replace(" ", "").lower()
     return _folded(text)
 
@@ -69,7 +75,13 @@ def _number(value: Scalar) -> str:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e300 else repr(value)
     number = int(value)
-    return str(number) if number.bit_length() < 1_000 else hex(number)
+    return str(number) if number.bit_length() < _LONG else hex(number)
+
+
+def _is_iban(text: str) -> bool:
+    """Whether the check digits are right."""
+    moved = (text[4:] + text[:4]) if text.isascii() else ""
+    return moved.isalnum() and int("".join(str(int(letter, 36)) for letter in moved)) % 97 == 1
 
 
 def _host(host: str) -> str:
@@ -105,9 +117,25 @@ def is_url(value: Scalar) -> bool:
 
 def addresses_in(text: str) -> Iterator[str]:
     """Mails, URLs and IBANs in a text, normalised."""
-    for pattern in (_URL, _MAIL, _IBAN):
+    for pattern in (_URL, _MAIL):
         for found in pattern.finditer(text):
-            yield normalised(found[0].rstrip(_END) if pattern is not _IBAN else found[0])
+            address, bare = found[0], len(found[0].rstrip(_END))
+            ends = range(bare, min(bare + NEAR, len(address)) + 1)  # a URL may end with a bracket
+            yield from (normalised(address[:end]) for end in ends)
+    for found in _IBAN.finditer(text):  # with the words after it
+        parts = found[0].split(" ")
+        yield from filter(_is_iban, ("".join(parts[:end]).casefold() for end in range(1, len(parts) + 1)))
+
+
+def links_in(value: Scalar) -> Iterator[str]:
+    """What a program that shows the text makes a link of."""
+    if isinstance(value, str):
+        yield from (found[0].rstrip(_END) for found in _LINK.finditer(unicodedata.normalize("NFKC", value)))
+
+
+def home_of(title: str) -> str:
+    """The object of the scope that an operation is of; plain functions have one home together."""
+    return title.partition(".")[0].partition("#")[0] if "." in title else ""
 
 
 class Words:
@@ -116,6 +144,7 @@ class Words:
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._words: set[str] = set()
+        self._undated: list[str] = []  # a date says nothing of what has its day for a number
         self._addresses: set[str] = set()
         self._numbers: set[str] = set()
 
@@ -124,9 +153,11 @@ class Words:
         self._texts.append(_folded(plain))
         self._words.update(_WORD.findall(self._texts[-1]))
         self._addresses.update(addresses_in(text))
+        plain = _DATE.sub(" ", " ".join(plain.split()))
+        self._undated.append(plain)
         for found in _NUMBER.finditer(plain):
             digits = found[0].replace(",", "" if _THOUSANDS.fullmatch(found[0]) else ".")
-            if digits.count(".") < 2:
+            if digits.count(".") < 2 and len(digits) < DIGITS:
                 number = Decimal(digits)
                 self._numbers.add(_number(int(number) if number == int(number) else float(number)))
 
@@ -137,12 +168,13 @@ class Words:
 
     def has_text(self, plain: str) -> bool:
         """The same of a text that is normalised."""
-        if plain in self._addresses:
-            return True
+        if plain in self._addresses or _URL.fullmatch(plain):
+            return plain in self._addresses
         first = _WORD.search(plain)
         if not plain or plain in _COMMON or (first is not None and first[0] not in self._words):
             return False
-        return any(_stands_alone(plain, text) for text in self._texts)
+        texts = self._undated if plain.isdigit() else self._texts
+        return any(_stands_alone(plain, text) for text in texts)
 
     @property
     def count(self) -> int:
@@ -157,8 +189,9 @@ class Words:
 def _stands_alone(value: str, text: str) -> bool:
     at = text.find(value)
     while at >= 0:
-        if not _continues(text[max(at - 2, 0) : at][::-1], value[0]) and not _continues(
-            text[at + len(value) : at + len(value) + 2], value[-1]
+        end = at + len(value)
+        if not _continues(text[max(at - NEAR, 0) : at][::-1], value[0]) and not _continues(
+            text[end : end + NEAR], value[-1]
         ):
             return True
         at = text.find(value, at + 1)
@@ -166,12 +199,11 @@ def _stands_alone(value: str, text: str) -> bool:
 
 
 def _continues(after: str, edge: str) -> bool:
-    """Whether a word goes on: `after` are the next two characters, away from the value, whose last one is `edge`."""
-    if not after:
-        return False
-    if after[0].isalnum() or after[0] == "_":
-        return edge.isalnum() or edge == "_"
-    return after[0] in _JOINS and len(after) > 1 and after[1].isalnum()
+    """Whether a word goes on: `after` are the next characters, away from the value, whose last one is `edge`."""
+    if after[:1] and (after[0].isalnum() or after[0] == "_"):
+        return edge.isalnum() or edge in _JOINS
+    rest = after.lstrip(_JOINS)
+    return len(rest) < len(after) and rest[:1].isalnum()
 
 
 class TrustedList:
@@ -198,6 +230,7 @@ class Proofs:
     def __init__(self) -> None:
         self.words = Words()
         self._literals: set[str] = set()
+        self._looked_up: set[str] = set()
         self._trusted: set[str] = set()
         self._hits: set[str] = set()
         self._lists: deque[TrustedList] = deque(maxlen=LISTS)
@@ -207,16 +240,20 @@ class Proofs:
         """The literals of code that nothing untrusted influenced."""
         self._add(self._literals, literals)
 
-    def add_trusted(self, values: Iterable[Scalar], *, hit: bool) -> None:
+    def add_looked_up(self, values: Iterable[Scalar]) -> None:
+        """What code that nothing untrusted influenced asked a reading call for: to ask about it is not to choose it."""
+        self._add(self._looked_up, (normalised(value) for value in values))
+
+    def add_trusted(self, values: Iterable[Scalar], *, hit: bool, home: str = "") -> None:
         """The values of a trusted answer. `hit`: it is one record, and what it was asked for is proven."""
         known = [normalised(value) for value in values]
         self._add(self._trusted, known)
         if hit:
-            self._add(self._hits, known)
+            self._add(self._hits, (_of(home, value) for value in known))
 
-    def add_records(self, records: Iterable[Mapping[str, Scalar]]) -> None:
+    def add_records(self, records: Iterable[Mapping[str, Scalar]], *, home: str = "") -> None:
         """The records of a trusted answer: one of them is proven by a name in it that the person wrote."""
-        kept = [frozenset(map(normalised, record.values())) for record in records]
+        kept = [frozenset(_of(home, normalised(value)) for value in record.values()) for record in records]
         if 0 < len(kept) <= RECORDS:
             trusted = TrustedList(kept)
             self._lists.append(trusted)
@@ -229,12 +266,13 @@ class Proofs:
             if len(values) < MOST:
                 values.add(value)
 
-    def proves(self, value: Scalar, *, influenced: bool) -> bool:
-        """`influenced`: the code that chose the value had read something untrusted."""
+    def proves(self, value: Scalar, *, influenced: bool, home: str = "") -> bool:
+        """`influenced`: the code that chose the value had read something untrusted. `home`: of the operation."""
         plain = normalised(value)
-        if plain in self._literals or plain in self._hits or self.words.has(value):
+        chosen = plain in self._literals and not (influenced and plain in self._looked_up)
+        if chosen or _of(home, plain) in self._hits or self.words.has(value):
             return True
-        return self._is_named(plain) if influenced else plain in self._trusted
+        return self._is_named(_of(home, plain)) if influenced else plain in self._trusted
 
     def _is_named(self, value: str) -> bool:
         """Whether it stands in the one record of a trusted answer that has a name which the person wrote."""
@@ -252,6 +290,11 @@ class Proofs:
     def has_trusted(self, value: Scalar) -> bool:
         """Whether a trusted answer had this value."""
         return normalised(value) in self._trusted
+
+
+def _of(home: str, value: str) -> str:
+    """A number is one of something: of a file in the drive, of an event in the calendar."""
+    return f"{home}\n{value}" if value.isdigit() else value
 
 
 def _is_name(text: str) -> bool:

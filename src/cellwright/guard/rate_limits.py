@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any, Literal, cast, get_args
 
 from cellwright.errors import UsageError
@@ -18,7 +19,7 @@ from cellwright.guard.operation_globs import covers_name
 
 Per = Literal["session", "user", "all"]
 SLICES = 100
-COUNTS = 10_000  # of sessions and users: that of the longest ago is forgotten
+COUNTS = 10_000  # of sessions and users, and of paths: that of the longest ago is forgotten
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 
@@ -41,7 +42,7 @@ class RateLimit:
             raise UsageError(f"operation is {glob!r:.50}; write a glob, such as mail.*")
         _ = self.within_s
 
-    @property
+    @cached_property
     def within_s(self) -> float:
         given = cast("Any", self.within)
         found = re.fullmatch(r"\s*(\d{1,6})\s*([smhd])\s*", given) if isinstance(given, str) else None
@@ -54,18 +55,22 @@ class RateLimits:
     """The counts of one process. Any thread may ask."""
 
     def __init__(self, limits: Collection[RateLimit], clock: Callable[[], float]) -> None:
-        self._limits = tuple(limits)
+        self._limits = tuple(dict.fromkeys(limits))
         self._clock = clock
         self._lock = threading.Lock()
         self._counts: dict[Hashable, _Count] = {}
+        self._places = {limit: place for place, limit in enumerate(self._limits)}
+        self._covering = lru_cache(maxsize=4096)(self._limits_of)
+        self._paths: dict[tuple[str, str], None] = {}  # of calls that were counted
 
-    def refused(self, names: Collection[str], session: str, user: str) -> str:
+    def refused(self, names: Collection[str], session: str, user: str, path: str = "") -> str:
         """ "" if a call may be made, which is then counted; else one line that says when it may.
 
-        `names` are those of the operation, and the noted patterns that cover it.
+        `names` are those of the operation, and the noted patterns that cover it. `path` is the call's, in a kept
+        session: its cell may be run again, after a wait for a person.
         """
-        covering = [limit for limit in self._limits if limit.operation in names or covers_name(limit.operation, names)]
-        if not covering:
+        covering = self._covering(frozenset(names)) if self._limits else ()
+        if not covering or (session, path) in self._paths:
             return ""
         with self._lock:
             now = self._clock()
@@ -76,11 +81,18 @@ class RateLimits:
                     return _line(limit, wait_s)
             for _, count in counts:
                 count.add(now)
+            if path:
+                self._paths[session, path] = None
+            if len(self._paths) > COUNTS:
+                del self._paths[next(iter(self._paths))]
         return ""
+
+    def _limits_of(self, names: frozenset[str]) -> tuple[RateLimit, ...]:
+        return tuple(one for one in self._limits if one.operation in names or covers_name(one.operation, names))
 
     def _count(self, limit: RateLimit, session: str, user: str) -> _Count:
         of_whom = {"session": session, "user": user, "all": ""}[limit.per]
-        key = (self._limits.index(limit), of_whom)
+        key = (self._places[limit], of_whom)
         count = self._counts.pop(key, None) or _Count(limit.most, limit.within_s)
         self._counts[key] = count  # the dict has the last used at its end
         if len(self._counts) > COUNTS:

@@ -38,11 +38,7 @@ class WorkspaceLabels:
         if not since:
             return ()
         newest = _newest(self._workspace)
-        carried = tuple(label for label, at in since.items() if newest >= at)
-        if not carried:
-            with contextlib.suppress(OSError):
-                self._record.unlink()
-        return carried
+        return tuple(label for label, at in since.items() if newest >= at)
 
     def news(self) -> tuple[str, ...]:
         """The labels that another session has noted since `read`, whatever it wrote."""

@@ -6,7 +6,7 @@ from cellwright.journal.call_text import call_line, ended_by_done, value_text
 from cellwright.journal.checkpoints import read_key
 from cellwright.journal.conversations import Conversation, conversation, replies, reply_in, request_in, requests_in
 from cellwright.journal.divergence import Divergence
-from cellwright.journal.effects import is_effect
+from cellwright.journal.effects import WITHHELD, is_effect
 from cellwright.journal.heartbeat import HEART, claim_session, claimed, release_session
 from cellwright.journal.history import History, HistoryPart, checked_entry
 from cellwright.journal.kept_session import KeptSession
@@ -44,6 +44,7 @@ __all__ = [
     "LONGEST_MESSAGE",
     "TRANSACTION_VERBS",
     "WITHDRAWN",
+    "WITHHELD",
     "CallQuestions",
     "Conversation",
     "Divergence",

@@ -88,6 +88,11 @@ def is_same_call(row: Row, call: Call) -> bool:
     return _is_same(row.arguments, call.arguments)
 
 
+def is_made_alike(row: Row, call: Call) -> bool:
+    """Whether the call is about to be made with what it was made with then: a hook may have changed meanwhile."""
+    return _is_same(row.arguments if row.sent is None else row.sent, call.arguments)
+
+
 def is_same_answer(answer: Answer, value: Packed, failed: bool) -> bool:
     return answer.failed == failed and _is_same(value, answer.value)
 

@@ -32,6 +32,8 @@ LINE, VALUE = 160, 60  # characters of a call that the model reads, and of its r
 _QUIET = VERBS | {NAMES, "sleep", "items", "about"}
 _STEPS = frozenset(("__next__", "__anext__"))
 _IN_DOUBT = "what came of it is not known: it may have happened"
+WITHHELD = "withheld"
+"""Among the labels of a row: the call was made, and a hook refused or replaced its answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,7 +115,7 @@ def _came_of(row: Row) -> str:
     if _in_doubt(Effect(row=row)):
         return ": begun; whether it happened is not known"
     if row.status == "failed":
-        return ": it failed"
+        return ": made, and its answer was refused" if WITHHELD in row.labels else ": it failed"
     value = cut(one_line(value_text(row.value)), VALUE)
     return f" -> {value}" if value else ""
 
@@ -160,7 +162,7 @@ class Undoer:
         operation = self._host.about(row.verb, row.target, row.name).operation
         if row.reads or not is_effect(row.verb, row.name, operation):
             return False
-        return row.status == "done" or _in_doubt(effect)
+        return row.status == "done" or WITHHELD in row.labels or _in_doubt(effect)
 
     async def plan(self, effects: Iterable[Effect]) -> UndoPlan:
         todo: list[Effect] = []
@@ -200,6 +202,8 @@ class Undoer:
             return _IN_DOUBT
         if self._undo is None:
             return "it has no undo"
+        if WITHHELD in effect.row.labels:
+            return "a hook refused or replaced its answer, which its undo would be given"
         if effect.mark is not None and effect.mark.status == "started" and not self._undo.undo_repeats(call):
             return "its undo had begun when the process died, and may have happened"
         return await self._undo.cannot_undo(call, _answer(effect.row))

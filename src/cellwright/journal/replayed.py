@@ -15,7 +15,7 @@ from dataclasses import replace
 from cellwright.doors import BY_GUEST, Answer, Beginning, Call, GuestDoor, Host, Lineage, Wrapper
 from cellwright.errors import CallLimit, Fenced, JournalFailed, OutcomeUnknown
 from cellwright.journal.blocks import UNDO, tree_in
-from cellwright.journal.call_rows import finished, in_memory, started
+from cellwright.journal.call_rows import call_of, finished, in_memory, is_made_alike, started
 from cellwright.journal.call_text import call_line
 from cellwright.journal.callbacks import ReplayedCallbacks
 from cellwright.journal.replay import CELL_BYTES, Replay
@@ -133,8 +133,10 @@ class Recorded(Wrapper):
         if operation.reads or call.refused is not None:
             return await self.inner.call(call)
         earlier = self._replay.host_rows.get(call.path)
-        if earlier is not None and earlier.status == "started" and not operation.idempotent:
-            return await self.inner.call(replace(call, refused=OutcomeUnknown(_unknown(call))))
+        if earlier is not None and earlier.status == "started":
+            begun = call_of(earlier)
+            if not operation.idempotent or not is_made_alike(earlier, call):
+                return await self.inner.call(replace(call, refused=OutcomeUnknown(_unknown(call, begun))))
         try:
             await self._replay.writer.now(started(call))
         except (Fenced, JournalFailed):  # kept by the writer, which tells whoever runs the cell
@@ -145,16 +147,25 @@ class Recorded(Wrapper):
         return await self.inner.call(call)
 
 
-def _unknown(call: Call) -> str:
+def _unknown(call: Call, begun: Call) -> str:
     where = f"cell {call.cell}" + (f", line {call.line}" if call.line else "")
     return (
-        f"{call_line(call.about.title, call)} had begun when the process died ({where}), and what came of it was not "
+        f"{call_line(call.about.title, begun)} had begun when the process died ({where}), and what came of it was not "
         "kept: it may have happened or not. Find out before you call it again"
     )
 
 
 def _again(row: Row, value: Packed) -> Answer:
-    return Answer(value=value, failed=row.status == "failed", made=row.made, kept=row.kept, at=row.at, back=row.back)
+    return Answer(
+        value=value,
+        failed=row.status == "failed",
+        made=row.made,
+        kept=row.kept,
+        at=row.at,
+        back=row.back,
+        labels=row.labels,
+        sent=row.sent,
+    )
 
 
 async def _written(replay: Replay, call: Call) -> None:

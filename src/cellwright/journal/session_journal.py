@@ -40,10 +40,14 @@ class ForkPoint:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionOwner:
-    """For whom a session is: the agent of that name, and the session whose code spawned it."""
+    """For whom a session is: the agent of that name, and the session whose code spawned it.
+
+    `family` is the first of those above it, which is not kept.
+    """
 
     agent: str = ""
     child_of: str = ""
+    family: str = ""
 
 
 class SessionJournal:

@@ -26,7 +26,8 @@ _TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE operations (
     number INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, parameters TEXT NOT NULL, gives TEXT NOT NULL,
-    doc TEXT NOT NULL, reads INTEGER NOT NULL, idempotent INTEGER NOT NULL, words TEXT NOT NULL);
+    doc TEXT NOT NULL, reads INTEGER NOT NULL, idempotent INTEGER NOT NULL,
+    destructive INTEGER NOT NULL, words TEXT NOT NULL);
 CREATE TABLE plans (path TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE below (parent TEXT NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, about TEXT NOT NULL,
     PRIMARY KEY (parent, number)) WITHOUT ROWID;
@@ -36,7 +37,7 @@ CREATE TABLE methods (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE schemas (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE skipped (number INTEGER PRIMARY KEY, place TEXT NOT NULL, reason TEXT NOT NULL);
 """
-_OPERATION = "path, parameters, gives, doc, reads, idempotent, words"
+_OPERATION = "path, parameters, gives, doc, reads, idempotent, destructive, words"
 _BATCH = 500  # operations that are read at a time
 
 
@@ -206,10 +207,17 @@ def _is_whole(path: Path) -> bool:
 
 
 def _operation(
-    path: str, parameters: str, gives: str, doc: str, reads: int, idempotent: int, words: str
+    path: str, parameters: str, gives: str, doc: str, reads: int, idempotent: int, destructive: int, words: str
 ) -> UpstreamOperation:
     line = _method(path.rpartition(".")[2], json.loads(parameters), gives, doc)
-    return UpstreamOperation(path=path, line=line, reads=bool(reads), idempotent=bool(idempotent), words=words)
+    return UpstreamOperation(
+        path=path,
+        line=line,
+        reads=bool(reads),
+        idempotent=bool(idempotent),
+        destructive=bool(destructive),
+        words=words,
+    )
 
 
 def _fill(connection: sqlite3.Connection, key: str, parts: ApiParts) -> None:
@@ -218,7 +226,7 @@ def _fill(connection: sqlite3.Connection, key: str, parts: ApiParts) -> None:
     connection.executescript(_TABLES)
     connection.execute("BEGIN")
     many = connection.executemany
-    many("INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _operation_rows(parts.operations))
+    many("INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _operation_rows(parts.operations))
     many("INSERT INTO plans VALUES (?, ?)", ((plan.path, _json(plan.to_plain())) for _, plan in parts.operations))
     many("INSERT INTO below VALUES (?, ?, ?, ?)", _below_rows(parts))
     many(
@@ -240,8 +248,8 @@ def _fill(connection: sqlite3.Connection, key: str, parts: ApiParts) -> None:
 def _operation_rows(operations: list[tuple[UpstreamOperation, OperationPlan]]) -> Iterable[tuple[Any, ...]]:
     for number, (one, _) in enumerate(operations):
         line = one.line
-        parameters = _json(_plain_parameters(line))
-        yield number, one.path, parameters, line.gives, line.doc, one.reads, one.idempotent, one.words
+        told = (_json(_plain_parameters(line)), line.gives, line.doc)
+        yield number, one.path, *told, one.reads, one.idempotent, one.destructive, one.words
 
 
 def _below_rows(parts: ApiParts) -> list[tuple[str, int, str, str]]:

@@ -152,7 +152,7 @@ def _short(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-FORMAT = 6  # goes up with every change of what is compiled
+FORMAT = 7  # goes up with every change of what is compiled
 _STEP = 200  # operations between two lines of progress
 _ABOUT = 300
 

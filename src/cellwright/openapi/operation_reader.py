@@ -151,6 +151,7 @@ class OperationReader:
             line=line,
             reads=not changes,
             idempotent=entry.method in _IDEMPOTENT and not (changes and entry.method == "get"),
+            destructive=entry.method == "delete",
             words=" ".join((*entry.tags, entry.id, *fixed)),
         )
         record, many = _record_of(good, responses, item)

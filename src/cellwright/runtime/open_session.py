@@ -29,7 +29,6 @@ from cellwright.guard import (
     GuardRules,
     StoredApproval,
     WorkspaceLabels,
-    subject_of,
     unkept_session,
 )
 from cellwright.journal import (
@@ -127,6 +126,7 @@ class RuntimeOptions:
     owner: SessionOwner
     audit: str | Path | AuditTrail | None = None
     guard: GuardRules = field(default_factory=GuardRules)
+    flow: FlowMode | None = None
     start: NewStart | ResumedStart | ForkedStart = NewStart()
 
 
@@ -160,15 +160,16 @@ class OpenSession:
         await self.stack.aclose()
 
 
-def flow_guard(options: RuntimeOptions, host: ScopeHost, scope: Scope, mode: FlowMode | None) -> FlowGuard:
-    """The guard of the data flow. The policy's patterns are noted in the scope, and its timeouts for the host."""
-    policy = options.guard.policy
+def flow_guard(options: RuntimeOptions, host: ScopeHost, scope: Scope) -> FlowGuard:
+    """The guard of the data flow. Patterns of policy and hooks are noted in the scope, timeouts for the host."""
+    guard, policy = options.guard, options.guard.policy
+    scope.rules.note(guard.patterns)
+    if not guard.is_empty:
+        host.lent = guard.lent
     if policy is not None:
-        scope.rules.note(policy.patterns)
         host.timeout_of = lambda about: policy.timeout_of((about.title, about.known_as))
-        host.lent = lambda about: policy.lent(subject_of(about))
     rules = FlowPolicy() if policy is None else policy.flow
-    return FlowGuard(mode or rules.mode, host, rules, options.progress)
+    return FlowGuard(options.flow or rules.mode, host, rules, options.progress)
 
 
 async def open_session(options: RuntimeOptions, host: ScopeHost, flow: FlowGuard) -> OpenSession:
@@ -185,9 +186,10 @@ async def open_session(options: RuntimeOptions, host: ScopeHost, flow: FlowGuard
         session: KeptSession | UnkeptSession
         if store is None:
             name = unkept_session()
-            audit = await _audit(options, workspace, name, imported=False)
+            audit = await _audit(options, workspace, host, name, imported=False)
             inner = host if audit is None else audit(host)
-            guarded = Guarded(Approved(inner, options.approve, host), options.guard, flow, host, name)
+            approved, family = Approved(inner, options.approve, host), options.owner.family
+            guarded = Guarded(approved, options.guard, flow, host, name, family)
             session = UnkeptSession(guarded, sandbox, workspace, options.limits)
         else:
             session = await _kept(options, host, sandbox, store, workspace, flow)
@@ -270,14 +272,16 @@ async def _kept(
     desk = ApprovalDesk(store, options.approve, options.approvals)
     known = isinstance(options.start, ResumedStart)
     imported = known and (await off_loop(store, store.facts, options.session)).imported
-    audit = await _audit(options, workspace, options.session, imported=imported)
+    audit = await _audit(options, workspace, host, options.session, imported=imported)
 
     def guard(inner: Host, questions: CallQuestions, pause: PauseWatch) -> Host:
-        inner = inner if audit is None else audit(inner)
+        if audit is not None:
+            inner = audited = audit(inner)
+            host.tell_undo = audited.undo
         approval = StoredApproval(inner, host, questions, pause, desk, options.approvals)
         host.ask_undo = approval.undo_denied
         flow.keep(questions.labelled)
-        return Guarded(approval, options.guard, flow, host, options.session)
+        return Guarded(approval, options.guard, flow, host, options.session, options.owner.family)
 
     def recall(history: History) -> None:
         flow.recall(store, history)
@@ -288,7 +292,7 @@ async def _kept(
 
 
 async def _audit(
-    options: RuntimeOptions, workspace: Workspace, session: str, *, imported: bool
+    options: RuntimeOptions, workspace: Workspace, host: ScopeHost, session: str, *, imported: bool
 ) -> Callable[[Host], Audited] | None:
     """What wraps each host of the session, once the audit has been told of it; None where there is no audit."""
     if options.audit is None:
@@ -301,7 +305,7 @@ async def _audit(
     start = {NewStart: "new", ResumedStart: "resumed", ForkedStart: "forked"}[type(options.start)]
     user = options.guard.user
     await asyncio.to_thread(trail.session, session, user=user, start=start, imported=imported)
-    return lambda inner: Audited(inner, trail, session=session, user=user)
+    return lambda inner: Audited(inner, trail, session=session, user=user, parameters=host.parameters)
 
 
 def _checkpoint_key(progress: Callable[[str], None]) -> bytes | None:

@@ -126,9 +126,10 @@ class Runtime:
             owner=whose or SessionOwner(),
             audit=audit,
             guard=GuardRules(policy=policy_of(policy), hooks=tuple(hooks), user=user),
+            flow=flow,
         )
         self._host = ScopeHost(self.scope, session=self.session or "")
-        self.flow = flow_guard(self._options, self._host, self.scope, flow)
+        self.flow = flow_guard(self._options, self._host, self.scope)
         self._open: OpenSession | None = None
         self._checker: TypeChecker | None = None
         self._background: list[asyncio.Future[None]] = []
@@ -312,13 +313,9 @@ class Runtime:
                 raise UsageError("fork: give a cell (at=…) or an entry, not both")
             parent, tree = await kept.branch(at, entry)
         options, place = self._options, self._options.store
-        branch = Runtime(
-            scope or self.scope,
-            store=kept.session.store,
-            session=session,
-            policy=options.guard.policy,
-            flow=self.flow.mode if self.flow.is_said else None,
-        )
+        same: Any = {"limits": self.limits, "progress": options.progress, "flow": options.flow}
+        same |= {"policy": options.guard.policy, "hooks": options.guard.hooks}  # scope and host are told of these
+        branch = Runtime(scope or self.scope, store=kept.session.store, session=session, **same)
         branch._options = replace(
             options,
             workspace=None,
@@ -327,7 +324,7 @@ class Runtime:
             owner=SessionOwner(agent=options.owner.agent),
             start=ForkedStart(parent=parent, tree=tree),
         )
-        branch.limits, branch.flow.warn, branch.flow.own_model = self.limits, self.flow.warn, self.flow.own_model
+        branch.flow.own_model = self.flow.own_model
         await branch.__aenter__()
         if at is None and entry is None:
             branch.flow.begin_beside(self.flow)

@@ -29,6 +29,7 @@ from cellwright.scope.rules import Place, Rules
 from cellwright.scope.signatures import signature
 from cellwright.scope.surfaces import NAMESPACE
 from cellwright.scope.verbs import READS, VERBS
+from cellwright.scope.weak_cache import weak_cache
 from cellwright_guest.wire import NOTHING, type_of
 
 TITLE = 200
@@ -129,10 +130,8 @@ class Abouts:
             function = entry.value if call.verb == "new" else getattr(entry.value, call.name, None)
         elif entry is not None:
             function, skipped = _unbound(entry, call.name) if call.name else (entry.value, 0)
-        found = None if function is None else signature(function)
-        listed = [] if found is None else list(found.parameters.values())[skipped:]
-        positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        return tuple(one.name for one in listed if one.kind in positional)
+        names = () if function is None else _positional(function)
+        return names[skipped:] if skipped else names
 
     def guarded(self, number: object) -> str:
         """Which rule a function or class has that host code would not keep, if it were given it; "" for none."""
@@ -355,6 +354,20 @@ def _unbound(held: HeldObject, name: str) -> tuple[Any, int]:
         return function.__func__, int(kind is classmethod)
     of_class = name in members(held.place.kind) and not issubclass(type_of(held.value), types.ModuleType)
     return function, int(of_class and hasattr(kind, "__get__") and not issubclass(kind, type | functools.partial))
+
+
+def _positional_names(function: Any) -> tuple[str, ...]:
+    found = signature(function)
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return () if found is None else tuple(one.name for one in found.parameters.values() if one.kind in positional)
+
+
+_kept_names = weak_cache(_positional_names)
+
+
+def _positional(function: Any) -> tuple[str, ...]:
+    """The names of the positional parameters, read once for each plain function."""
+    return _kept_names(function) if type_of(function) is types.FunctionType else _positional_names(function)
 
 
 def _by_nature(call: Call) -> Operation:

@@ -98,7 +98,8 @@ class CallExecutor:
                 if owner is not None and on_loop(owner.value):
                     given = await self._args_beside(call)
                     return await self._on("loop", lambda: self._quick(call, given), call, take)
-                return await self._on("worker", lambda: self._quick(call, self._args(call)), call, take)
+                work = self._on("worker", lambda: self._quick(call, self._args(call)), call, take)
+                return await _within(self._timeout_s(call, self._abouts.of(call).operation), call, self._abouts, work)
 
     async def content(self, call: Call) -> CallContent:
         """What a person is shown of the objects in a call, read on the thread where it would run."""
@@ -149,9 +150,8 @@ class CallExecutor:
 
     def _timeout_s(self, call: Call, facts: Operation) -> float | None:
         """None for what waits for people."""
-        if facts.timeout_s is not None:
-            return facts.timeout_s
-        return None if facts.patient else self.timeout_of(self._abouts.of(call))
+        usual = None if facts.patient else self.timeout_of(self._abouts.of(call))
+        return usual if facts.timeout_s is None else facts.timeout_s
 
     def _require_yes(self, call: Call, asks: bool) -> None:
         """The last check before the effect. It looks the call up anew: since it came in, an object may have come back

@@ -39,6 +39,7 @@ from cellwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
 
 Start = Callable[[], Awaitable[Answer]]
 AskUndo = Callable[[Call, CallContent], Awaitable[Denied | None]]
+TellUndo = Callable[[Call, Callable[[], Awaitable[Any]]], Awaitable[Any]]
 
 
 class ScopeHost:
@@ -56,6 +57,7 @@ class ScopeHost:
         self.timeout_of: Callable[[About], float] | None = None  # what a policy says of operations that say nothing
         self.lent: Callable[[About], str] | None = None  # why it keeps a function from host code; "" where it does not
         self.ask_undo: AskUndo | None = None  # asks a person about the undo of a call, where that is to be asked for
+        self.tell_undo: TellUndo | None = None  # carries it out, and tells an audit of it
         self._worker = Worker("cellwright-host-calls")
         self._numbers = itertools.count(1)
         self._make_current = self._current  # bound once, not at each call
@@ -303,10 +305,14 @@ class ScopeHost:
         if why := self._refused_undo(call, undo):
             raise NotReversible(f"{about.title} cannot be undone: {why}")
         thread = "loop" if gives_coroutine(undo) else about.operation.thread
-        undo = await self._asked_undo(replace(call, about=about), undo, given)
+        call = replace(call, about=about)
+        function = await self._asked_undo(call, undo, given)
         token = CURRENT.set((call, None, next(self._numbers), self._current_undo))
         try:
-            await self._executor.called(undo, (given, {}), thread)
+            if self.tell_undo is None:
+                await self._executor.called(function, (given, {}), thread)
+            else:
+                await self.tell_undo(call, lambda: self._executor.called(function, (given, {}), thread))
         finally:
             CURRENT.reset(token)
 

@@ -15,6 +15,10 @@ Scalar = str | int | float | bool | bytes
 FieldNames = Callable[[int], tuple[str, ...]]
 """The names of a record's fields, by the number of its class; none where they are not known."""
 
+ATOMS = frozenset((type(None), bool, int, float, str))
+"""Types of values that are their own packed form."""
+KEY = ""
+"""The name under which a key of a dict stands."""
 _DEPTH = 200
 _ITEMS = ("t", "s", "F")
 _CLASSES = ("c", "T", "G")
@@ -73,8 +77,12 @@ class PackedContent:
 
 def content_of(packed: Packed, field_names: FieldNames = lambda number: (), *, keys: bool = False) -> PackedContent:
     """Takes long for a large value. `keys`: those of dicts are leaves too; else they are names of fields."""
-    reader = _Reader(packed.blobs, field_names, keys)
     tree: Any = packed.tree
+    if type_of(tree) in ATOMS:
+        leaves = [] if tree is None or tree is True or tree is False else [Leaf((), tree)]
+        size = 1 + (len(tree) >> 5 if isinstance(tree, str) else 0)
+        return PackedContent(leaves=leaves, flags=int(not leaves), top=int(tree is not None), size=size)
+    reader = _Reader(packed.blobs, field_names, keys)
     items = _items(tree)
     reader.content.top = len(items) if items is not None else int(tree is not None)
     reader.read(tree, (), None)
@@ -82,25 +90,31 @@ def content_of(packed: Packed, field_names: FieldNames = lambda number: (), *, k
 
 
 def named_arguments(arguments: Packed, parameters: Sequence[str]) -> dict[str, Packed]:
-    """The arguments of a call by name. Positional ones beyond the known parameters are named by their position."""
+    """The arguments of a call by name. Positional ones beyond the known parameters are named by their position; a
+    positional-only one and a further keyword of the same name are both there.
+    """
     tree: Any = arguments.tree
     given: Any = _under(tree, "t")
     if type_of(given) is not list:
         return {}
     args, kwargs = given, dict[str, Any]()
-    if len(given) == 2:
+    if len(given) == 2 and type_of(given[0]) is dict:
         parts: list[Any] = [_under(part, tag) for part, tag in zip(given, "tm", strict=True)]
         if [type_of(part) for part in parts] == [list, dict]:
             args, kwargs = parts
         else:
             parameters = ()  # two arguments come in a pair: what other code than ours sends may be one in other words
+    blobs = arguments.blobs
+    if not kwargs:
+        more = (f"#{at + 1}" for at in range(len(parameters), len(args)))
+        return {name: Packed(item, blobs) for name, item in zip((*parameters, *more), args, strict=False)}
     named = {
         (parameters[at] if at < len(parameters) and parameters[at] not in kwargs else f"#{at + 1}"): item
         for at, item in enumerate(args)
     }
     twice = set(parameters[: len(args)])  # a keyword of the name of a positional-only parameter is another argument
-    more = {(f"#{name}" if name in twice or name[:1] == "#" else name): item for name, item in kwargs.items()}
-    return {name: Packed(item, arguments.blobs) for name, item in (named | more).items()}
+    named |= {(f"#{name}" if name in twice or name[:1] == "#" else name): item for name, item in kwargs.items()}
+    return {name: Packed(item, blobs) for name, item in named.items()}
 
 
 def _under(tree: Any, tag: str) -> Any:
@@ -167,10 +181,10 @@ class _Reader:
             for key in body if self._keys else ():
                 if (names, key) not in self._told:
                     self._told.add((names, key))
-                    yield key, names, None
+                    yield key, (*names, KEY), None
             yield from self._fields(list(body.items()), names)
         elif tag == "d" and kind is list:
-            yield from ((key, names, None) for key in body[::2])
+            yield from ((key, (*names, KEY), None) for key in body[::2])
             yield from self._fields(
                 [(str(key), value) for key, value in zip(body[::2], body[1::2], strict=False)], names
             )

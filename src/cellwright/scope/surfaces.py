@@ -26,7 +26,7 @@ class UpstreamOperation:
     line: Declaration
     reads: bool = False
     idempotent: bool = False
-    destructive: bool = False  # as a hint of its upstream says
+    destructive: bool = False  # as its upstream says: by a hint, or the method DELETE
     open_world: bool = False  # as a hint of its upstream says: outsiders may have written its answers
     words: str = ""  # for search: tags, the parts of its URL, its name at the upstream
 

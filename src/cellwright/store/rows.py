@@ -198,7 +198,7 @@ class Question:
     """A call that waits for a person's yes. `arguments` are all of them as text, for that person alone.
 
     `digest` is that of all content of the host objects in the call, which the call is compared with when it is made.
-    `why` is what is unusual about the call; "" where its operation asks always.
+    `why` is what is unusual about the call, or why a policy asks; "" where its operation asks always.
     """
 
     id: str
