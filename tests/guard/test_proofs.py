@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.linear import check_linear
 
 from cellwright.guard import proofs
-from cellwright.guard.proofs import Proofs, Words, literals_in, normalised, runs_text
+from cellwright.guard.proofs import Proofs, Words, normalised, read_code
 
 SAME = [
     ("Ann@Corp.Example", "ann@corp.example"),
@@ -136,15 +136,15 @@ def test_long_numbers_are_not_rounded() -> None:
 
 def test_the_literals_of_code_prove_and_what_is_put_together_does_not() -> None:
     code = "to = 'ann@corp.example'\npost(f'{name}@evil.example', b'raw', 7, -3, True, None, 'a' + 'b')"
-    assert literals_in(code) == {"ann@corp.example", "raw", "7", "3", "a", "b"}
-    assert literals_in("not python (") == set()
+    assert read_code(code)[0] == {"ann@corp.example", "raw", "7", "3", "a", "b"}
+    assert read_code("not python (") == (set(), True)
 
 
 @pytest.mark.parametrize(
     ("code", "runs"),
     [
         ("exec(page)", True),
-        ("getattr(__builtins__, 'ev' + 'al')", False),  # found when it is called: see the scenarios
+        ("getattr(__builtins__, 'ev' + 'al')", True),
         ("import pickle", True),
         ("from importlib import import_module", True),
         ("re.compile(pattern)", False),
@@ -156,7 +156,7 @@ def test_the_literals_of_code_prove_and_what_is_put_together_does_not() -> None:
     ],
 )
 def test_code_that_may_run_text_is_told(code: str, runs: bool) -> None:
-    assert runs_text(code) == runs
+    assert read_code(code)[1] == runs
 
 
 # trusted answers

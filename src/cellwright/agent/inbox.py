@@ -17,6 +17,7 @@ from cellwright.agent.conversation_head import ADDED, REDIRECTED
 from cellwright.agent.requester import Requester
 from cellwright.errors import CellwrightError, ModelError, TurnCancelled, UsageError
 from cellwright.events import Answered, MessageTaken
+from cellwright.guard import BY_CODE, SERVED_FLOW
 from cellwright.journal import Mail, new_message
 from cellwright.store import Message, MessageKind, Note
 
@@ -35,7 +36,7 @@ class SessionInbox:
     def __init__(self, above: SessionInbox | None = None) -> None:
         self.above = above
         self._mail: Mail | None = None
-        self._add_words: Callable[[str], None] = lambda text: None
+        self._add_words: Callable[[Message], None] = lambda message: None
         self._is_open = False
         self._here: deque[Message] = deque()  # messages of a session without a store
         self._numbers = itertools.count(1)
@@ -44,8 +45,8 @@ class SessionInbox:
         self._working: tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]] | None = None
         self._stopped = False
 
-    def open(self, mail: Mail | None, add_words: Callable[[str], None] = lambda text: None) -> None:
-        """The session is open. `mail` is None if it has no store; `add_words` is told what people wrote."""
+    def open(self, mail: Mail | None, add_words: Callable[[Message], None] = lambda message: None) -> None:
+        """The session is open. `mail` is None if it has no store; `add_words` is told what was written to it."""
         self._mail, self._is_open, self._add_words = mail, True, add_words
 
     def close(self) -> None:
@@ -67,7 +68,8 @@ class SessionInbox:
 
     def post(self, kind: MessageKind, text: str = "", who: str = "") -> Message:
         """Add a message, from any thread."""
-        message = new_message(kind, text, who)
+        above = SERVED_FLOW.get()  # host code that serves a call may write what outsiders chose
+        message = new_message(kind, text, BY_CODE if above is not None and above.taints_words else who)
         if not self._is_open:
             raise UsageError("this session is not open: use `async with agent.session() as session:`")
         if self._mail is not None:
@@ -100,7 +102,7 @@ class SessionInbox:
             if self._is_stale(message) and message.kind in ENDING:
                 continue
             requester.trace.tell(MessageTaken(kind=message.kind, text=message.text, who=message.who))
-            self._add_words(message.text)
+            self._add_words(message)
             match message.kind:
                 case "ask":
                     await self._answer(message, requester)

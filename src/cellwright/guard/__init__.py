@@ -6,7 +6,7 @@ from cellwright.guard.approver import LATER, Approvals, Approve, ApproverReply
 from cellwright.guard.audit import AuditTrail
 from cellwright.guard.audit_file import AuditFinding, AuditHead, audit_files, audit_heads, audit_records, verify_audit
 from cellwright.guard.audited import Audited, unkept_session
-from cellwright.guard.flow import SERVED_FLOW, FlowGuard, ServedFlow
+from cellwright.guard.flow import FlowGuard
 from cellwright.guard.flow_policy import FlowMode, FlowPolicy, OperationLabels, ProvenValues
 from cellwright.guard.guarded import Guarded, GuardRules, subject_of
 from cellwright.guard.hold import called_and_flow
@@ -24,9 +24,11 @@ from cellwright.guard.policy import (
 )
 from cellwright.guard.policy_files import policy_from, policy_of, read_policy, read_table
 from cellwright.guard.rate_limits import RateLimit, RateLimits
+from cellwright.guard.served_flow import BY_CODE, SERVED_FLOW, ServedFlow
 from cellwright.guard.workspace_labels import WorkspaceLabels
 
 __all__ = [
+    "BY_CODE",
     "LATER",
     "PRIVATE",
     "SERVED_FLOW",

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
-from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import cast, get_args
 
 from cellwright.doors import About, Answer, Call
@@ -19,46 +18,20 @@ from cellwright.guard.flow_policy import FlowMode, FlowPolicy
 from cellwright.guard.flow_state import FlowState, read_notes
 from cellwright.guard.given_arguments import GivenArguments, content_off_loop
 from cellwright.guard.hold import Hold, hold_of, private_words, unproven_words
-from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec
+from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec, selecting_part
 from cellwright.guard.proofs import home_of, is_url, links_in, normalised
+from cellwright.guard.served_flow import ServedFlow
 from cellwright.guard.workspace_labels import WorkspaceLabels
 from cellwright.journal import TRANSACTION_VERBS, History, is_effect
 from cellwright.sandboxes import Outcome
 from cellwright.scope import PackedContent, Scalar, ScopeHost
 from cellwright.store import Store
-from cellwright_guest.wire import is_large
 
-CONTENT = frozenset(
-    "body text content message subject title description comment note notes summary caption reason html".split()
-)
-"""Parameters of operations of which nothing is declared that hold what is said, not to whom."""
 FREE = frozenset(("sleep", "about", "dir", *TRANSACTION_VERBS))
 _TELLING = "dir"  # whose answer holds names: of what an outsider's object has, the outsider's
+QUICK = 1_000  # leaves of a content that are compared on the event loop
+UNREAD = 10_000  # characters of code that are read there
 _ACTING = ("call", "new", "op", "set", "del")
-
-
-@dataclass(kw_only=True, slots=True)
-class ServedFlow:
-    """The flow of the session whose call is served, for other sessions that host code runs meanwhile. `guard` None:
-    host code of the developer's runs several, and what one gives goes into the next.
-    """
-
-    guard: FlowGuard | None = None
-    labels: set[str] = field(default_factory=set[str])  # what their answers carry into this one
-
-    @property
-    def taints_words(self) -> bool:
-        """Whether a task that is set now is no person's words."""
-        return UNTRUSTED in self.labels or (self.guard is not None and self.guard.taints_words)
-
-    @property
-    def reached(self) -> set[tuple[str, str]]:
-        """Labels and their sources, for a session that begins now."""
-        above = set[tuple[str, str]]() if self.guard is None else self.guard.state.reached_from
-        return above | {(label, "an agent before it") for label in self.labels - {label for label, _ in above}}
-
-
-SERVED_FLOW: ContextVar[ServedFlow | None] = ContextVar("cellwright_flow", default=None)
 
 
 def check_mode(mode: str | None) -> FlowMode:
@@ -226,7 +199,7 @@ class FlowGuard:
         if self.mode == "off" or (call.verb in FREE and call.verb != _TELLING):
             return True
         state = self.state
-        return not (state.reached or call.about.operation.has_labels or call.target in state.specs)
+        return not (state.reached or state.specs or call.about.operation.has_labels)
 
     async def hold(self, call: Call, given: GivenArguments, *, named: bool = False) -> Hold | None:
         """Why a call is not to be made without a person's yes; None where nothing is unusual.
@@ -234,8 +207,11 @@ class FlowGuard:
         `named`: the policy allows this operation by its name, which proves that it may be called, not on what.
         """
         state, operation = self.state, call.about.operation
-        if not state.reached or call.verb in FREE:
+        if call.verb in FREE or not (state.reached or state.specs):
             return None
+        own = state.specs.get(call.target, NONE).private or PRIVATE in await self.passed(given)
+        if own and not state.private:
+            self.reach(PRIVATE, call.about.title)  # host code may read the object, and send out what it says
         sends = operation.outward is not False and state.private and self.is_influenced
         if not sends and not state.untrusted:
             return None
@@ -243,15 +219,23 @@ class FlowGuard:
         if not sends and not acting and not given.may_refer:
             return None
         await self._caught_up()
-        names = names_of(call.about)
         contents = await given.contents()
         acting = acting or any(self._host.acts(number) for one in contents.values() for number in one.references)
-        selecting = {name: content for name, content in contents.items() if self._selects(call, name)}
-        if self._leaves_the_house(call, contents, acting=acting) and not self._rules.is_reader(names):
+        size = sum(content.size for content in contents.values())
+        if size * (1 + state.proofs.words.length // 1_000) > QUICK or state.proofs.is_stale:
+            return await asyncio.to_thread(self._judged, call, contents, acting, named)
+        return self._judged(call, contents, acting, named)
+
+    def _judged(self, call: Call, given: dict[str, PackedContent], acting: bool, named: bool) -> Hold | None:
+        """Takes long for many or long arguments."""
+        state, operation, names = self.state, call.about.operation, names_of(call.about)
+        parts = {name: selecting_part(operation, name, content) for name, content in given.items()}
+        selecting = {name: part for name, part in parts.items() if part is not None}
+        if self._leaves_the_house(call, given, acting=acting) and not self._rules.is_reader(names):
             return hold_of(call, state, selecting, private_words(call, state), private=True)
         if not acting or not state.untrusted:
             return None
-        unproven = list(self._unproven(call, contents, names))
+        unproven = list(self._unproven(call, given, parts, names))
         chosen = any(not content.is_empty for content in selecting.values())
         if not unproven and not chosen and operation.selecting != () and self.is_influenced and not named:
             unproven = [("", None)]  # the call itself is the choice
@@ -263,12 +247,6 @@ class FlowGuard:
             self._reading = asyncio.ensure_future(asyncio.to_thread(more))
         if self._reading is not None:
             await asyncio.shield(self._reading)
-
-    def _selects(self, call: Call, name: str) -> bool:
-        chosen = call.about.operation.selecting
-        if name.startswith("#") or chosen is not None:
-            return chosen is None or name in chosen or (name.startswith("#") and bool(chosen))
-        return name not in CONTENT
 
     def _leaves_the_house(self, call: Call, given: dict[str, PackedContent], *, acting: bool) -> bool:
         """Whether influenced code may send out by this call what it has read."""
@@ -283,7 +261,11 @@ class FlowGuard:
         return bool(outward) and not home  # else a query to where all of it came from
 
     def _unproven(
-        self, call: Call, given: dict[str, PackedContent], names: frozenset[str]
+        self,
+        call: Call,
+        given: dict[str, PackedContent],
+        parts: dict[str, PackedContent | None],
+        names: frozenset[str],
     ) -> Iterator[tuple[str, Scalar | None]]:
         """The selecting arguments that nothing proves; the value is None where it is no plain one.
 
@@ -294,12 +276,13 @@ class FlowGuard:
             yield "the object", None
         elif call.target > 0 and state.private and self._comes_from_outside(call.target):
             yield "the object", None  # a reply, which may take something private along
+        told = influenced and call.about.operation.selecting != ()
         for name, content in given.items():
-            values = [leaf.value for leaf in content.leaves if leaf.value not in ("", b"")]
-            if not self._selects(call, name):
-                told = influenced and call.about.operation.selecting != ()
-                values = [link for value in values for link in links_in(value)] if told else []
-            elif content.opaque or not all(map(self._is_chosen, content.handles)):
+            part = parts[name]
+            values = [leaf.value for leaf in (part.leaves if part is not None else ()) if leaf.value not in ("", b"")]
+            if part is not content and told:
+                values += [link for leaf in content.leaves for link in links_in(leaf.value)]
+            if part is not None and (part.opaque or not all(map(self._is_chosen, part.handles))):
                 yield name, None
             for value in values:
                 by_policy = self._rules.proves(names, normalised(value))
@@ -310,6 +293,14 @@ class FlowGuard:
         return bool(self.state.specs.get(handle, NONE).untrusted)
 
     # answers
+
+    async def passed(self, given: GivenArguments) -> set[str]:
+        """The labels of the objects that a call passes: host code may read them, or give them to another session."""
+        if not self.state.specs or not given.may_refer:
+            return set()
+        handles = [handle for content in (await given.contents()).values() for handle in content.handles]
+        specs = [self.state.specs[handle] for handle in handles if handle in self.state.specs]
+        return {label for label in (UNTRUSTED, PRIVATE) if any(getattr(spec, label) for spec in specs)}
 
     async def begins(self, call: Call, given: GivenArguments) -> None:
         """A call is about to be made. Host code may call functions of the guest with what it will answer."""
@@ -329,10 +320,11 @@ class FlowGuard:
         keys = bool(spec.untrusted or spec.private)
         content = await content_off_loop(answer.value, self._host.field_names, keys=keys)
         alone = content.top <= 1 and not content.several
-        hit = bool(spec.trusted or content.handles) and alone and await self._is_asked_for(call, given)
+        hit = bool(spec.trusted or content.handles) and alone and await self._is_asked_for(call, given, alone=True)
         searched = call.about.operation.reads and self.is_influenced  # an outsider may have made what alone is found
         labels = [*spec.carried(content), *spec.texts(), *([HIT] if hit and not (searched and spec.untrusted) else [])]
-        if content.handles and (hit or not self.is_influenced or self._is_part(call)):
+        meant = bool(content.handles) and not self.is_influenced and await self._is_asked_for(call, given)
+        if content.handles and (hit or meant or self._is_part(call)):
             labels.append(CHOSEN)
         if labels and not state.reached and self._note is not None:
             self._note("")
@@ -340,11 +332,13 @@ class FlowGuard:
         objects = min(new, default=self._host.objects + 1) - 1
         for label in labels:
             self._mark_files(label)
+        if labels and state.unread > UNREAD:
+            await asyncio.to_thread(state.read_codes)
         if labels and call.about.operation.reads and not self.is_influenced:
             asked = (await given.contents()).values()
             state.proofs.add_looked_up(leaf.value for one in asked for leaf in one.leaves)
         title = call.about.title
-        if is_large(answer.value):
+        if content.size > QUICK:
             await asyncio.to_thread(state.learn, title, labels, content)
         else:
             state.learn(title, labels, content)
@@ -366,20 +360,25 @@ class FlowGuard:
         """Whether an attribute of a chosen object is read, that no outsider can set."""
         return call.verb == "get" and self._is_chosen(call.target) and not self._spec(call, ()).untrusted
 
-    async def _is_asked_for(self, call: Call, given: GivenArguments) -> bool:
-        """Whether the person's intent, and nothing else, chose what a call asks for."""
+    async def _is_asked_for(self, call: Call, given: GivenArguments, *, alone: bool = False) -> bool:
+        """Whether the person's intent, and nothing else, chose what a call asks for. `alone`: it names one thing.
+
+        An index names none: whoever fills the list says what stands there.
+        """
         state, influenced = self.state, self.is_influenced
         if not state.untrusted and not influenced:
             return True
         if call.target > 0 and not self._is_chosen(call.target):
             return False
         named = (await given.contents()).items()  # what an acting call says in a text does not say what it makes
-        contents = [one for name, one in named if not _acts(call) or self._selects(call, name)]
-        leaves = [leaf for one in contents for leaf in one.leaves]
-        if any(one.opaque or not all(map(self._is_chosen, one.handles)) for one in contents):
+        operation, home = call.about.operation, home_of(call.about.title)
+        contents = [one for name, one in named if not _acts(call) or selecting_part(operation, name, one) is not None]
+        leaves = [leaf for one in contents for leaf in one.leaves if call.verb != "op" or type(leaf.value) is not int]
+        if not all(self._is_chosen(handle) for one in contents for handle in one.handles):
             return False
-        home = home_of(call.about.title)
-        return bool(leaves) and all(state.proofs.proves(one.value, influenced=influenced, home=home) for one in leaves)
+        if alone and (not leaves or any(one.opaque for one in contents)):
+            return False
+        return all(state.proofs.proves(leaf.value, influenced=influenced, home=home) for leaf in leaves)
 
 
 def _acts(call: Call) -> bool:

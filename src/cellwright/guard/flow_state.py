@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, SAID, TRUSTED, UNTRUSTED, LabelSpec
-from cellwright.guard.proofs import Proofs, addresses_in, home_of, normalised, runs_text
+from cellwright.guard.proofs import Proofs, addresses_in, home_of, normalised, read_code
+from cellwright.guard.served_flow import BY_CODE
 from cellwright.journal import History, HistoryPart
 from cellwright.sandboxes import Outcome
 from cellwright.scope import FieldNames, PackedContent, Scalar, content_of
@@ -39,6 +41,7 @@ class FlowState:
         self._proofs = Proofs()
         self._codes: list[tuple[str, bool]] = []  # of cells, each with whether it proves; not read while nothing asks
         self._runs_text = False
+        self._reading = threading.Lock()
         self._chosen: set[int] = set()
         self._origins: dict[str, str] = {}
 
@@ -131,28 +134,37 @@ class FlowState:
         self._proofs.words.add(text)
 
     def cell_began(self, code: str, *, own_model: bool) -> None:
-        self._codes.append((code, own_model and not self.influenced))
+        if own_model:  # else all code is influenced, whatever it is
+            self._codes.append((code, not self.influenced))
 
     @property
     def proofs(self) -> Proofs:
-        self._read_codes()
+        self.read_codes()
         return self._proofs
 
     @property
     def runs_text(self) -> bool:
         """Whether a cell had code that may run text: what it defined may do so later."""
-        self._read_codes()
+        self.read_codes()
         return self._runs_text
 
-    def _read_codes(self) -> None:
-        codes, self._codes = self._codes, []
-        for code, proves in codes:
-            if len(code) > CODE:
-                self._runs_text = True
-                continue
-            self._runs_text = self._runs_text or runs_text(code)
-            if proves:
-                self._proofs.add_code(code)
+    @property
+    def unread(self) -> int:
+        """Characters of code that are read when something asks for them."""
+        return sum(len(code) for code, _ in self._codes)
+
+    def read_codes(self) -> None:
+        """Takes long for long code, and may run in a thread."""
+        if not self._codes:
+            return
+        with self._reading:  # who comes meanwhile waits: half of it read would prove nothing wrong, but miss `exec`
+            while self._codes:
+                code, proves = self._codes[0]
+                literals, runs = (set[str](), True) if len(code) > CODE else read_code(code)
+                self._runs_text = self._runs_text or runs
+                if proves:
+                    self._proofs.add_literals(literals)
+                self._codes.pop(0)
 
     def cell_ended(self, *, closed: bool) -> None:
         """`closed`: the guest has shown nothing, or one closed value."""
@@ -182,7 +194,7 @@ class FlowState:
                 else:
                     self.add_words(turn.task)
         for note in notes:
-            if note.kind == "message":
+            if note.kind == "message" and note.who != BY_CODE:
                 self.add_words(note.text)
             label, _, source = note.text.partition(":")
             if note.kind == "labelled" and source:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 
 from cellwright.doors import About, Answer, Call, Host, Ruling, Wrapper
 from cellwright.errors import Denied, NotPublic
-from cellwright.guard.flow import FREE, SERVED_FLOW, FlowGuard, Hold, ServedFlow
+from cellwright.guard.flow import FREE, FlowGuard, Hold
 from cellwright.guard.given_arguments import GivenArguments
 from cellwright.guard.hooks import Hook, run_after, run_before, seen_call
 from cellwright.guard.policy import OperationRules, Part, Policy, PolicyDecision, PolicySubject, is_destructive
+from cellwright.guard.served_flow import SERVED_FLOW, ServedFlow
 from cellwright.journal import WITHHELD, is_effect
 from cellwright.scope import ScopeHost
 
@@ -190,7 +191,7 @@ class Guarded(Wrapper):
         if flow.mode == "off":
             answer = await self.inner.call(call)
             return answer if call.asked is None else replace(answer, sent=call.arguments)
-        served = ServedFlow(guard=flow)
+        served = ServedFlow(guard=flow, labels=await flow.passed(given))
         if call.refused is None and not flow.is_idle(call):
             await flow.begins(call, given)
         token = SERVED_FLOW.set(served)

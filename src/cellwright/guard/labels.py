@@ -11,12 +11,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from cellwright.doors import Fields, Operation
-from cellwright.scope import Leaf, PackedContent
+from cellwright.scope import KEY, Leaf, PackedContent
 
 UNTRUSTED, PRIVATE, TRUSTED = "untrusted", "private", "trusted"
 NAMES = (UNTRUSTED, PRIVATE, TRUSTED)
 HIT, CHOSEN, SAID = "hit", "chosen", "said "
 FLAGS = 64  # None, True and False of an answer; more of them could say anything
+
+CONTENT = frozenset(
+    "body text content message subject title description comment note notes summary caption reason html".split()
+)
+"""Parameters of operations of which nothing is declared that hold what is said, not to whom."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,3 +131,14 @@ def _inside(fields: Fields, name: str) -> Fields:
         return True
     below = tuple(field.partition(".")[2] for field in fields if field.startswith(f"{name}."))
     return below or fields
+
+
+def selecting_part(operation: Operation, name: str, content: PackedContent) -> PackedContent | None:
+    """What of an argument says to whom, or on what, the call acts; None for nothing."""
+    chosen = operation.selecting
+    if chosen is not None:
+        return content if name in chosen or (name.startswith("#") and chosen) else None
+    if name not in CONTENT:
+        return content
+    fields = [leaf for leaf in content.leaves if leaf.names and leaf.names[-1] not in (KEY, *CONTENT)]
+    return PackedContent(leaves=fields) if fields else None  # as in body={"to": …}

@@ -10,7 +10,7 @@ import ast
 import re
 import textwrap
 import unicodedata
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from urllib.parse import urlsplit
@@ -23,8 +23,10 @@ LISTS = 200  # trusted answers whose records are kept, the latest
 RECORDS = 2_000  # of one answer
 DIGITS = 400  # of a number in a text
 NEAR = 8  # characters beside a value in a text that are looked at
-_MAIL = re.compile(r"[^\s@<>,;:\"'()\[\]]{1,64}@[^\s@<>,;:\"'()\[\]/]{1,253}")
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s<>\"'`]{1,2000}")
+PIECE, OVERLAP = 1 << 16, 50  # characters that are searched before other threads have a turn
+# each begins where a word does, so that none is looked for from every letter of a long text
+_MAIL = re.compile(r"(?<![^\s@<>,;:\"'()\[\]])[^\s@<>,;:\"'()\[\]]{1,64}@[^\s@<>,;:\"'()\[\]/]{1,253}")
+_URL = re.compile(r"(?<![a-zA-Z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s<>\"'`]{1,2000}")
 _LEADS = re.compile(r"(?:[a-zA-Z0-9+.-][\t\r\n]*){2}:[\t\r\n]*[/\\]|^\s*[/\\]{2}")
 _IBAN = re.compile(r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]){10,30}\b")
 _LINK = re.compile(r"(?:[a-zA-Z][a-zA-Z0-9+.-]{1,20}://|\bwww\.)[^\s<>\"'`]{1,2000}", re.IGNORECASE)
@@ -32,6 +34,7 @@ _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
 _DATE = re.compile(rf"\b{_MONTH} \d{{1,2}}\b(?![.,]\d)|\b\d{{1,2}}\.? {_MONTH}(?![a-z])", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.,])[-+]?\d{1,30}(?:[.,]\d{1,30})*(?![\w])")
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_WORD = re.compile(r"\w+")
 _END = ".,;:!?)]}'\"*_”’»"
 _JOINS = "@._-/%+#&=~\\?:$"
 _LONG = 1_000  # bits of a number that is written in decimals: longer ones take Python too long
@@ -109,7 +112,7 @@ def is_url(value: Scalar) -> bool:
     if isinstance(value, int | float):
         return False
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-    return _LEADS.search(text) is not None
+    return any(_LEADS.search(text, at, at + PIECE + OVERLAP) for at in range(0, len(text), PIECE))
 
 
 def addresses_in(text: str) -> Iterator[str]:
@@ -140,6 +143,7 @@ class Words:
 
     def __init__(self) -> None:
         self._texts: list[str] = []
+        self._words: set[str] = set()
         self._undated: list[str] = []  # a date says nothing of what has its day for a number
         self._addresses: set[str] = set()
         self._numbers: set[str] = set()
@@ -147,6 +151,7 @@ class Words:
     def add(self, text: str) -> None:
         plain = unicodedata.normalize("NFKC", text)
         self._texts.append(_folded(plain))
+        self._words.update(_WORD.findall(self._texts[-1]))
         self._addresses.update(addresses_in(text))
         plain = _DATE.sub(" ", " ".join(plain.split()))
         self._undated.append(plain)
@@ -159,12 +164,26 @@ class Words:
     def has(self, value: Scalar) -> bool:
         """Whether the person wrote exactly this value, as a word or some words of its own."""
         plain = normalised(value)
-        if type_of(value) in (int, float):
-            return plain in self._numbers
+        return plain in self._numbers if type_of(value) in (int, float) else self.has_text(plain)
+
+    def has_text(self, plain: str) -> bool:
+        """The same of a text that is normalised."""
         if plain in self._addresses or _URL.fullmatch(plain):
             return plain in self._addresses
+        first = _WORD.search(plain)
+        if not plain or plain in _COMMON or (first is not None and first[0] not in self._words):
+            return False
         texts = self._undated if plain.isdigit() else self._texts
-        return bool(plain) and plain not in _COMMON and any(_stands_alone(plain, text) for text in texts)
+        return any(_stands_alone(plain, text) for text in texts)
+
+    @property
+    def count(self) -> int:
+        return len(self._texts)
+
+    @property
+    def length(self) -> int:
+        """Characters that are searched for a value that is not in them."""
+        return sum(map(len, self._texts))
 
 
 def _stands_alone(value: str, text: str) -> bool:
@@ -187,6 +206,24 @@ def _continues(after: str, edge: str) -> bool:
     return len(rest) < len(after) and rest[:1].isalnum()
 
 
+class TrustedList:
+    """The records of one trusted answer, normalised, each with what stands in it."""
+
+    def __init__(self, records: list[frozenset[str]]) -> None:
+        self._records = records
+        counts = Counter(value for record in records for value in record)
+        self._names = {value for value, count in counts.items() if count == 1 and _is_name(value)}
+
+    def named(self, words: Words) -> set[str]:
+        """What stands in a record that has a name which no other has, and which the person wrote."""
+        named = set[str]()
+        for record in self._records:
+            names = [value for value in record & self._names if words.has_text(value)]
+            if names:
+                named |= record.difference(names if len(names) == 1 else ())
+        return named
+
+
 class Proofs:
     """The proofs of one session."""
 
@@ -196,11 +233,12 @@ class Proofs:
         self._looked_up: set[str] = set()
         self._trusted: set[str] = set()
         self._hits: set[str] = set()
-        self._lists: deque[list[dict[str, str]]] = deque(maxlen=LISTS)
+        self._lists: deque[TrustedList] = deque(maxlen=LISTS)
+        self._named = (0, set[str]())  # of the lists, and how many texts the person had written
 
-    def add_code(self, code: str) -> None:
+    def add_literals(self, literals: Iterable[str]) -> None:
         """The literals of code that nothing untrusted influenced."""
-        self._add(self._literals, literals_in(code))
+        self._add(self._literals, literals)
 
     def add_looked_up(self, values: Iterable[Scalar]) -> None:
         """What code that nothing untrusted influenced asked a reading call for: to ask about it is not to choose it."""
@@ -215,9 +253,12 @@ class Proofs:
 
     def add_records(self, records: Iterable[Mapping[str, Scalar]], *, home: str = "") -> None:
         """The records of a trusted answer: one of them is proven by a name in it that the person wrote."""
-        kept = [{name: _of(home, normalised(value)) for name, value in record.items()} for record in records]
+        kept = [frozenset(_of(home, normalised(value)) for value in record.values()) for record in records]
         if 0 < len(kept) <= RECORDS:
-            self._lists.append(kept)
+            trusted = TrustedList(kept)
+            self._lists.append(trusted)
+            texts, named = self._named
+            self._named = texts, named | trusted.named(self.words)
 
     @staticmethod
     def _add(values: set[str], more: Iterable[str]) -> None:
@@ -235,11 +276,16 @@ class Proofs:
 
     def _is_named(self, value: str) -> bool:
         """Whether it stands in the one record of a trusted answer that has a name which the person wrote."""
-        for records in tuple(self._lists):  # a thread may add one
-            for name in {each for one in records if value in one.values() for each in one.values() if each != value}:
-                if sum(name in one.values() for one in records) == 1 and _is_name(name) and self.words.has(name):
-                    return True
-        return False
+        texts, named = self._named
+        if texts != self.words.count:
+            texts, lists = self.words.count, tuple(self._lists)  # a thread may add one
+            self._named = texts, named.union(*(one.named(self.words) for one in lists))
+        return value in self._named[1]
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the person has written something since the lists were read, which may take long."""
+        return self._named[0] != self.words.count and bool(self._lists)
 
     def has_trusted(self, value: Scalar) -> bool:
         """Whether a trusted answer had this value."""
@@ -255,16 +301,25 @@ def _is_name(text: str) -> bool:
     return len(text) > 1 and any(letter.isalpha() for letter in text)
 
 
-def literals_in(code: str) -> set[str]:
-    """The texts and numbers that stand in the code as they are; the parts of an f-string are none."""
+_TEXTS = frozenset("exec eval __import__ __builtins__".split())
+_NAMES = _TEXTS | frozenset("compile importlib runpy pickle cloudpickle marshal subprocess FunctionType".split())
+_MODULES = _NAMES | frozenset("builtins code codeop dill joblib shelve".split())
+
+
+def read_code(code: str) -> tuple[set[str], bool]:
+    """The texts and numbers that stand in the code as they are, and whether it may run text that it got from elsewhere.
+
+    The parts of an f-string are none.
+    """
     try:
         tree = parse(textwrap.dedent(code))
     except SyntaxError:
-        return set()
-    found = set[str]()
+        return set(), True
+    found, runs = set[str](), False
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()
+        runs = runs or _may_run_text(node)
         if isinstance(node, ast.JoinedStr):
             pending.extend(part.value for part in node.values if isinstance(part, ast.FormattedValue))
         elif isinstance(node, ast.Constant):
@@ -272,24 +327,21 @@ def literals_in(code: str) -> set[str]:
                 found.add(normalised(node.value))
         else:
             pending.extend(ast.iter_child_nodes(node))
-    return found
+    return found, runs
 
 
-_RUNS = frozenset("exec eval compile __import__ importlib runpy pickle cloudpickle marshal subprocess".split())
-
-
-def runs_text(code: str) -> bool:
-    """Whether the code may run text that it got from elsewhere."""
-    try:
-        tree = parse(textwrap.dedent(code))
-    except SyntaxError:
-        return True
-    for node in ast.walk(tree):
-        names = [node.id] if isinstance(node, ast.Name) else []
-        names += [node.attr] if isinstance(node, ast.Attribute) and node.attr != "compile" else []  # `re.compile`
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names = [alias.name.partition(".")[0] for alias in node.names]
-            names += [(node.module or "").partition(".")[0]] if isinstance(node, ast.ImportFrom) else []
-        if _RUNS.intersection(names):
-            return True
-    return False
+def _may_run_text(node: ast.AST) -> bool:
+    match node:
+        case ast.Name(id=name):
+            return name in _NAMES
+        case ast.Attribute(attr=name):
+            return name in _NAMES and name != "compile"  # `re.compile`
+        case ast.Constant(value=str(text)):
+            return text in _TEXTS  # for `getattr`
+        case ast.Import(names=names):
+            return any(alias.name.partition(".")[0] in _MODULES for alias in names)
+        case ast.ImportFrom(module=module, names=names):
+            modules = ((module or "").partition(".")[0], *(alias.name for alias in names))
+            return not _MODULES.isdisjoint(modules)
+        case _:
+            return False

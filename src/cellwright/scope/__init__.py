@@ -15,7 +15,16 @@ from cellwright.scope.lost_objects import LostObject, Revivable
 from cellwright.scope.members import FUNCTIONS, module_members
 from cellwright.scope.members import members as public_members
 from cellwright.scope.operations import Operation, operation
-from cellwright.scope.packed_content import ATOMS, FieldNames, Leaf, PackedContent, Scalar, content_of, named_arguments
+from cellwright.scope.packed_content import (
+    ATOMS,
+    KEY,
+    FieldNames,
+    Leaf,
+    PackedContent,
+    Scalar,
+    content_of,
+    named_arguments,
+)
 from cellwright.scope.parcels import handles_in
 from cellwright.scope.placement import Placed
 from cellwright.scope.reachable import ReachableFunction, callables, class_names, has_labels
@@ -48,6 +57,7 @@ __all__ = [
     "CONVERTED_NAMES",
     "FUNCTIONS",
     "HIDDEN",
+    "KEY",
     "KEYWORD_ONLY",
     "NAMESPACE",
     "POSITIONAL",

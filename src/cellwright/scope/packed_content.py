@@ -17,6 +17,8 @@ FieldNames = Callable[[int], tuple[str, ...]]
 
 ATOMS = frozenset((type(None), bool, int, float, str))
 """Types of values that are their own packed form."""
+KEY = ""
+"""The name under which a key of a dict stands."""
 _DEPTH = 200
 _ITEMS = ("t", "s", "F")
 _CLASSES = ("c", "T", "G")
@@ -48,6 +50,7 @@ class PackedContent:
     flags    how often None, True and False are in it
     top      how many values there are on top: of a list its items, else one, and none for None
     several  a list in it has more than one record, object or list
+    size     how long it takes to read the leaves: one for each, and one for 32 characters
     opaque   there is more than leaves tell: a frame, a function, an exception
     """
 
@@ -58,6 +61,7 @@ class PackedContent:
     flags: int = 0
     top: int = 0
     several: bool = False
+    size: int = 0
     opaque: bool = False
 
     @property
@@ -76,7 +80,8 @@ def content_of(packed: Packed, field_names: FieldNames = lambda number: (), *, k
     tree: Any = packed.tree
     if type_of(tree) in ATOMS:
         leaves = [] if tree is None or tree is True or tree is False else [Leaf((), tree)]
-        return PackedContent(leaves=leaves, top=int(tree is not None))
+        size = 1 + (len(tree) >> 5 if isinstance(tree, str) else 0)
+        return PackedContent(leaves=leaves, flags=int(not leaves), top=int(tree is not None), size=size)
     reader = _Reader(packed.blobs, field_names, keys)
     items = _items(tree)
     reader.content.top = len(items) if items is not None else int(tree is not None)
@@ -159,6 +164,7 @@ class _Reader:
     def _leaf(self, names: tuple[str, ...], value: Scalar, record: dict[str, Leaf] | None) -> None:
         leaf = Leaf(names, value)
         self.content.leaves.append(leaf)
+        self.content.size += 1 + (len(value) >> 5 if isinstance(value, str | bytes) else 0)
         if record is not None and names:
             record[names[-1]] = leaf
 
@@ -175,10 +181,10 @@ class _Reader:
             for key in body if self._keys else ():
                 if (names, key) not in self._told:
                     self._told.add((names, key))
-                    yield key, names, None
+                    yield key, (*names, KEY), None
             yield from self._fields(list(body.items()), names)
         elif tag == "d" and kind is list:
-            yield from ((key, names, None) for key in body[::2])
+            yield from ((key, (*names, KEY), None) for key in body[::2])
             yield from self._fields(
                 [(str(key), value) for key, value in zip(body[::2], body[1::2], strict=False)], names
             )
