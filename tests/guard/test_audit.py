@@ -9,12 +9,15 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.cells import PATIENT
 from tests.guard.audit_program import PROGRAM
 from tests.guard.keeping import Office, run
@@ -400,6 +403,19 @@ def test_each_line_that_is_not_as_it_was_written_is_found(
     file.write_bytes(b"\n".join(tamper(rows)) + b"\n")
     first = verify_audit(tmp_path)[0]
     assert (first.kind, first.line) == (kind, line)
+
+
+@given(at=st.integers(0, 10_000), byte=st.integers(0, 255), how=st.sampled_from(["changed", "added", "removed"]))
+@settings(max_examples=60)
+def test_no_byte_of_a_chain_changes_unseen(at: int, byte: int, how: str) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        file, heads = chain(Path(place), notes=3)
+        before = file.read_bytes()
+        at %= len(before)
+        rest = before[at:] if how == "added" else before[at + 1 :]
+        after = before[:at] + (b"" if how == "removed" else bytes([byte])) + rest
+        file.write_bytes(after)
+        assert bool(verify_audit(place, heads)) == (after != before)
 
 
 def test_a_cut_or_rewritten_chain_is_found_against_heads_that_were_kept_elsewhere(tmp_path: Path) -> None:

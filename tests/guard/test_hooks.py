@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.guard.keeping import Office, run
 from tests.guard.people import Person
 from tests.journal.crash.dying import Mortal
 
-from cellwright import Limits, Outcome, Runtime, Undoing, operation
+from cellwright import Limits, Outcome, Runtime, Scope, Undoing, operation
 from cellwright.errors import Denied, GuestError, JournalFailed, RollbackRefused
 from cellwright.guard import (
     Hook,
@@ -125,6 +126,17 @@ async def raises_denied(call: HookedCall) -> None:
 
 async def raises_guest_error(call: HookedCall) -> None:
     raise GuestError("no such name")
+
+
+async def spoils_the_answer(call: HookedCall, answer: Any) -> Replaced:
+    return Replaced(object())
+
+
+async def test_a_hook_that_fails_after_a_call_refuses_the_answer() -> None:
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+    done, (outcome,) = await paid("bank.pay('ann')", hooks=[Hook(after=spoils_the_answer)])
+    assert "a hook of the host failed" in said(outcome)
+    assert done == [("ann", 1)]
 
 
 async def raises(call: HookedCall) -> None:
@@ -280,6 +292,51 @@ async def test_objects_and_functions_are_unseen_and_are_passed_on_as_they_are() 
     assert [outcome.value for outcome in outcomes] == [("ann", "bo"), [2, 4], 2]
     assert seen == [["object"], ["object"], ["function"]]
     assert [account.name for account in bank.paid[0]] == ["bo", "ann"]
+
+
+@dataclass
+class Order:
+    number: int
+    name: str = "x"
+
+
+class Shelf:
+    """What is set on it."""
+
+    size = 0
+
+    def __init__(self) -> None:
+        self.items: dict[Any, Any] = {}
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.items[key] = value
+
+    def put(self, *given: Any, **more: Any) -> str:
+        """Tell what it was given."""
+        return repr((*given, *more.items()))
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("shelf.put(Order(1, 'y'), 3, k=4)", "(Order(number=2, name='y'), 4, ('k', 4))"),
+        ("shelf.put(1, 2)", "(2, 3)"),
+        ("shelf.put((1,), {'a': 1})", "((1,), {'a': 1})"),  # no arguments by name, though they look so
+        ("shelf.put(((1, 2), {'q': 3}), 1)", "(((1, 2), {'q': 3}), 2)"),
+        ("shelf.put()", "()"),
+        ("shelf.size = 5\nshelf[1] = 2\nshelf.put(shelf.size)", "(7,)"),
+    ],
+)
+async def test_arguments_of_any_shape_and_what_is_set_go_through_the_hooks(code: str, told: str) -> None:
+    async def one_more(call: HookedCall) -> HookedCall:
+        return call.changed(*[one + 1 if type(one) is int else one for one in call.args], **call.kwargs)
+
+    shelf = Shelf()
+    scope = Scope({"shelf": shelf, "Order": Order})
+    scope.declare("*", writable=True)
+    async with Runtime(scope, hooks=[Hook(before=one_more)], limits=PATIENT) as rt:
+        assert (await run(rt, code)).value == told
+    assert shelf.items in ({}, {2: 3})
 
 
 async def test_calls_of_a_guest_function_that_host_code_calls_go_through_the_hooks() -> None:

@@ -64,7 +64,7 @@ class Audited(Wrapper):
     ) -> None:
         super().__init__(inner)
         self._parameters = parameters
-        self._secret: dict[tuple[str, int, str], list[bool]] = {}  # by verb, target and name: positional arguments
+        self._secret: dict[tuple[str, int, str], list[bool]] = {}  # by verb, target and title: positional arguments
         self._trail = trail
         self._session = session or unkept_session()
         self._user = user
@@ -191,7 +191,7 @@ class Audited(Wrapper):
     async def _arguments(self, call: Call, packed: Packed, text_name: str, digest_name: str) -> dict[str, str]:
         """The arguments as text, and a digest of them where they are not all in it."""
         secret = is_secret_name(call.name or call.about.title)
-        key = (call.verb, call.target, call.name)
+        key = (call.verb, call.target, call.about.title)
         if key not in self._secret:
             if len(self._secret) > MOST_KNOWN:
                 self._secret.clear()

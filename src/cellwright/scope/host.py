@@ -89,7 +89,7 @@ class ScopeHost:
         self._revivals.stop()
         known = () if lineage is None else lineage.known()
         first = max((made.number for made in known), default=0) + 1
-        self._begin(lineage, known, 1 if lineage is None else max(first, self._handles.next))
+        self._begin(lineage, known, max(first, self._handles.next))  # no object is taken for one of the last guest
         self._lender.guest = guest
         self._values.libraries = libraries
         if self._scope.rules and self._scope.rules.objects is not None:
