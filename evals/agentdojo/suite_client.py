@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import threading
@@ -15,14 +16,18 @@ from benchmarks.peers.roster import Entry, Environment
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = Path(__file__).with_name("suite_server.py")
 LOCK = ROOT / "tests" / "interop" / "pip" / "agentdojo.txt"
-ENTRY = Entry(
-    name="AgentDojo",
-    module="",
-    requirements=("--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(LOCK)),
-    isolation="",
-    language="",
-    environment="agentdojo",
-)
+
+
+def entry() -> Entry:
+    """AgentDojo as a peer is installed: another lock file is another environment."""
+    return Entry(
+        name="AgentDojo",
+        module="",
+        requirements=("--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(LOCK)),
+        isolation="",
+        language="",
+        environment=f"agentdojo-{hashlib.sha256(LOCK.read_bytes()).hexdigest()[:8]}",
+    )
 
 
 class Missing(Exception):
@@ -103,7 +108,7 @@ class Suites:
 
     @classmethod
     def installed(cls, environment: Environment, *, install: bool = True) -> Suites:
-        python, why = environment.python(ENTRY, install=install)
+        python, why = environment.python(entry(), install=install)
         if not python:
             raise Missing(why)
         return cls(python)

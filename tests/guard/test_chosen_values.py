@@ -115,6 +115,9 @@ async def test_the_day_of_a_date_in_the_task_is_no_number_of_a_file() -> None:
     office = Office()
     await office.run("Delete file 13 on June 14.", "drive.delete('13')")
     assert (office.drive.deleted, office.asked) == (["13"], [])
+    office = Office()  # what is not told apart
+    await office.run("Plan a trip for 3 days.", "drive.delete('3')")
+    assert (office.drive.deleted, office.asked) == (["3"], [])
 
 
 async def test_the_number_of_an_event_proves_no_file_of_that_number() -> None:
