@@ -12,7 +12,7 @@ from tests.cells import PATIENT
 from tests.guard.keeping import run
 
 from cellwright import Agent, Runtime, operation
-from cellwright.guard import flow_state
+from cellwright.guard import flow_state, origins
 from cellwright.guard.flow_state import FlowState
 from cellwright.scope import content_of
 from cellwright.store import MemoryStore
@@ -143,11 +143,11 @@ async def test_a_number_that_is_too_long_for_decimals_is_held_like_any_other() -
 
 
 def test_what_no_bound_leaves_room_for_is_not_proven_and_has_no_known_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow_state, "ORIGINS", 10)
+    monkeypatch.setattr(origins, "MOST", 10)
     state = FlowState()
     state.learn("mail.body", ["untrusted"], content_of(Packed([f"word{number}" for number in range(100)], [])))
-    assert state.origin("word3") == "mail.body"
-    assert state.origin("word99") == ""  # the question says less; the call is held all the same
+    assert state.origins.of("word3") == "mail.body"
+    assert state.origins.of("word99") == ""  # the question says less; the call is held all the same
     state.cell_began(f"to = 'ann@corp.example'\n#{'x' * flow_state.CODE}", own_model=True)
     assert not state.proofs.proves("ann@corp.example", influenced=False)
     assert state.runs_text  # code that nobody read may do anything

@@ -127,7 +127,7 @@ def audit_files(place: str | Path) -> list[Path]:
     """The files of an audit: those in a directory, or the one that is named."""
     path = Path(place)
     if path.is_dir():
-        return sorted(one for one in path.iterdir() if one.name.endswith(SUFFIX))
+        return sorted(one for one in path.iterdir() if one.name.endswith(SUFFIX) and one.is_file())
     if not path.is_file():
         raise UsageError(f"there is no audit in {place}")
     return [path]

@@ -30,7 +30,7 @@ from cellwright.store import Store
 FREE = frozenset(("sleep", "about", "dir", *TRANSACTION_VERBS))
 _TELLING = "dir"  # whose answer holds names: of what an outsider's object has, the outsider's
 QUICK = 1_000  # leaves of a content that are compared on the event loop
-UNREAD = 10_000  # characters of code that are read there
+UNREAD = 10_000  # characters of code, and of answers, that are read there
 _ACTING = ("call", "new", "op", "set", "del")
 
 
@@ -222,7 +222,8 @@ class FlowGuard:
         contents = await given.contents()
         acting = acting or any(self._host.acts(number) for one in contents.values() for number in one.references)
         size = sum(content.size for content in contents.values())
-        if size * (1 + state.proofs.words.length // 1_000) > QUICK or state.proofs.is_stale:
+        slow = size * (1 + state.proofs.words.length // 1_000) > QUICK or state.origins.unread > UNREAD
+        if slow or state.proofs.is_stale:
             return await asyncio.to_thread(self._judged, call, contents, acting, named)
         return self._judged(call, contents, acting, named)
 
@@ -338,7 +339,7 @@ class FlowGuard:
             asked = (await given.contents()).values()
             state.proofs.add_looked_up(leaf.value for one in asked for leaf in one.leaves)
         title = call.about.title
-        if content.size > QUICK:
+        if content.size > QUICK and spec.trusted:
             await asyncio.to_thread(state.learn, title, labels, content)
         else:
             state.learn(title, labels, content)

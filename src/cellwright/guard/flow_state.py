@@ -12,17 +12,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, SAID, TRUSTED, UNTRUSTED, LabelSpec
-from cellwright.guard.proofs import Proofs, addresses_in, home_of, normalised, read_code
+from cellwright.guard.origins import Origins
+from cellwright.guard.proofs import Proofs, home_of, read_code
 from cellwright.guard.served_flow import BY_CODE
 from cellwright.journal import History, HistoryPart
 from cellwright.sandboxes import Outcome
-from cellwright.scope import FieldNames, PackedContent, Scalar, content_of
+from cellwright.scope import FieldNames, PackedContent, content_of
 from cellwright.store import CellRow, Note, Row, Store
 from cellwright_guest.wire import Packed, type_of
 
-ORIGINS = 50_000  # values whose source can be told
-REMEMBERED = 1_000_000  # characters of one answer
-SHORT = 300  # characters of a value that is remembered as a whole
 NAMED = 3
 CODE = 50_000  # characters of a cell that are read; a longer one proves nothing
 BITS = 64
@@ -43,7 +41,7 @@ class FlowState:
         self._runs_text = False
         self._reading = threading.Lock()
         self._chosen: set[int] = set()
-        self._origins: dict[str, str] = {}
+        self.origins = Origins()
 
     @property
     def untrusted(self) -> bool:
@@ -81,9 +79,9 @@ class FlowState:
         self._chosen.update(handles)
 
     def learn(self, title: str, labels: Sequence[str], content: PackedContent) -> None:
-        """Take in the values of an answer. Takes long for a large one, and may run in a thread."""
+        """Take in the values of an answer. Takes long for a large trusted one, and may run in a thread."""
         if UNTRUSTED in labels:
-            self._remember(title, content)
+            self.origins.add(title, content)
         spec = LabelSpec.read(labels)
         if spec.trusted:
             self._trust(spec, content, hit=HIT in labels, home=home_of(title))
@@ -113,22 +111,6 @@ class FlowState:
             ),
             home=home,
         )
-
-    def _remember(self, title: str, content: PackedContent) -> None:
-        room = REMEMBERED
-        for leaf in content.leaves:
-            if len(self._origins) > ORIGINS or room <= 0:
-                return
-            text = leaf.value[:room] if isinstance(leaf.value, str) else normalised(leaf.value)[:SHORT]
-            room -= len(text)
-            if len(text) <= SHORT:
-                self._origins.setdefault(normalised(leaf.value), title)
-            for address in addresses_in(text):
-                self._origins.setdefault(address, title)
-
-    def origin(self, value: Scalar) -> str:
-        """The operation whose untrusted answer held the value; "" where none is known."""
-        return self._origins.get(normalised(value), "").removesuffix(".__getitem__")
 
     def add_words(self, text: str) -> None:
         self._proofs.words.add(text)

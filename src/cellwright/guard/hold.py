@@ -78,7 +78,7 @@ def unproven_words(state: FlowState, unproven: Sequence[tuple[str, Scalar | None
         if value is None:
             parts.append(f"{name or 'the call'} was chosen by code that may follow outsiders' text")
             continue
-        origin = state.origin(value)
+        origin = state.origins.of(value)
         source = f"it stands in {origin}, which outsiders can write" if origin else "nobody asked for it"
         parts.append(f"{name}={printable(_text(value)[:LONG])!r}: {source}")
     more = f", and {len(unproven) - SHOWN} more" if len(unproven) > SHOWN else ""
