@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -128,3 +129,10 @@ def test_two_directories_have_records_of_their_own(workspace: Workspace, tmp_pat
         (place / "new").write_text("x")
     assert (labels(workspace).read(), labels(other).read()) == (("untrusted",), ())
     other.close()
+
+
+def test_labels_that_several_sessions_note_at_once_are_all_kept(workspace: Workspace) -> None:
+    sessions = [labels(workspace) for _ in range(20)]
+    with ThreadPoolExecutor(20) as pool:
+        list(pool.map(lambda at: sessions[at].note(f"label{at}"), range(20)))
+    assert set(json.loads(record(workspace).read_text())["since"]) == {f"label{at}" for at in range(20)}

@@ -7,11 +7,12 @@ the label, and whoever opens the directory later, or works in it now, has it del
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +51,14 @@ class WorkspaceLabels:
 
     def note(self, label: str) -> None:
         """From now on files may carry the label. `PlatformError` where that cannot be kept."""
-        since = self._since()
-        if label in since:
+        if label in self._since():
             return
-        since[label] = time.time() - SOONER_S
+        place = self._record.parent
         try:
-            self._record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_atomic(self._record, json.dumps({"workspace": str(self._workspace.path), "since": since}))
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with _alone(place):  # another session may note another label now
+                since = {label: time.time() - SOONER_S} | self._since()
+                write_atomic(self._record, json.dumps({"workspace": str(self._workspace.path), "since": since}))
         except OSError as error:
             raise PlatformError(f"{self._record} cannot be written: {error.strerror or error}") from None
         self._seen = self._stamp()
@@ -77,6 +79,17 @@ class WorkspaceLabels:
             return {}
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return {"untrusted": 1.0, "private": 1.0}
+
+
+@contextlib.contextmanager
+def _alone(directory: Path) -> Generator[None]:
+    """Nobody else is in this block with the same directory."""
+    fd = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def _newest(workspace: Workspace) -> float:
