@@ -132,7 +132,8 @@ def test_two_directories_have_records_of_their_own(workspace: Workspace, tmp_pat
 
 
 def test_labels_that_several_sessions_note_at_once_are_all_kept(workspace: Workspace) -> None:
-    sessions = [labels(workspace) for _ in range(20)]
+    names = [f"label{at}" for at in range(20)]
+    sessions = [labels(workspace) for _ in names]
     with ThreadPoolExecutor(20) as pool:
-        list(pool.map(lambda at: sessions[at].note(f"label{at}"), range(20)))
-    assert set(json.loads(record(workspace).read_text())["since"]) == {f"label{at}" for at in range(20)}
+        list(pool.map(WorkspaceLabels.note, sessions, names))
+    assert set(json.loads(record(workspace).read_text())["since"]) == set(names)
