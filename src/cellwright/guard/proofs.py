@@ -337,7 +337,7 @@ def _may_run_text(node: ast.AST) -> bool:
         case ast.Attribute(attr=name):
             return name in _NAMES and name != "compile"  # `re.compile`
         case ast.Constant(value=str(text)):
-            return text in _TEXTS  # for `getattr`
+            return text in _TEXTS or ".py" in text  # for `getattr`; and the file of a module that is imported
         case ast.Import(names=names):
             return any(alias.name.partition(".")[0] in _MODULES for alias in names)
         case ast.ImportFrom(module=module, names=names):
