@@ -19,7 +19,7 @@ from cellwright.guard.flow_state import FlowState, read_notes
 from cellwright.guard.given_arguments import GivenArguments, content_off_loop
 from cellwright.guard.hold import Hold, hold_of, private_words, unproven_words
 from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec, selecting_part
-from cellwright.guard.proofs import home_of, is_url, links_in, normalised
+from cellwright.guard.proofs import home_of, is_place, links_in, normalised
 from cellwright.guard.served_flow import ServedFlow
 from cellwright.guard.workspace_labels import WorkspaceLabels
 from cellwright.journal import TRANSACTION_VERBS, History, is_effect
@@ -256,7 +256,7 @@ class FlowGuard:
         outward = call.about.operation.outward
         if acting or outward is False:
             return acting if outward is None else outward
-        if any(is_url(leaf.value) for content in given.values() for leaf in content.leaves):
+        if any(is_place(name, leaf.value) for name, content in given.items() for leaf in content.leaves):
             return True  # it leads anywhere
         home = all(root_of(source) == root_of(call.about.title) for source in self.state.reached[PRIVATE])
         return bool(outward) and not home  # else a query to where all of it came from

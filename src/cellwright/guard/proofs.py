@@ -27,6 +27,7 @@ PIECE, OVERLAP = 1 << 16, 50  # characters that are searched before other thread
 # each begins where a word does, so that none is looked for from every letter of a long text
 _MAIL = re.compile(r"(?<![^\s@<>,;:\"'()\[\]])[^\s@<>,;:\"'()\[\]]{1,64}@[^\s@<>,;:\"'()\[\]/]{1,253}")
 _URL = re.compile(r"(?<![a-zA-Z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s<>\"'`]{1,2000}")
+_PLACES = frozenset("url uri href link host hostname domain endpoint webhook site website".split())  # parameters
 _LEADS = re.compile(r"(?:[a-zA-Z0-9+.-][\t\r\n]*){2}:[\t\r\n]*[/\\]|^\s*[/\\]{2}")
 _IBAN = re.compile(r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]){10,30}\b")
 _LINK = re.compile(r"(?:[a-zA-Z][a-zA-Z0-9+.-]{1,20}://|\bwww\.)[^\s<>\"'`]{1,2000}", re.IGNORECASE)
@@ -105,6 +106,11 @@ def _url(text: str) -> str:
     query = f"?{parts.query}" if parts.query else ""
     fragment = f"#{parts.fragment}" if parts.fragment else ""
     return f"{parts.scheme.lower()}://{user}{place}{parts.path or '/'}{query}{fragment}"
+
+
+def is_place(name: str, value: Scalar) -> bool:
+    """Whether an argument says where on the net: by the name of its parameter, or by a URL in it."""
+    return (name.lower() in _PLACES and value not in ("", b"")) or is_url(value)
 
 
 def is_url(value: Scalar) -> bool:
