@@ -77,7 +77,8 @@ class House:
         self.person: Approve | None = None
 
     def does(self, what: str, *given: object) -> None:
-        self.effects.append(" ".join([what, *map(str, given)]))
+        texts = (hex(each) if isinstance(each, int) and each.bit_length() > 64 else str(each) for each in given)
+        self.effects.append(" ".join([what, *texts]))
 
     @property
     def outsiders_text(self) -> str:
