@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import cast, get_args
 
 from cellwright.doors import About, Answer, Call
-from cellwright.errors import PlatformError, UsageError
+from cellwright.errors import PlatformError
 from cellwright.guard.description_pins import DescriptionPins
-from cellwright.guard.flow_policy import FlowMode, FlowPolicy
+from cellwright.guard.flow_policy import FlowMode, FlowPolicy, check_mode
 from cellwright.guard.flow_state import FlowState, read_notes
 from cellwright.guard.given_arguments import GivenArguments, content_off_loop
 from cellwright.guard.hold import Hold, hold_of, private_words, unproven_words
-from cellwright.guard.labels import CHOSEN, HIT, NONE, PRIVATE, UNTRUSTED, LabelSpec, selecting_part
+from cellwright.guard.labels import CHOSEN, HIT, LISTED, NARROWED, NONE, PRIVATE, UNTRUSTED, LabelSpec, selecting_part
 from cellwright.guard.proofs import home_of, is_place, links_in, normalised
 from cellwright.guard.served_flow import ServedFlow
 from cellwright.guard.workspace_labels import WorkspaceLabels
@@ -32,14 +31,6 @@ _TELLING = "dir"  # whose answer holds names: of what an outsider's object has, 
 QUICK = 1_000  # leaves of a content that are compared on the event loop
 UNREAD = 10_000  # characters of code, and of answers, that are read there
 _ACTING = ("call", "new", "op", "set", "del")
-
-
-def check_mode(mode: str | None) -> FlowMode:
-    if mode is None:
-        return "ask"
-    if mode not in get_args(FlowMode):
-        raise UsageError(f'flow={mode!r}: give "off", "warn", "ask" or "deny"')
-    return cast("FlowMode", mode)
 
 
 class FlowGuard:
@@ -320,13 +311,9 @@ class FlowGuard:
             return ()
         keys = bool(spec.untrusted or spec.private)
         content = await content_off_loop(answer.value, self._host.field_names, keys=keys)
-        alone = content.top <= 1 and not content.several
-        hit = bool(spec.trusted or content.handles) and alone and await self._is_asked_for(call, given, alone=True)
-        searched = call.about.operation.reads and self.is_influenced  # an outsider may have made what alone is found
-        labels = [*spec.carried(content), *spec.texts(), *([HIT] if hit and not (searched and spec.untrusted) else [])]
-        meant = bool(content.handles) and not self.is_influenced and await self._is_asked_for(call, given)
-        if content.handles and (hit or meant or self._is_part(call)):
-            labels.append(CHOSEN)
+        labels = [*spec.carried(content), *spec.texts()]
+        if spec.trusted or content.handles:
+            labels += await self._intent(call, given, spec, content)
         if labels and not state.reached and self._note is not None:
             self._note("")
         new = [made.number for made in answer.made if made.number > 0]
@@ -346,6 +333,22 @@ class FlowGuard:
         state.answered(title, labels, content, objects=objects)
         return tuple(labels)
 
+    async def _intent(self, call: Call, given: GivenArguments, spec: LabelSpec, content: PackedContent) -> list[str]:
+        """What an answer says of the person's intent: whether that chose the call, and the objects in it."""
+        alone, influenced = content.top <= 1 and not content.several, self.is_influenced
+        opaque = any(one.opaque for one in (await given.contents()).values())
+        asked = await self._is_asked_for(call, given, alone=opaque or call.verb == "op")
+        hit = alone and await self._is_asked_for(call, given, alone=True)
+        searched = call.about.operation.reads and influenced  # an outsider may have made what alone is found
+        labels = [HIT] if hit and not (searched and spec.untrusted) else []
+        labels += [NARROWED] if spec.trusted and not asked else []
+        meant = bool(content.handles) and not influenced and await self._is_asked_for(call, given)
+        if content.handles and (hit or self._is_part(call) or (meant and alone and call.verb != "op")):
+            labels.append(CHOSEN)
+        elif meant:
+            labels.append(LISTED)
+        return labels
+
     def _spec(self, call: Call, below: Iterable[str]) -> LabelSpec:
         spec, own = LabelSpec.of(call.about.operation), self.state.specs.get(call.target)
         if own is not None:
@@ -355,7 +358,7 @@ class FlowGuard:
         return spec
 
     def _is_chosen(self, handle: int) -> bool:
-        return self._host.is_bound(handle) or self.state.is_chosen(handle)
+        return self._host.is_bound(handle) or self.state.is_chosen(handle, influenced=self.is_influenced)
 
     def _is_part(self, call: Call) -> bool:
         """Whether an attribute of a chosen object is read, that no outsider can set."""

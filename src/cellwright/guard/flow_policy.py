@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from cellwright.doors import About, Fields, Operation
 from cellwright.errors import UsageError
@@ -15,6 +15,14 @@ from cellwright.guard.argument_conditions import glob_holds
 from cellwright.guard.operation_globs import covers_name, names_of
 
 FlowMode = Literal["off", "warn", "ask", "deny"]
+
+
+def check_mode(mode: str | None) -> FlowMode:
+    if mode is None:
+        return "ask"
+    if mode not in get_args(FlowMode):
+        raise UsageError(f'flow={mode!r}: give "off", "warn", "ask" or "deny"')
+    return cast("FlowMode", mode)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -16,6 +16,8 @@ from cellwright.scope import KEY, Leaf, PackedContent
 UNTRUSTED, PRIVATE, TRUSTED = "untrusted", "private", "trusted"
 NAMES = (UNTRUSTED, PRIVATE, TRUSTED)
 HIT, CHOSEN, SAID = "hit", "chosen", "said "
+LISTED = "listed"  # code that nothing influenced asked for several objects: it may act on them, and no later code
+NARROWED = "narrowed"  # influenced code chose what a trusted answer is about: no name is the only one in it
 FLAGS = 64  # None, True and False of an answer; more of them could say anything
 
 CONTENT = frozenset(
