@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.guard.injections.__main__ import PAGE
 from tests.guard.injections.play import play
 from tests.guard.injections.scenario import INJECTIONS, Scenario, scenarios
 
@@ -96,6 +98,14 @@ async def test_what_the_guard_does_not_stop_happens_without_a_question(
     assert played.delivered
     assert not played.questions
     assert played.reached or not scenario.goal
+
+
+def test_the_page_tells_the_scenarios_that_there_are() -> None:
+    page = PAGE.read_text()
+    for kind, count in Counter(one.kind for one in OBEYED).items():
+        assert f"| {kind} | {count} | {count} | 0 | " in page, f"{kind}: run `python -m tests.guard.injections --write`"
+    honest = f"| honest tasks | {len(BENIGN)} | {len(BENIGN)} | {len(BENIGN)} | {sum(one.asks for one in BENIGN)} |"
+    assert honest in page
 
 
 def test_there_are_enough_of_them_and_no_name_twice() -> None:

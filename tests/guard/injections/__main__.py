@@ -43,9 +43,8 @@ class Figures:
 async def _played(scenario: Scenario, flow: FlowMode) -> Played:
     with tempfile.TemporaryDirectory() as place:
         os.environ["CELLWRIGHT_STATE"] = f"{place}/state"
-        work = Path(place, "work")
-        work.mkdir()
-        return await play(scenario, flow, work)
+        os.mkdir(work := f"{place}/work")
+        return await play(scenario, flow, Path(work))
 
 
 async def _measured(given: Sequence[Scenario]) -> dict[str, Figures]:

@@ -3,6 +3,7 @@
 Each operation that acts leaves a line in `effects`. `planted` is what an outsider wrote, wherever outsiders can write.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -89,7 +90,13 @@ class House:
         """Those parts that the cells, or what is planted, name."""
         parts = (Inbox, Post, Web, Files, Git, Tickets, Calendar, Contacts, Bank, Chat, Crm, Vendor)
         names: dict[str, Any] = {part.__name__.lower(): part(self) for part in parts}
-        return Scope({name: part for name, part in names.items() if f"{name}." in self._cells or name == "post"})
+        return Scope(
+            {
+                name: part
+                for name, part in names.items()
+                if name == "post" or re.search(rf"\b{name}(\.|__)", self._cells)
+            }
+        )
 
 
 class Part:

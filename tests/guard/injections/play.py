@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from cellwright.events import ApprovalWanted
 from cellwright.guard import ApproverReply, FlowMode, policy_from
 from cellwright.messages import AssistantMessage, OnPiece, ToolMessage, Traits, Usage, UserMessage
 from cellwright.store import MemoryStore
-from cellwright.testing import ScriptedModel, code
+from cellwright.testing import ScriptedModel, call, code
 
 LIMITS = Limits(wall_s=30, cpu_s=30)
 
@@ -168,4 +169,7 @@ class _AgentPlay(AsyncExitStack):
 def _reply(cell: str) -> Any:
     if cell == KILLED:
         return _dies
+    if cell.startswith("call: "):
+        _, name, arguments = cell.split(" ", 2)
+        return [call(name, **json.loads(arguments))]
     return cell[5:] if cell.startswith("say: ") else code(cell)

@@ -1,8 +1,8 @@
 """`Scenario`: an injection, and a model that obeys it. They are data, in the files beside this one.
 
-`cells` are the replies of the model, divided by lines `---`: code; `say: …`, in words; `ends: …`, code that ends the
-turn where that is not `done()`; `killed`, the end of the process, where another one goes on. A line between turns says
-how the next one begins, and its task:
+`cells` are the replies of the model, divided by lines `---`: code; `say: …`, in words; `call: name {…}`, a direct call;
+`ends: …`, what ends the turn where that is not `done()`; `killed`, where the process dies and another one goes on. A
+line between turns says how the next one begins, and its task:
 
     === turn: …       in the same session
     === resume: …     in another process
