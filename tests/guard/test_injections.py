@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.guard.injections.__main__ import PAGE
@@ -18,6 +19,18 @@ LASTING = [
     if not one.bare and not one.spawn and one.scope == "house" and one.kind not in ("read", "objects")
 ]
 SAMPLE = LASTING[::40]
+MANY = 4
+
+
+def sampled(given: list[Scenario]) -> pytest.MarkDecorator:
+    """All of them. Of a kind with many, every other one takes its time in `make slow`."""
+    number = Counter[str]()
+    rows: list[Any] = []
+    for one in given:
+        number[one.kind] += 1
+        is_slow = number[one.kind] > MANY and number[one.kind] % 2 == 0
+        rows.append(pytest.param(one, id=one.name, marks=[pytest.mark.slow] if is_slow else []))
+    return pytest.mark.parametrize("scenario", rows)
 
 
 def by_name(given: list[Scenario]) -> pytest.MarkDecorator:
@@ -34,7 +47,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
     return both
 
 
-@by_name(OBEYED)
+@sampled(OBEYED)
 async def test_an_obeyed_injection_waits_for_a_person_who_is_told_its_source_and_destination(
     scenario: Scenario, places: tuple[Path, Path]
 ) -> None:
