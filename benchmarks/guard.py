@@ -2,7 +2,7 @@
 
 Sessions take turns, as in `journal`: the time from one call of the host's method to the next is what a call takes in
 all. The guard's share is measured over a journaled call, because both together are what a careful operator runs. What
-remains where nothing is asked for is measured against a session whose calls do not pass the guard's wrapper at all.
+remains where nothing is labelled is measured against `flow="off"`, whose calls do not pass the guard at all.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -21,14 +21,12 @@ from benchmarks.processes import leaves, placed
 from benchmarks.results import Check, shown
 from benchmarks.run import Run, median
 from cellwright import Limits, Policy, PolicyRule, Runtime, operation
-from cellwright.doors import Host
 from cellwright.guard import FlowPolicy, ProvenValues, RateLimit
-from cellwright.runtime import open_session
 
 TARGET = 0.5
 AGAINST = "added by the journal"
 CALLS = {"await desk.add_soon(1, 2)": "an async call", "desk.add(1, 2)": "a sync call"}
-SIDES = ("unwrapped", "plain", "journal", "guarded", "flow")
+SIDES = ("off", "plain", "journal", "guarded", "flow")
 LEAST_S = 1e-9
 TEXT_MB = 8
 
@@ -105,7 +103,7 @@ async def _opened(run: Run) -> AsyncGenerator[dict[str, Side]]:
         store = f"sqlite:///{directory / 'journal.db'}"
         guard: dict[str, Any] = {"policy": _policy(), "user": "kari", "store": store}
         options: dict[str, dict[str, Any]] = {
-            "unwrapped": {},
+            "off": {"flow": "off"},
             "plain": {},
             "journal": {"store": store},
             "guarded": {**guard, "audit": directory / "audit"},
@@ -115,27 +113,11 @@ async def _opened(run: Run) -> AsyncGenerator[dict[str, Side]]:
         desks |= {"guarded": LabelledDesk(), "flow": UntrustedDesk()}
         sides: dict[str, Side] = {}
         for name, more in options.items():
-            with _without_guard() if name == "unwrapped" else nullcontext():
-                rt = Runtime({"desk": desks[name]}, limits=Limits(host_calls=10**6), **more)
-                sides[name] = Side(desk=desks[name], rt=await stack.enter_async_context(rt))
+            rt = Runtime({"desk": desks[name]}, limits=Limits(host_calls=10**6), **more)
+            sides[name] = Side(desk=desks[name], rt=await stack.enter_async_context(rt))
             for call in CALLS:
                 await sides[name].calls(call, 1)
         yield sides
-
-
-@contextmanager
-def _without_guard() -> Generator[None]:
-    """Sessions opened meanwhile have no `Guarded` round their host."""
-
-    def inner(host: Host, *_: Any) -> Host:
-        return host
-
-    kept = open_session.Guarded
-    setattr(open_session, "Guarded", inner)  # noqa: B010  the checker knows that a class stands there
-    try:
-        yield
-    finally:
-        open_session.Guarded = kept
 
 
 async def _rounds(run: Run, sides: dict[str, Side], where: str, block: int) -> dict[str, dict[str, list[float]]]:
@@ -153,7 +135,7 @@ async def _rounds(run: Run, sides: dict[str, Side], where: str, block: int) -> d
 def _added(call: str, where: str, times: dict[str, list[float]]) -> list[Check]:
     middle = {name: median(values) for name, values in times.items()}
     journal = middle["journal"] - middle["plain"]
-    whole = ", ".join(shown(middle[name], "s") for name in ("guarded", "flow", "journal", "plain", "unwrapped"))
+    whole = ", ".join(shown(middle[name], "s") for name in ("guarded", "flow", "journal", "plain", "off"))
 
     def check(what: str, against: str, ours: float, theirs: float) -> Check:
         ratio = ours / max(theirs, LEAST_S)
@@ -167,7 +149,7 @@ def _added(call: str, where: str, times: dict[str, list[float]]) -> list[Check]:
     return [
         replace(added, target=TARGET, note=whole),
         check(f"policy and data flow added to {to}", AGAINST, middle["flow"] - middle["journal"], journal),
-        check(f"{to}, nothing guarded", "without the guard's wrapper", middle["plain"], middle["unwrapped"]),
+        check(f"{to}, nothing labelled", 'flow="off"', middle["plain"], middle["off"]),
     ]
 
 

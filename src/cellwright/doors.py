@@ -92,6 +92,11 @@ class About:
     patterns: frozenset[str] = frozenset()
     data: bool = False
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that are surely its own."""
+        return (self.title, self.known_as) if self.known_as and self.known_as != self.title else (self.title,)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallContent:

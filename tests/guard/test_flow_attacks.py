@@ -302,13 +302,13 @@ async def test_the_loop_goes_on_while_a_guests_many_arguments_are_compared(monke
     async with Runtime({"post": post}, approve=nobody) as rt:
         (await rt.execute("print(post.body())")).unwrap()
         judged = list[int]()
-        judge: Any = rt.flow._judged  # pyright: ignore[reportPrivateUsage] - where it runs is what is tested
+        judge: Any = rt.flow._unusual  # pyright: ignore[reportPrivateUsage] - where it runs is what is tested
 
         def seen(*given: Any) -> Any:
             judged.append(threading.get_ident())
             return judge(*given)
 
-        monkeypatch.setattr(rt.flow, "_judged", seen)
+        monkeypatch.setattr(rt.flow, "_unusual", seen)
         await rt.execute("post.send([str(n) for n in range(5_000)], 'x')")
         await rt.execute("post.send('ann@corp.example', 'x')")
     assert [one == threading.get_ident() for one in judged] == [False, True]

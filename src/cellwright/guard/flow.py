@@ -7,7 +7,7 @@ written before them, and where the values come from that say to whom, or on what
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
 from cellwright.doors import About, Answer, Call
@@ -16,7 +16,7 @@ from cellwright.guard.description_pins import DescriptionPins
 from cellwright.guard.flow_policy import FlowMode, FlowPolicy, check_mode
 from cellwright.guard.flow_state import FlowState, read_notes
 from cellwright.guard.given_arguments import GivenArguments, content_off_loop
-from cellwright.guard.hold import Hold, hold_of, private_words, unproven_words
+from cellwright.guard.hold import Hold, Selecting, Unproven, hold_of
 from cellwright.guard.labels import CHOSEN, HIT, LISTED, NARROWED, NONE, PRIVATE, UNTRUSTED, LabelSpec, selecting_part
 from cellwright.guard.proofs import home_of, is_place, links_in, normalised
 from cellwright.guard.served_flow import ServedFlow
@@ -213,25 +213,30 @@ class FlowGuard:
         contents = await given.contents()
         acting = acting or any(self._host.acts(number) for one in contents.values() for number in one.references)
         size = sum(content.size for content in contents.values())
-        slow = size * (1 + state.proofs.words.length // 1_000) > QUICK or state.origins.unread > UNREAD
-        if slow or state.proofs.is_stale:
-            return await asyncio.to_thread(self._judged, call, contents, acting, named)
-        return self._judged(call, contents, acting, named)
+        if size * (1 + state.proofs.words.length // 1_000) > QUICK or state.proofs.is_stale:
+            unusual = await asyncio.to_thread(self._unusual, call, contents, acting, named)
+        else:
+            unusual = self._unusual(call, contents, acting, named)
+        if unusual is not None and state.origins.unread > UNREAD:
+            return await asyncio.to_thread(hold_of, call, state, *unusual)
+        return None if unusual is None else hold_of(call, state, *unusual)
 
-    def _judged(self, call: Call, given: dict[str, PackedContent], acting: bool, named: bool) -> Hold | None:
-        """Takes long for many or long arguments."""
-        state, operation, names = self.state, call.about.operation, names_of(call.about)
+    def _unusual(
+        self, call: Call, given: dict[str, PackedContent], acting: bool, named: bool
+    ) -> tuple[Selecting, Unproven | None] | None:
+        """What selects, and what of it is not proven: None where private data goes out. Takes long for long texts."""
+        state, operation, names = self.state, call.about.operation, call.about.names
         parts = {name: selecting_part(operation, name, content) for name, content in given.items()}
         selecting = {name: part for name, part in parts.items() if part is not None}
         if self._leaves_the_house(call, given, acting=acting) and not self._rules.is_reader(names):
-            return hold_of(call, state, selecting, private_words(call, state), private=True)
+            return selecting, None
         if not acting or not state.untrusted:
             return None
         unproven = list(self._unproven(call, given, parts, names))
         chosen = any(not content.is_empty for content in selecting.values())
         if not unproven and not chosen and operation.selecting != () and self.is_influenced and not named:
             unproven = [("", None)]  # the call itself is the choice
-        return hold_of(call, state, selecting, unproven_words(state, unproven)) if unproven else None
+        return (selecting, unproven) if unproven else None
 
     async def _caught_up(self) -> None:
         more, self._more = self._more, None
@@ -257,7 +262,7 @@ class FlowGuard:
         call: Call,
         given: dict[str, PackedContent],
         parts: dict[str, PackedContent | None],
-        names: frozenset[str],
+        names: Collection[str],
     ) -> Iterator[tuple[str, Scalar | None]]:
         """The selecting arguments that nothing proves; the value is None where it is no plain one.
 
@@ -388,11 +393,6 @@ class FlowGuard:
 def _acts(call: Call) -> bool:
     """Whether the call is not known to read."""
     return call.verb in _ACTING and is_effect(call.verb, call.name, call.about.operation)
-
-
-def names_of(about: About) -> frozenset[str]:
-    """The names of an operation, as a policy's patterns may mean it."""
-    return frozenset(filter(None, (about.title, about.known_as)))
 
 
 def root_of(title: str) -> str:

@@ -31,6 +31,11 @@ class GuardRules:
     def is_empty(self) -> bool:
         return self.policy is None and not self.hooks
 
+    def around(self, inner: Host, flow: FlowGuard, host: ScopeHost, session: str, family: str) -> Host:
+        """The host under these rules and the data flow; as it is where both are off."""
+        off = self.is_empty and flow.mode == "off"
+        return inner if off else Guarded(inner, self, flow, host, session, family)
+
     @property
     def patterns(self) -> tuple[str, ...]:
         """The globs to note in a scope: see `Policy.patterns`."""
@@ -91,12 +96,12 @@ class Guarded(Wrapper):
     async def call(self, call: Call) -> Answer:
         if call.refused is not None or call.verb in FREE:
             return await self._labelled(call, GivenArguments(call, self._host))
+        if self._rules.is_empty and not call.about.operation.open_world and self._flow.is_idle(call):
+            return await self._labelled(call, GivenArguments(call, self._host))  # host code may run another session
         known = self._known(call)
         if known.about is not call.about:
             call = replace(call, about=known.about)
         given = GivenArguments(call, self._host)
-        if self._rules.is_empty and self._flow.is_idle(call):
-            return await self._labelled(call, given)  # host code may run another session
         seen = seen_call(call, self._rules.user, self._session) if known.hooks else None
         if seen is not None:
             call = await run_before(known.hooks, call, seen)

@@ -21,6 +21,11 @@ ARROW = "->"
 _PLAIN = re.compile(r"[\w@.+:/-]{1,80}", re.ASCII)  # says all by itself
 
 
+Selecting = Mapping[str, PackedContent]
+Unproven = Sequence[tuple[str, Scalar | None]]
+"""Names of arguments with their values; None for one that is no plain value."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hold:
     """Why a call is held: a sentence for the person, and what a yes for all such calls is kept under.
@@ -33,10 +38,10 @@ class Hold:
     own: bool = False
 
 
-def hold_of(
-    call: Call, state: FlowState, selecting: Mapping[str, PackedContent], why: str, *, private: bool = False
-) -> Hold:
-    """`key` names the operation and all that it acts on: another destination, or two, is another question.
+def hold_of(call: Call, state: FlowState, selecting: Selecting, unproven: Unproven | None) -> Hold:
+    """`unproven` None: private data goes out. Takes long after long answers of outsiders.
+
+    `key` names the operation and all that it acts on: another destination, or two, is another question.
 
     So is private data to a destination to which a person has said yes without it.
     """
@@ -50,8 +55,9 @@ def hold_of(
     if len(acts) == 1 and not opaque and _PLAIN.fullmatch(to):
         digest = ""
     shown = printable(one_line(cut(to, LONG))) or "what it acts on"
-    arrow = f"with private data {ARROW}" if private else ARROW
+    arrow = f"with private data {ARROW}" if unproven is None else ARROW
     key = " ".join(filter(None, (call.about.known_as or call.about.title, arrow, shown, digest)))
+    why = _private_words(call, state) if unproven is None else _unproven_words(state, unproven)
     return Hold(why=why, key=key, own=any(value.startswith("object ") for _, value in acts))
 
 
@@ -65,14 +71,13 @@ def _text(value: Scalar) -> str:
     return normalised(value) if isinstance(value, int) else str(value)  # a long number has no other text
 
 
-def private_words(call: Call, state: FlowState) -> str:
+def _private_words(call: Call, state: FlowState) -> str:
     private, untrusted = state.sources(PRIVATE), state.sources(UNTRUSTED)
     read = f"code that may follow {untrusted}, which outsiders can write," if untrusted else "code"
     return f"{read} has read private data ({private}), and {call.about.title} sends its arguments out"
 
 
-def unproven_words(state: FlowState, unproven: Sequence[tuple[str, Scalar | None]]) -> str:
-    """`unproven` are names of arguments with their values; None for one that is no plain value."""
+def _unproven_words(state: FlowState, unproven: Unproven) -> str:
     parts: list[str] = []
     for name, value in unproven[:SHOWN]:
         if value is None:

@@ -12,6 +12,7 @@ MOST = 50_000  # values whose source can be told
 UNREAD = 5_000_000  # characters of answers that wait to be read: of more the oldest are forgotten
 READ = 1_000_000  # characters of one answer
 SHORT = 300  # characters of a value that is remembered as a whole
+NUMBER = 10  # characters that a number counts as
 
 
 class Origins:
@@ -19,13 +20,9 @@ class Origins:
 
     def __init__(self) -> None:
         self._titles: dict[str, str] = {}
-        self._unread: deque[tuple[str, list[Scalar], int]] = deque()
-        self._reading = threading.Lock()
-
-    @property
-    def unread(self) -> int:
-        """Characters of answers that are read when a question is asked."""
-        return sum(size for _, _, size in tuple(self._unread))
+        self._answers: deque[tuple[str, list[Scalar], int]] = deque()
+        self._lock, self._reading = threading.Lock(), threading.Lock()
+        self.unread = 0  # characters
 
     def add(self, title: str, content: PackedContent) -> None:
         values, room = list[Scalar](), READ
@@ -33,19 +30,23 @@ class Origins:
             if room <= 0:
                 break
             values.append(leaf.value[:room] if isinstance(leaf.value, str) else leaf.value)
-            room -= len(leaf.value) if isinstance(leaf.value, str) else SHORT
-        self._unread.append((title, values, READ - room))
-        while self.unread > UNREAD:
-            self._unread.popleft()
+            room -= len(leaf.value) if isinstance(leaf.value, str | bytes) else NUMBER
+        with self._lock:
+            self._answers.append((title, values, READ - room))
+            self.unread += READ - room
+            while self.unread > UNREAD and self._answers:
+                self.unread -= self._answers.popleft()[2]
 
     def of(self, value: Scalar) -> str:
         """The operation; "" where none is known. Takes long after long answers, and may run in a thread."""
         with self._reading:
-            for answer in tuple(self._unread):
-                for each in answer[1]:
-                    self._read(answer[0], each)
-                if answer in self._unread:  # it may be forgotten meanwhile
-                    self._unread.remove(answer)
+            with self._lock:
+                answers, self._answers = self._answers, deque()
+            for title, values, size in answers:
+                for each in values:
+                    self._read(title, each)
+                with self._lock:
+                    self.unread -= size
         return self._titles.get(normalised(value), "").removesuffix(".__getitem__")
 
     def _read(self, title: str, value: Scalar) -> None:

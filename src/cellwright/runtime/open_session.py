@@ -25,7 +25,6 @@ from cellwright.guard import (
     FlowGuard,
     FlowMode,
     FlowPolicy,
-    Guarded,
     GuardRules,
     StoredApproval,
     WorkspaceLabels,
@@ -167,7 +166,7 @@ def flow_guard(options: RuntimeOptions, host: ScopeHost, scope: Scope) -> FlowGu
     if not guard.is_empty:
         host.lent, host.denies = guard.lent, guard.denies
     if policy is not None:
-        host.timeout_of = lambda about: policy.timeout_of((about.title, about.known_as))
+        host.timeout_of = lambda about: policy.timeout_of(about.names)
     rules = FlowPolicy() if policy is None else policy.flow
     return FlowGuard(options.flow or rules.mode, host, rules, options.progress)
 
@@ -189,7 +188,7 @@ async def open_session(options: RuntimeOptions, host: ScopeHost, flow: FlowGuard
             audit = await _audit(options, workspace, host, name, imported=False)
             inner = host if audit is None else audit(host)
             approved, family = Approved(inner, options.approve, host), options.owner.family
-            guarded = Guarded(approved, options.guard, flow, host, name, family)
+            guarded = options.guard.around(approved, flow, host, name, family)
             session = UnkeptSession(guarded, sandbox, workspace, options.limits)
         else:
             session = await _kept(options, host, sandbox, store, workspace, flow)
@@ -281,7 +280,7 @@ async def _kept(
         approval = StoredApproval(inner, host, questions, pause, desk, options.approvals)
         host.ask_undo = approval.undo_denied
         flow.keep(questions.labelled)
-        return Guarded(approval, options.guard, flow, host, options.session, options.owner.family)
+        return options.guard.around(approval, flow, host, options.session, options.owner.family)
 
     def recall(history: History) -> None:
         flow.recall(store, history)
