@@ -89,6 +89,7 @@ class Replay:
         self.under_way: dict[int, Call] = {}
         self.callbacks: set[Future[Answer]] = set()  # by host code on its own, for no call
         self.last_asked = ""
+        self.began: set[str] = set()  # paths of calls under way that may have done something
         self.never_began: set[str] = set()  # paths of calls that the guest gave up before they were made
         self.activity = 0  # calls that began or ended, without those that only wait for a time
         self.cell = self._before = 0  # the last one that began, and the one before it
@@ -237,6 +238,7 @@ class Replay:
     def leave(self, call: Call) -> None:
         """It is under way no longer."""
         self.under_way.pop(call.id, None)
+        self.began.discard(call.path)
         self.activity += call.verb != "sleep"
 
     def asked(self, path: str) -> bool:

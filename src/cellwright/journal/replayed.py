@@ -18,6 +18,7 @@ from cellwright.journal.blocks import UNDO, tree_in
 from cellwright.journal.call_rows import call_of, finished, in_memory, is_made_alike, started
 from cellwright.journal.call_text import call_line
 from cellwright.journal.callbacks import ReplayedCallbacks
+from cellwright.journal.effects import is_effect
 from cellwright.journal.replay import CELL_BYTES, Replay
 from cellwright.store import Row, StoredPacked
 from cellwright_guest.wire import NOTHING, Packed
@@ -100,8 +101,8 @@ class Replayed(Wrapper):
             except asyncio.CancelledError as error:
                 if error.args == (BY_GUEST,):
                     given_up = started(call, "cancelled", str(replay.cell))
-                    # what only waited for a yes has changed nothing
-                    replay.writer.soon(replace(given_up, reads=True) if call.path in replay.never_began else given_up)
+                    # what only waited for a yes, or was on its way to ask for one, has changed nothing
+                    replay.writer.soon(replace(given_up, reads=True) if self._is_unmade(call, row) else given_up)
                 raise
         if not replay.live:
             replay.writer.soon(finished(call, answer))
@@ -110,6 +111,12 @@ class Replayed(Wrapper):
         if first is not None:
             await first()
         return replay.deliver(call, answer)
+
+    def _is_unmade(self, call: Call, row: Row | None) -> bool:
+        if call.path in self._replay.never_began:
+            return True
+        began = call.path in self._replay.began or (row is not None and row.status == "started")
+        return not began and is_effect(call.verb, call.name, call.about.operation)
 
     def _first(self, row: Row) -> Callable[[], Awaitable[None]] | None:
         """What must be done again before the guest is told: the end of a transaction put the files back."""
@@ -144,6 +151,7 @@ class Recorded(Wrapper):
         except asyncio.CancelledError:
             _never_began(self._replay, call)
             raise
+        self._replay.began.add(call.path)
         return await self.inner.call(call)
 
 
