@@ -23,7 +23,7 @@ from tests.guard.audit_program import PROGRAM
 from tests.guard.keeping import Office, run
 from tests.guard.people import Person
 
-from cellwright import Runtime, operation
+from cellwright import Agent, Runtime, operation
 from cellwright.errors import PlatformError, UsageError
 from cellwright.guard import (
     AuditHead,
@@ -36,6 +36,7 @@ from cellwright.guard import (
 )
 from cellwright.guard.audit_file import sealed
 from cellwright.sessions import Sessions
+from cellwright.testing import ScriptedModel, code
 
 pytestmark = pytest.mark.usefixtures("warm")
 ROOT = Path(__file__).parents[2]
@@ -167,6 +168,14 @@ async def test_a_call_that_a_person_allowed_or_refused_or_that_failed_or_was_can
         ("intent", None, None),
         ("unfinished", None, "CancelledError"),
     ]
+
+
+async def test_the_answer_of_an_agent_is_done_and_did_not_fail(place: Path) -> None:
+    agent = Agent(ScriptedModel(code("done('no number')"), code("done(7)")), scope={}, audit=place)
+    assert (await agent.run("How many?", returns=int)).value == 7
+    ends = [(one["event"], one.get("error"), one.get("result")) for one in lines(place, "done", "failed")]
+    assert [(event, error) for event, error, _ in ends] == [("failed", "Rejected"), ("done", None)]
+    assert ends[1][2] is None
 
 
 async def test_credentials_are_masked_in_arguments_results_errors_and_by_names(place: Path) -> None:

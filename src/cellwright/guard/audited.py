@@ -34,6 +34,7 @@ _HALF = re.compile(r"[^\s\"'`<>,;(){}\[\]]+\Z")
 _NUMBERS = re.compile(r"[\d.,() -]*|None|True|False")  # nothing to redact
 _CLOSED = f"'\"{CUT}"  # a quoted text that is cut has an end, so that the redactor knows it for one
 _NO_RULING = Ruling()
+_FINISHED = "Finished"  # what an agent's own `done` raises in guest code when it has the answer
 _PLAIN_KINDS = {"m": "dict", "b": "bytes", "B": "bytes", "S": "str", "t": "tuple"}
 _KINDS = {**_PLAIN_KINDS, "o": "record", "a": "frame", "e": "enum", "h": "object", "E": "error"}
 
@@ -113,15 +114,19 @@ class Audited(Wrapper):
         except BaseException as error:  # cancelled, or its session is over: it may have happened or not
             self._after("unfinished", intent, call, {"error": type(error).__name__, "ms": _since(began)})
             raise
-        event, ms = "failed" if answer.failed else "done", _since(began)
+        ms = _since(began)
         if is_large(answer.value):
-            self._after(event, intent, call, await self._result(call, answer, ms))
+            self._ended(intent, call, answer, await self._result(call, answer, ms))
         else:  # the guest need not wait for this line
-            asyncio.get_running_loop().call_soon(self._ended, event, intent, call, answer, ms)
+            loop = asyncio.get_running_loop()
+            loop.call_soon(lambda: self._ended(intent, call, answer, self._told_of(call, answer, ms)))
         return answer
 
-    def _ended(self, event: str, intent: int, call: Call, answer: Answer, ms: float) -> None:
-        self._after(event, intent, call, self._told_of(call, answer, ms))
+    def _ended(self, intent: int, call: Call, answer: Answer, facts: dict[str, Any]) -> None:
+        if call.about.operation.own and facts.get("error") == _FINISHED:
+            self._after("done", intent, call, {"ms": facts["ms"]})
+        else:
+            self._after("failed" if answer.failed else "done", intent, call, facts)
 
     async def undo(self, call: Call, work: Callable[[], Awaitable[Any]]) -> None:
         """The undo of a call, which is an effect too."""
