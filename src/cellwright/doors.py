@@ -194,7 +194,8 @@ class Answer:
     `made` is what the guest learns of by it, `kept` the own data of those objects that gave any, by their numbers. `at`
     and `back` are the journal's: the guest's clock from then on (0: it reads its own), and guest functions that the
     host let go of since the last answer, each with a count. `labels` and `sent` are for the journal alone: what the
-    answer carries ("untrusted", "private"), and the arguments of the call where a hook had changed them.
+    answer carries ("untrusted", "private"), and the arguments of the call where a hook had changed them. `refused`: a
+    person said no, and the call was not made.
     """
 
     value: Packed
@@ -205,6 +206,7 @@ class Answer:
     back: tuple[tuple[int, int], ...] = ()
     labels: tuple[str, ...] = ()
     sent: Packed | None = None
+    refused: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,6 +15,7 @@ from cellwright.agent.patterns import fan_out, pipeline
 from cellwright.agent.text_reader import ClosedType
 from cellwright.errors import UsageError, WrongArguments
 from cellwright.events import ApprovalWanted
+from cellwright.guard import Policy, PolicyRule
 from cellwright.messages import UserMessage
 from cellwright.store import MemoryStore
 from cellwright.testing import ScriptedModel, code
@@ -374,3 +375,25 @@ async def test_what_host_code_hands_to_a_function_of_the_guest_is_a_delivery(rea
     )  # fmt: skip
     await agent.run("Read it.")
     assert (post.sent, len(nobody.asked)) == (["ann@corp.example"], 1)
+
+
+async def test_a_read_that_a_person_refused_has_reached_nobody(tmp_path: Path) -> None:
+    policy = Policy(rules=(PolicyRule(operation="post.body", action="ask"),))
+    for store in (None, tmp_path / "s.db"):
+        post, nobody = Post(), Nobody()
+        replies = code("post.body()"), code(f"post.send({EVE!r}, 'x')"), code("done()")
+        agent, _ = reader(*replies, post=post, nobody=nobody, policy=policy, store=store)
+        await agent.run("Write to whom you like.")
+        assert [one.name for one in nobody.asked] == ["post.body"], store
+        assert post.sent == [EVE], store
+
+
+async def test_a_question_tells_each_destination_once() -> None:
+    post, nobody = Post(), Nobody()
+    links = "https://a.example/x " * 9 + "https://b.example/y"
+    replies = code("print(post.body())"), code(f"post.send('ann@lee.example', {links!r})"), code("done()")
+    agent, _ = reader(*replies, post=post, nobody=nobody)
+    await agent.run("Write to ann@lee.example.")
+    (question,) = nobody.asked
+    assert question.why.count("a.example") == question.why.count("b.example") == 1
+    assert "more" not in question.why

@@ -45,7 +45,9 @@ class Approved(Wrapper):
             return await self.inner.call(call)
         for _ in range(TIMES):
             with suppress(ContentChanged):  # between the question and the call: another question
-                return await self.inner.call(await self._asked(call))
+                asked = await self._asked(call)
+                answer = await self.inner.call(asked)
+                return answer if asked.refused is None else replace(answer, refused=True)
         changed = f"what it is called with has changed {TIMES} times between the question and the call"
         return await self.inner.call(replace(call, refused=Denied(f"{call.about.title} was denied: {changed}")))
 

@@ -205,7 +205,7 @@ class Guarded(Wrapper):
         finally:
             SERVED_FLOW.reset(token)
         labels = answer.labels
-        if call.refused is None and (served.labels or not flow.is_idle(call)):
+        if call.refused is None and not answer.refused and (served.labels or not flow.is_idle(call)):
             labels = await flow.delivered(call, given, answer, served.labels)
         if not labels and call.asked is None:
             return answer

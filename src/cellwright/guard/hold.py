@@ -79,6 +79,7 @@ def _private_words(call: Call, state: FlowState) -> str:
 
 def _unproven_words(state: FlowState, unproven: Unproven) -> str:
     parts: list[str] = []
+    unproven = list({(name, value is None or _text(value)): (name, value) for name, value in unproven}.values())
     for name, value in unproven[:SHOWN]:
         if value is None:
             parts.append(f"{name or 'the call'} was chosen by code that may follow outsiders' text")
