@@ -79,7 +79,8 @@ def test_a_name_that_only_speaks_of_removal_is_not_destructive() -> None:
     [
         ("p.toml", "default = 'ask'\nrules = ?", "line 2"),
         ("p.json", '{"rules":\n[,]}', "line 2"),
-        ("p.toml", "rules = 1", "`rules` is no list"),
+        ("p.toml", "rules = 1", "`rules` is no list; write [[rules]] before each"),
+        ("p.toml", "[flow.labels]\noperation = 'a'", "`labels` is no list; write [[flow.labels]] before each"),
         ("p.toml", "rulez = []", "knows no 'rulez'"),
         (
             "p.toml",

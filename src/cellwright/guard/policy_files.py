@@ -89,20 +89,21 @@ def _timeout(found: Any, title: str) -> OperationTimeout:
 
 def _flow(found: Any, title: str) -> FlowPolicy:
     whole = dict(_table(found, title, ("mode", "readers", "proven", "labels")))
-    proven = _listed(whole, "proven", "proven", title, lambda one, at: ProvenValues(**_both(one, at, _PROVEN)))
+    proven = _listed(whole, "flow.proven", "proven", title, lambda one, at: ProvenValues(**_both(one, at, _PROVEN)))
     labels = _listed(
-        whole, "labels", "labels", title, lambda one, at: OperationLabels(**_both(one, at, _LABELLED, _LABELS))
+        whole, "flow.labels", "labels", title, lambda one, at: OperationLabels(**_both(one, at, _LABELLED, _LABELS))
     )
     said = {key: whole[key] for key in ("mode", "readers") if key in whole}
     return _made(lambda: FlowPolicy(proven=proven, labels=labels, **said), title)
 
 
 def _listed(
-    whole: Mapping[str, Any], key: str, noun: str, title: str, make: Callable[[Any, str], Part]
+    whole: Mapping[str, Any], section: str, noun: str, title: str, make: Callable[[Any, str], Part]
 ) -> tuple[Part, ...]:
+    key = section.rpartition(".")[2]
     listed: Any = whole.get(key, [])
     if not isinstance(listed, list):
-        raise UsageError(f"{title}: `{key}` is no list; write [[{key}]] before each {noun}")
+        raise UsageError(f"{title}: `{key}` is no list; write [[{section}]] before each of them")
     made: list[Part] = []
     for number, one in enumerate(cast("list[Any]", listed), 1):
         at = f"{title}, {noun} {number}"
