@@ -332,10 +332,10 @@ class FlowGuard:
             state.proofs.add_looked_up(leaf.value for one in asked for leaf in one.leaves)
         title = call.about.title
         if content.size > QUICK and spec.trusted:
-            await asyncio.to_thread(state.learn, title, labels, content)
+            await asyncio.to_thread(state.learn, title, labels, content, target=call.target)
         else:
-            state.learn(title, labels, content)
-        state.answered(title, labels, content, objects=objects)
+            state.learn(title, labels, content, target=call.target)
+        state.answered(title, labels, content, target=call.target, objects=objects)
         return tuple(labels)
 
     async def _intent(self, call: Call, given: GivenArguments, spec: LabelSpec, content: PackedContent) -> list[str]:

@@ -35,6 +35,7 @@ class FlowState:
         self.influenced = False  # the model has read what the guest showed after an untrusted answer
         self.shown = False  # the guest has shown such a thing, and the model has not been asked since
         self.specs: dict[int, LabelSpec] = {}  # of host objects, by number
+        self._givers: dict[int, str] = {}  # by their numbers too: the operations of the scope that they came from
         self.clean_objects = 0  # objects up to this number were there before anything untrusted
         self._proofs = Proofs()
         self._codes: list[tuple[str, bool]] = []  # of cells, each with whether it proves; not read while nothing asks
@@ -79,26 +80,34 @@ class FlowState:
         clean = handle <= self.clean_objects and not self.specs.get(handle, NONE).untrusted
         return clean or handle in self._chosen or (not influenced and handle in self._listed)
 
-    def learn(self, title: str, labels: Sequence[str], content: PackedContent) -> None:
+    def _source(self, title: str, target: int) -> str:
+        """Where an answer came from, for people: of an object that a call gave, with that call."""
+        giver = self._givers.get(target)
+        return title if giver is None else f"{title.removesuffix('.__getitem__')} of {giver}"
+
+    def learn(self, title: str, labels: Sequence[str], content: PackedContent, *, target: int = 0) -> None:
         """Take in the values of an answer. Takes long for a large trusted one, and may run in a thread."""
         if UNTRUSTED in labels:
-            self.origins.add(title, content)
+            self.origins.add(self._source(title, target), content)
         spec = LabelSpec.read(labels)
         if spec.trusted:
             self._trust(spec, content, labels, home=home_of(title))
 
-    def answered(self, title: str, labels: Sequence[str], content: PackedContent, *, objects: int = 0) -> None:
-        """Take in an answer. `labels` are those of its row; `objects` were there before it."""
+    def answered(
+        self, title: str, labels: Sequence[str], content: PackedContent, *, target: int, objects: int = 0
+    ) -> None:
+        """Take in an answer of the object `target`. `labels` are those of its row; `objects` were there before it."""
         if UNTRUSTED in labels:
             if not self.untrusted:
                 self.clean_objects = objects
-            self.reach(UNTRUSTED, title)
+            self.reach(UNTRUSTED, self._source(title, target))
         if PRIVATE in labels:
-            self.reach(PRIVATE, title)
+            self.reach(PRIVATE, self._source(title, target))
         spec = LabelSpec.read(labels)
         if spec is not NONE:
             for number in content.handles:
                 self.specs[number] = self.specs.get(number, NONE) | spec
+                self._givers.setdefault(number, self._givers.get(target, title))
         if CHOSEN in labels:
             self._chosen.update(content.handles)
         elif LISTED in labels:
@@ -206,8 +215,8 @@ class FlowState:
                 if row.labels and row.value is not None:
                     content = content_of(Packed(*row.value), field_names)
                     labels = [label for label in row.labels if not (row.imported and label.startswith(_PROVING))]
-                    self.learn(row.title, labels, content)
-                    self.answered(row.title, labels, content, objects=objects)
+                    self.learn(row.title, labels, content, target=row.target)
+                    self.answered(row.title, labels, content, target=row.target, objects=objects)
                 objects = max([objects, *(made.number for made in row.made)])
             is_over = cell.status != "running"  # else what it did so far may be told the model
             self.cell_ended(closed=is_over and _is_closed_row(cell))
