@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,25 @@ def execute(here: Path, *args: str) -> subprocess.CompletedProcess[str]:
 def waiting(here: Path) -> str:
     (question,) = open_questions(here / "agents.db")
     return question.id
+
+
+def told(text: str) -> list[str]:
+    """The command of Cellwright in a message."""
+    return shlex.split(text.partition("`cellwright ")[2].partition("`")[0])
+
+
+def test_the_commands_that_messages_name_find_the_store_that_was_given(here: Path) -> None:
+    paused = cellwright(here, "exec", "--scope", "office:mail", "--session", "s1", "--store", "other.db", "-c", LOOP)
+    assert cellwright(here, *told(paused.stderr)).returncode == 0, paused.stderr
+    cellwright(here, "exec", "--scope", "office:mail", "--session", "s1", "--store", "other.db", "--carry-on")
+    listed = cellwright(here, "approve", "--store", "other.db")
+    assert cellwright(here, *told(listed.stderr)).returncode == 0, listed.stderr
+    model = "from cellwright.testing import ScriptedModel, code\nmodel = ScriptedModel(code('mail.send(1)'))\n"
+    (here / "script.py").write_text(model)
+    common = ("run", "-q", "x", "--model", "script:model", "--scope", "office:mail", "--session", "s2")
+    paused = cellwright(here, *common, "--store", "other.db")
+    assert cellwright(here, *told(paused.stderr), "--yes").returncode == 0, paused.stderr
+    assert "`cellwright recover s2 --store other.db`" in paused.stderr
 
 
 def test_a_command_without_a_terminal_pauses_and_goes_on_when_another_has_said_yes(here: Path) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from cellwright.cli.answers import json_text
 from cellwright.cli.approval_prompt import below, login, read_answer, why_words
-from cellwright.cli.arguments import exit_on_error, say, stores
+from cellwright.cli.arguments import exit_on_error, say, store_option, stores
 from cellwright.cli.options import AGENTS_DB, option
 from cellwright.errors import NoQuestion, UsageError
 from cellwright.short_texts import cut_counted, one_line, printable
@@ -74,7 +74,8 @@ def _list(urls: list[str], *, full: bool, as_json: bool) -> None:
     if not questions and not as_json:
         say("nothing waits for a yes")
     elif not as_json:
-        say(f"decide one with `cellwright approve {questions[0][1].id} --yes` or --no")
+        (url, first), *_ = questions
+        say(f"decide one with `cellwright approve {first.id} --yes{store_option(url)}` or --no")
 
 
 def _lines(url: str, question: Question, *, full: bool, longest: int | None = None) -> list[str]:
@@ -179,7 +180,7 @@ def _next_step(journal: Store, url: str, decided: Question) -> str:
         return f"Session {printable(session)} is open in a process, which goes on with it"
     turns = journal.turns(session)
     if turns and turns[-1].status in ("running", "waiting") and turns[-1].opened:
-        return f"Carry it on with `cellwright recover {printable(session)} --store {printable(url)}`"
+        return f"Carry it on with `cellwright recover {printable(session)}{store_option(url)}`"
     return f"Session {printable(session)} goes on when the program that opened it carries it on"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager
@@ -70,11 +71,11 @@ def code_of(error: CellwrightError) -> int:
     return next((code for kind, code in _CODES.items() if isinstance(error, kind)), FAILED)
 
 
-def waiting_words(error: CellwrightError, then: str) -> str:
+def waiting_words(error: CellwrightError, store: str | None, then: str) -> str:
     """How to decide what a turn waits for, and what goes on with it `then`; "" for an error that is no wait."""
     if not isinstance(error, TurnWaiting):
         return ""
-    decide = "".join(f" `cellwright approve {id}`" for id in error.questions[:1]) or " `cellwright approve`"
+    decide = f" `cellwright approve{''.join(f' {id}' for id in error.questions[:1])}{store_option(store)}`"
     more = f" ({len(error.questions)} questions)" if len(error.questions) > 1 else ""
     return in_options(f"{str(error).partition('. ')[0]}. Decide it with{decide}{more}; then {then} goes on")
 
@@ -156,6 +157,13 @@ def stores(given: str | None) -> list[str]:
         return [given]
     chats = Settings.from_environment().state_dir / "sessions.db"
     return [url for url in (f"sqlite:///{chats}", AGENTS_DB) if Path(url.removeprefix("sqlite:///")).is_file()]
+
+
+def store_option(url: str | None) -> str:
+    """The option with which another command finds this store; "" where it looks there anyway."""
+    from cellwright.store import shown_url
+
+    return "" if url is None or url in stores(None) else f" --store {shlex.quote(printable(shown_url(url)))}"
 
 
 def stores_or_default(given: str | None) -> list[str]:

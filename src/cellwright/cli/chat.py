@@ -329,7 +329,8 @@ class Chat:
             self.page.line(f"{steps} · {used.tokens:,} tokens{cost} · {time_words(seconds)}\n", "dim")
 
     def _tell(self, error: CellwrightError) -> None:
-        self.page.line(f"cellwright: {waiting_words(error, '/continue') or in_options(str(error))}", "red")
+        words = waiting_words(error, self._options.store, "/continue") or in_options(str(error))
+        self.page.line(f"cellwright: {words}", "red")
         self.code = code_of(error) if not self.keyboard.terminal else 0
 
     def _tell_lost(self) -> None:

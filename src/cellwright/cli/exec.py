@@ -23,6 +23,7 @@ from cellwright.cli.arguments import (
     limited,
     packages_in,
     say,
+    store_option,
 )
 from cellwright.cli.options import (
     AGENTS_DB,
@@ -113,7 +114,7 @@ def execute(
             **options.guard,
         )
         outcome = _run(runtime, text, None if as_json else _Out(approver))
-    raise typer.Exit(_tell(outcome, as_json))
+    raise typer.Exit(_tell(outcome, options.store, as_json))
 
 
 def _code(file: str | None, code: str | None) -> str:
@@ -208,7 +209,7 @@ def _run(runtime: Runtime, code: str | None, out: _Out | None) -> Outcome:
     return outcome
 
 
-def _tell(outcome: Outcome, as_json: bool) -> int:
+def _tell(outcome: Outcome, store: str, as_json: bool) -> int:
     """The JSON object, or the error on stderr; gives the exit code."""
     error = outcome.error
     for mistake in outcome.mistakes if not as_json else ():
@@ -223,7 +224,7 @@ def _tell(outcome: Outcome, as_json: bool) -> int:
         words = str(error) if _type(error) in str(error) else f"{_type(error)}: {error}"
         where.print(Text(harmless(words) if where.is_terminal else words, style="red"), soft_wrap=True)
         for id in outcome.waiting:
-            say(f"decide it with `cellwright approve {id} --yes`, or --no")
+            say(f"decide it with `cellwright approve {id} --yes{store_option(store)}`, or --no")
         if outcome.waiting:
             say("then carry it on with --session ID --carry-on")
     return 0 if error is None else _exit_code(error)

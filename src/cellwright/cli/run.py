@@ -17,7 +17,7 @@ import typer
 
 from cellwright.cli.agent_options import NONE, AgentOptions, offer_to_pull, read_text
 from cellwright.cli.answers import json_text
-from cellwright.cli.arguments import CANCELLED, PIPE_CLOSED, code_of, ended, in_options, waiting_words
+from cellwright.cli.arguments import CANCELLED, PIPE_CLOSED, code_of, ended, in_options, store_option, waiting_words
 from cellwright.cli.options import AGENTS_DB, SESSIONS, option, with_options
 from cellwright.cli.terminal_page import Outlet, TerminalPage, harmless, marked
 from cellwright.cli.turn_view import TurnView
@@ -230,7 +230,9 @@ def _failed(run: _Run, error: CellwrightError) -> typer.Exit:
     """The one line, and with --json the object."""
     if run.options.as_json and not isinstance(error, UsageError):
         _write(Outlet(sys.stdout), json_text(_object(run, getattr(error, "result", None), error), ensure_ascii=False))
-    return ended(code_of(error), waiting_words(error, f"`cellwright recover {run.session}`") or in_options(str(error)))
+    store = run.options.store
+    again = f"`cellwright recover {run.session}{store_option(store)}`"
+    return ended(code_of(error), waiting_words(error, store, again) or in_options(str(error)))
 
 
 def _object(run: _Run, result: Result[Any] | None, error: CellwrightError | None) -> dict[str, Any]:
