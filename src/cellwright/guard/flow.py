@@ -357,7 +357,7 @@ class FlowGuard:
     def _spec(self, call: Call, below: Iterable[str]) -> LabelSpec:
         spec, own = LabelSpec.of(call.about.operation), self.state.specs.get(call.target)
         if own is not None:
-            spec |= own.inside(call.name) if call.name else own
+            spec |= own.inside(call.name) if call.verb == "get" else own.beneath(call.name)
         for label in below:
             spec |= LabelSpec(untrusted=label == UNTRUSTED, private=label == PRIVATE)
         return spec

@@ -7,7 +7,7 @@ state is read back. It knows no sessions.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from cellwright.doors import Fields, Operation
@@ -18,6 +18,7 @@ NAMES = (UNTRUSTED, PRIVATE, TRUSTED)
 HIT, CHOSEN, SAID = "hit", "chosen", "said "
 LISTED = "listed"  # code that nothing influenced asked for several objects: it may act on them, and no later code
 NARROWED = "narrowed"  # influenced code chose what a trusted answer is about: no name is the only one in it
+UNNAMED = ""  # the field that no name leads to
 FLAGS = 64  # None, True and False of an answer; more of them could say anything
 
 CONTENT = frozenset(
@@ -56,6 +57,18 @@ class LabelSpec:
         """What holds for the member `name` of an object that carries these labels."""
         parts = {label: _inside(getattr(self, label), name) for label in NAMES}
         return LabelSpec(**parts) if any(parts.values()) else NONE
+
+    def beneath(self, name: str) -> LabelSpec:
+        """What holds for the answer of a method, or an operator, of an object that carries these labels.
+
+        What has no name in it may be, or be made of, any field: the text of a record, an item of a column.
+        """
+        inner = self.inside(name)
+        parts: dict[str, Fields] = {}
+        for label in (UNTRUSTED, PRIVATE):
+            fields: Fields = getattr(inner, label)
+            parts[label] = fields if type(fields) is bool else tuple(dict.fromkeys((*fields, UNNAMED)))
+        return replace(inner, **parts)
 
     def texts(self) -> tuple[str, ...]:
         """As a row keeps them: "said private", "said untrusted:body,subject"."""
@@ -129,7 +142,7 @@ def _united(one: Fields, other: Fields) -> Fields:
 def _inside(fields: Fields, name: str) -> Fields:
     if fields is True or not fields:
         return fields
-    if name in fields:
+    if name and name in fields:
         return True
     below = tuple(field.partition(".")[2] for field in fields if field.startswith(f"{name}."))
     return below or fields
