@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from tests.agent.test_lasting import Died, dies
 
-from cellwright import Agent, Runtime, operation
+from cellwright import Agent, Runtime, Scope, operation
 from cellwright.agent.patterns import fan_out, pipeline
 from cellwright.agent.text_reader import ClosedType
 from cellwright.errors import UsageError, WrongArguments
@@ -505,3 +505,15 @@ async def test_another_field_of_a_live_object_stays_clean() -> None:
     )
     await agent.run("Look.")
     assert post.sent == ["ann@lee.example"]
+
+
+async def test_the_text_of_a_bound_object_may_be_of_its_untrusted_field() -> None:
+    post, nobody = LiveBox(), Nobody()
+    scope = Scope({"post": post, "table": post.table()})
+    scope.declare("table", untrusted=["body"])
+    scope.declare("table.*", untrusted=["body"])
+    for shows in ("table", "table['body'][0]"):
+        model = ScriptedModel(code(f"print({shows})"), code(f"post.send({EVE!r}, 'x')"), code("done()"))
+        await Agent(model, scope=scope, approve=nobody).run("Look.")
+    assert len(nobody.asked) == 2
+    assert post.sent == []

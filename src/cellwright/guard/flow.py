@@ -355,7 +355,7 @@ class FlowGuard:
         return labels
 
     def _spec(self, call: Call, below: Iterable[str]) -> LabelSpec:
-        spec, own = LabelSpec.of(call.about.operation), self.state.specs.get(call.target)
+        spec, own = LabelSpec.of(call.about.operation, operator=call.verb == "op"), self.state.specs.get(call.target)
         if own is not None:
             spec |= own.inside(call.name) if call.verb == "get" else own.beneath(call.name)
         for label in below:

@@ -36,10 +36,12 @@ class LabelSpec:
     trusted: Fields = False
 
     @classmethod
-    def of(cls, operation: Operation) -> LabelSpec:
+    def of(cls, operation: Operation, *, operator: bool = False) -> LabelSpec:
+        """`operator`: it is one of a bound object, `str` of a frame or an item of it, which may tell any field."""
         if not operation.has_labels:
             return NONE
-        return cls(untrusted=operation.untrusted, private=operation.private, trusted=operation.trusted)
+        spec = cls(untrusted=operation.untrusted, private=operation.private, trusted=operation.trusted)
+        return spec.beneath("") if operator else spec
 
     def __or__(self, other: LabelSpec) -> LabelSpec:
         """Both are said. What either calls untrusted or private is; trusted is what one does, and no other limits."""
