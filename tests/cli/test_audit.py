@@ -246,6 +246,12 @@ def test_an_export_has_each_line_for_other_programs_and_a_table_has_no_formula(a
     assert json.loads(rows[-1]["more"])["hash"] == records[9]["hash"]
 
 
+def test_a_search_that_finds_nothing_says_so(audit: Audit) -> None:
+    written()
+    assert audit("show", "audit", "--session", "nobodys") == (0, "", "cellwright: no line of an audit there fits\n")
+    assert audit("show", "audit", "--session", "nobodys", "--json") == (0, "", "")
+
+
 # wrong usage
 
 

@@ -103,13 +103,15 @@ def show(
     Exit codes: 0, 2 wrong usage or no audit there, 4 it cannot be read.
     """
     with exit_on_error():
-        page = AuditPage(full=full)
+        page, record = AuditPage(full=full), None
         for record in wanted.records(place):
             if as_json:
                 print(json_text(record))
             else:
                 page.show(record)
         sys.stdout.flush()
+        if record is None and not as_json:
+            say("no line of an audit there fits")
 
 
 @audit.command("export", epilog="Example: cellwright audit export audit/ audit.csv --format csv --since 1d")
