@@ -482,3 +482,11 @@ async def test_a_private_object_does_not_leave_the_house_unread() -> None:
     share = "post.share('ann@corp.example', post.plan())"
     asked, _ = await obeyed(post, "print(post.body())", share, task="Write to ann@corp.example.")
     assert (post.sent, asked) == ([], 1)
+
+
+@pytest.mark.parametrize("store", [None, "memory:"])
+async def test_a_private_object_does_not_leave_the_house_of_a_bare_runtime_before_anything_was_read(store: Any) -> None:
+    post, nobody = Plans(), Nobody()
+    async with Runtime({"post": post}, approve=nobody, store=store) as rt:
+        await rt.execute("post.share('ann@corp.example', post.plan())")
+    assert (post.sent, len(nobody.asked)) == ([], 1)

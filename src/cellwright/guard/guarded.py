@@ -149,7 +149,7 @@ class Guarded(Wrapper):
         ruling = self._ruling(known, decided, labels)
         if decided is not None and decided.action == "deny":
             return replace(call, ruling=ruling, refused=Denied(_refusal(call, decided)))
-        hold = await flow.hold(call, given, named=ruling.allows) if labels else None
+        hold = await flow.hold(call, given, named=ruling.allows)
         held = None if hold is None else self._held(call, ruling, hold)
         if held is not None and held.refused is not None:
             return held
