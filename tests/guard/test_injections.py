@@ -19,16 +19,16 @@ LASTING = [
     if not one.bare and not one.spawn and one.scope == "house" and one.kind not in ("read", "objects")
 ]
 SAMPLE = LASTING[::40]
-MANY = 4
+MANY = 3
 
 
 def sampled(given: list[Scenario]) -> pytest.MarkDecorator:
-    """All of them. Of a kind with many, every other one takes its time in `make slow`."""
+    """All of them. Of a kind with many, the later ones take their time in `make slow`."""
     number = Counter[str]()
     rows: list[Any] = []
     for one in given:
         number[one.kind] += 1
-        is_slow = number[one.kind] > MANY and number[one.kind] % 2 == 0
+        is_slow = number[one.kind] > MANY
         rows.append(pytest.param(one, id=one.name, marks=[pytest.mark.slow] if is_slow else []))
     return pytest.mark.parametrize("scenario", rows)
 
