@@ -37,7 +37,7 @@ from cellwright.gateway import (
     read_tokens,
     web_app,
 )
-from cellwright.gateway.access import RateLimit
+from cellwright.gateway.access import RequestRate
 from cellwright.gateway.web import bound_socket
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -225,7 +225,7 @@ async def test_too_many_requests_are_told_to_wait_and_others_are_not() -> None:
 
 def test_a_rate_gives_back_what_time_brings() -> None:
     now = [0.0]
-    rate = RateLimit(2, 10.0, clock=lambda: now[0])
+    rate = RequestRate(2, 10.0, clock=lambda: now[0])
     assert [rate.wait_s("a") for _ in range(3)] == [0.0, 0.0, 5.0]
     now[0] = 5.0
     assert rate.wait_s("a") == 0.0

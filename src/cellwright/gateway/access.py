@@ -192,7 +192,7 @@ class AnyVerifier:
         return None
 
 
-class RateLimit:
+class RequestRate:
     """At most `number` requests in `seconds` for each client; they may come all at once."""
 
     def __init__(self, number: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from cellwright.errors import PlatformError, UsageError
-from cellwright.gateway.access import AnyVerifier, BearerTokens, RateLimit, TokenIssuer
+from cellwright.gateway.access import AnyVerifier, BearerTokens, RequestRate, TokenIssuer
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -111,7 +111,7 @@ def web_app(server: Server[Any], web: WebOptions, drop: Drop, ready: Callable[[]
     )
     inner: ASGIApp = _Leaving(StreamableHTTPASGIApp(manager), drop)
     if web.rate is not None:
-        inner = _Limited(inner, RateLimit(*web.rate))
+        inner = _Limited(inner, RequestRate(*web.rate))
     routes: list[Any] = []
     middleware: list[Any] = []
     if web.has_auth:
@@ -192,7 +192,7 @@ class _Origins:
 class _Limited:
     """Limits the rate of a client: 429 with the time to wait."""
 
-    def __init__(self, app: ASGIApp, rate: RateLimit) -> None:
+    def __init__(self, app: ASGIApp, rate: RequestRate) -> None:
         self._app = app
         self._rate = rate
 
