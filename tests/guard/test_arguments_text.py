@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.cells import PATIENT
 from tests.guard.people import Person
 
 from cellwright import Runtime, operation
-from cellwright.guard.arguments_text import CUT, LONGEST, arguments_text
+from cellwright.guard.arguments_text import CUT, LONGEST, arguments_text, atoms_text
 from cellwright_guest.packer import Packer, plain
 from cellwright_guest.wire import Packed, WireError
 
@@ -138,3 +140,21 @@ async def test_host_objects_that_are_bound_records_and_types_are_told_by_name_an
         assert (await rt.execute(code)).unwrap() == 5
     (text,) = (wanted.arguments for wanted in person.asked)
     assert text == "(<hotel>, Booking('attic', 2), Colour.RED, <Booking>, <a type>)"
+
+
+ATOMS = st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=70)
+KEYWORDS = st.dictionaries(st.sampled_from(["to", "password", "ok?", "a.b", ""]), ATOMS, max_size=3)
+
+
+@given(st.lists(ATOMS, max_size=4), KEYWORDS)
+@settings(max_examples=200, deadline=None)
+def test_a_few_numbers_and_short_texts_are_written_in_one_way(args: list[Any], kwargs: dict[str, Any]) -> None:
+    """The audit writes them without the steps that long arguments need."""
+    packed = Packer(plain).packed((tuple(args), kwargs))
+    assert atoms_text(packed) in (None, arguments_text(packed, str))
+
+
+def test_arguments_of_which_one_is_hidden_are_written_with_its_mask() -> None:
+    for packed in (Packer(plain).packed((1, 2)), Packer(plain).packed(((1,), {"password": 2}))):
+        assert atoms_text(packed) is not None
+        assert atoms_text(packed, lambda place: place in (1, "password")) is None

@@ -59,15 +59,18 @@ def arguments_text(
     return f"({', '.join(shown)}{f', {CUT}' if more else ''})"
 
 
-def atoms_text(arguments: Packed) -> str | None:
-    """What `arguments_text` gives for a few arguments that are numbers and short texts; None for others."""
+def atoms_text(arguments: Packed, hides: Hides = lambda place: False) -> str | None:
+    """What `arguments_text` gives for a few arguments that are numbers and short texts; None for others, and where one
+    of them is hidden.
+    """
     simple = simple_arguments(arguments.tree)
     if simple is None or len(simple[0]) + len(simple[1]) > _FEW:
         return None
-    texts = [atom_text(value) for value in simple[0]]
-    texts += [
-        None if (text := atom_text(value)) is None else f"{_word(key)}={text}" for key, value in simple[1].items()
-    ]
+    args, kwargs = simple
+    if any(map(hides, range(len(args)))) or any(map(hides, kwargs)):
+        return None
+    texts = [atom_text(value) for value in args]
+    texts += [None if (text := atom_text(value)) is None else f"{_word(key)}={text}" for key, value in kwargs.items()]
     return None if None in texts else f"({', '.join(filter(None, texts))})"
 
 

@@ -213,7 +213,7 @@ class Audited(Wrapper):
                 given = "(what cannot be read)"
             return _told(given, ARGUMENTS, packed, secret)
 
-        if not secret and True not in masked and (plain := atoms_text(packed)) is not None:
+        if not secret and (plain := atoms_text(packed, hides)) is not None:
             return {text_name: plain if _NUMBERS.fullmatch(plain) else redacted(plain)}
         # a frame among them may import its library
         text, digest = await asyncio.to_thread(told) if packed.blobs or is_large(packed) else told()
