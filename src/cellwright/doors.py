@@ -48,6 +48,7 @@ class Operation:
     trusted: Fields = False  # only the house writes it: its values prove to whom, or on what, a call acts
     selecting: tuple[str, ...] | None = None  # parameters that say to whom, or on what, it acts; None: all that may
     outward: bool | None = None  # its arguments leave the house; None: those of an operation that is not known to read
+    may_have: Fields = False  # kinds of private values that it is given, and not their tokens; True: all
     # None: the session's worker, or the loop for asyncio's own objects. "task": an `async def` that guest code calls
     # without `await`; it runs on the loop, and other calls meanwhile.
     thread: Literal["worker", "loop", "task"] | None = None
@@ -57,7 +58,7 @@ class Operation:
             raise UsageError(f"timeout_s={self.timeout_s!r}: give seconds above zero, or leave it out")
         if self.thread not in (None, "worker", "loop", "task"):
             raise UsageError(f'thread={self.thread!r}: give "worker", "loop" or "task"')
-        for name in ("untrusted", "private", "trusted", "selecting"):
+        for name in ("untrusted", "private", "trusted", "selecting", "may_have"):
             object.__setattr__(self, name, _fields(name, getattr(self, name)))
 
     @property

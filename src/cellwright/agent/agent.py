@@ -7,7 +7,7 @@ import copy
 import functools
 import inspect
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +24,7 @@ from cellwright.agent.toolset import ToolsetOptions
 from cellwright.doors import Model
 from cellwright.errors import UsageError
 from cellwright.events import ApprovalWanted
-from cellwright.guard import Approvals, Approve, AuditTrail, FlowMode, Hook, Policy, policy_of
+from cellwright.guard import Approvals, Approve, AuditTrail, FlowMode, Hook, Policy, Privacy, policy_of
 from cellwright.journal import SessionOwner
 from cellwright.messages import Generation
 from cellwright.models import Budget, Spending, default_model, open_model
@@ -69,6 +69,7 @@ class Agent:
     sessions      what code may search of earlier work, as `sessions.search("…")`: this "branch", its "tree", those of
                   the "agent" of this name, "all"; nothing when left out
     policy, hooks, user, flow, audit   as of a `Runtime`: what code may do, for whom, and where that is told
+    private       as of a `Runtime`: the model sees tokens of private values, also in the task and in messages
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Agent:
         user: str = "",
         flow: FlowMode | None = None,
         audit: str | Path | AuditTrail | None = None,
+        private: Privacy | Collection[str] | bool | None = None,
     ) -> None:
         if mode not in ("code", "direct", "auto"):
             raise UsageError(f'mode={mode!r}: give "code", "direct" or "auto"')
@@ -120,7 +122,14 @@ class Agent:
         self.approvals = approvals
         self.spawning = Spawning() if spawn is True else spawn or None
         self.policy = policy_of(policy)  # read once: its limits count for all sessions
-        self._guard = {"hooks": tuple(hooks), "user": user, "flow": flow, "audit": audit, "policy": self.policy}
+        self._guard: dict[str, Any] = {
+            "hooks": tuple(hooks),
+            "user": user,
+            "flow": flow,
+            "audit": audit,
+            "policy": self.policy,
+        }
+        self._guard["private"] = None if private is None else Privacy.of(private) or False
         self._check: Any = ("strict" if find_spec("ty") else "off") if check == "auto" else check
         self._sandbox: SandboxName | Sandbox = sandbox
         self._model = model

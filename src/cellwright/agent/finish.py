@@ -36,6 +36,7 @@ class Finish:
         self.value: Any = None
         self.returned: Any = None  # the last value that was rejected
         self.rejections = 0
+        self.reveal: Callable[[Any], Any] = lambda value: value  # private values that an answer may have
         self._tries = tries
         self._adapter = _adapter(returns) if returns not in (None, Any) else None
         self._named = tuple(set(classes_named(returns)))
@@ -45,6 +46,7 @@ class Finish:
         if self.ended:  # by a thread: the first answer stands
             return ""
         try:
+            value = self.reveal(value)
             self.value = self._checked(value, text)
         except ValueError as error:
             self.returned = value

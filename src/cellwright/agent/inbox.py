@@ -37,6 +37,7 @@ class SessionInbox:
         self.above = above
         self._mail: Mail | None = None
         self._add_words: Callable[[Message], None] = lambda message: None
+        self._hide: Callable[[str], str] = lambda text: text
         self._is_open = False
         self._here: deque[Message] = deque()  # messages of a session without a store
         self._numbers = itertools.count(1)
@@ -45,9 +46,16 @@ class SessionInbox:
         self._working: tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]] | None = None
         self._stopped = False
 
-    def open(self, mail: Mail | None, add_words: Callable[[Message], None] = lambda message: None) -> None:
-        """The session is open. `mail` is None if it has no store; `add_words` is told what was written to it."""
-        self._mail, self._is_open, self._add_words = mail, True, add_words
+    def open(
+        self,
+        mail: Mail | None,
+        add_words: Callable[[Message], None] = lambda message: None,
+        hide: Callable[[str], str] = lambda text: text,
+    ) -> None:
+        """The session is open. `mail` is None if it has no store; `add_words` is told what was written to it, as `hide`
+        gives it.
+        """
+        self._mail, self._is_open, self._add_words, self._hide = mail, True, add_words, hide
 
     def close(self) -> None:
         self._is_open = False
@@ -143,9 +151,8 @@ class SessionInbox:
         requester.trace.tell(Answered(question=message.text, text=text, who=message.who, error=error))
 
     async def _waiting(self) -> list[Message]:
-        if self._mail is None:
-            return list(self._here)
-        return list(await self._mail.waiting())
+        waiting = self._here if self._mail is None else await self._mail.waiting()
+        return [replace(message, text=self._hide(message.text)) for message in waiting]
 
     async def _take(self, message: Message, answer: str | None = None) -> None:
         if not message.number:  # an earlier process did

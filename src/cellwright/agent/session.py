@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import threading
 import uuid
 from collections.abc import Callable, Coroutine
@@ -19,6 +20,7 @@ from cellwright.agent.inbox import Recipient, SessionInbox
 from cellwright.agent.mode import CallStatistics
 from cellwright.agent.observation import CellOutputs
 from cellwright.agent.plan import new_plan
+from cellwright.agent.private_model import PrivateModel
 from cellwright.agent.requester import Requester
 from cellwright.agent.result import OnEvent, Result, Trace
 from cellwright.agent.session_cells import SessionCells
@@ -32,6 +34,7 @@ from cellwright.catalog import Catalog, outline
 from cellwright.doors import Model
 from cellwright.errors import TurnCancelled, TurnFailed, UsageError
 from cellwright.events import Done, Failed, ModeChosen, Retried, TurnStarted
+from cellwright.guard import SessionPrivacy
 from cellwright.journal import ReplayedModel, Rewound, RolledBack, Turns, is_undone, taken_back
 from cellwright.models import Budget, Budgeted, ModelErrorsOnly, OwnCallIds, Retrying, Spending
 from cellwright.runtime import Runtime
@@ -97,6 +100,17 @@ class Session(Recipient):
             raise UsageError("this session is not open: use `async with agent.session() as session:`")
         return self._runtime
 
+    @property
+    def _privacy(self) -> SessionPrivacy | None:
+        return None if self._runtime is None else self._runtime.privacy
+
+    def _hidden(self, text: str) -> str:
+        return text if self._privacy is None else self._privacy.hide_text(text)
+
+    def reveal(self, value: Any) -> Any:
+        """An answer, with the values of the private tokens in it. For the developer's own eyes."""
+        return self.runtime.reveal(value)
+
     async def __aenter__(self) -> Session:
         model = await self.agent.model()
         self._context = ContextWindow(model.traits.window)
@@ -110,7 +124,8 @@ class Session(Recipient):
             names |= Children(self, place.family, place.generation + 1).names()
         if self.agent.sessions is not None:
             names["sessions"] = Searcher(lambda: self.runtime.journal, self.id, self.agent.sessions, self.agent.name)
-        asked = self._model = OwnCallIds(Retrying(ModelErrorsOnly(model), on_retry=self._tell_retry))
+        retrying = Retrying(ModelErrorsOnly(model), on_retry=self._tell_retry)
+        asked = self._model = OwnCallIds(PrivateModel(retrying, lambda: self._privacy))
         flow = self._flow = SessionFlow(lambda given: Budgeted(asked, self.shared).request(given), model.traits.window)
         names |= flow.names(self.agent.scope, self.agent.policy)
         runtime = self.agent.runtime(self.id, names, resume=self._resume, take_over=self._take_over, place=self._place)
@@ -123,7 +138,7 @@ class Session(Recipient):
         self._runtime = await self._open.enter_async_context(runtime)
         self._cells = SessionCells(self.id, runtime, self._outputs)
         turns = runtime.turns
-        self.inbox.open(None if turns is None else turns.mail, flow.add_words)
+        self.inbox.open(None if turns is None else turns.mail, flow.add_words, self._hidden)
         return self
 
     def _tell_retry(self, error: Exception, delay_s: float) -> None:
@@ -161,6 +176,9 @@ class Session(Recipient):
         The task is a person's words; texts of others are `data`, which code reads as `task_data["name"]`.
         `UsageError` while an earlier turn waits for a person: `carry_on` goes on with it, `give_up` ends it.
         """
+        if self._privacy is not None:
+            task, data = self._privacy.hide_text(task), self._privacy.hide_value(dict(data or {}))
+            self._privacy.keep()
         kept = kept_data(data)
         async with self._turn:
             await self.runtime.require_decided()
@@ -241,7 +259,7 @@ class Session(Recipient):
                 value = await self.inbox.until_stopped(work(turn))
         except Exception as error:
             self._cells.cut_short(self._context, error)
-            trace.tell(Failed(error=str(error) or type(error).__name__))
+            trace.tell(Failed(error=self._hidden(str(error)) or type(error).__name__))
             if isinstance(error, TurnFailed) and turn is not None:
                 error.result = trace.result(None, self.shared.usage)
             if isinstance(error, TurnCancelled):
@@ -256,7 +274,7 @@ class Session(Recipient):
         finally:
             self._flow.tell_above()
         self._context.settle()
-        recording.came_to(value)
+        recording.came_to(value, self._hidden)
         trace.tell(Done(value=value))
         return trace.result(value, self.shared.usage)
 
@@ -267,6 +285,8 @@ class Session(Recipient):
     async def _new_turn(self, task: str, returns: Any, trace: Trace) -> Turn:
         runtime = self.runtime
         finish = self._finish = Finish(self._returns if returns is None else returns)
+        if self._privacy is not None and self._privacy.options.answers:
+            finish.reveal = functools.partial(self._privacy.reveal_value, kinds=self._privacy.options.answers)
         self._annotate(finish.returns)
         requester = self._requester(task, finish, trace)
         plan = await new_plan(runtime, requester.toolset) if self.agent.plan else None

@@ -157,9 +157,9 @@ class TurnRecord:
                 self.row = await self._turns.write(begun)
         return self
 
-    def came_to(self, value: Any) -> None:
-        """The turn has its answer."""
-        self._answer = cut(value if isinstance(value, str) else shown(value, ANSWER), ANSWER)
+    def came_to(self, value: Any, hide: Callable[[str], str]) -> None:
+        """The turn has its answer. `hide` takes out of its text what the row may not have."""
+        self._answer = cut(hide(value if isinstance(value, str) else shown(value, ANSWER)), ANSWER)
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self._turns is None or isinstance(error, Fenced | JournalFailed | RestoreFailed):

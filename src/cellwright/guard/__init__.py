@@ -23,6 +23,10 @@ from cellwright.guard.policy import (
     is_destructive,
 )
 from cellwright.guard.policy_files import policy_from, policy_of, read_policy, read_table
+from cellwright.guard.privacy import Privacy, SessionPrivacy
+from cellwright.guard.private import SERVED_PRIVACY, Private, revealing, telling
+from cellwright.guard.private_notes import PrivateNotes
+from cellwright.guard.private_sandbox import PrivateSandbox
 from cellwright.guard.rate_limits import RateLimit, RateLimits
 from cellwright.guard.served_flow import BY_CODE, SERVED_FLOW, ServedFlow
 from cellwright.guard.workspace_labels import WorkspaceLabels
@@ -32,6 +36,7 @@ __all__ = [
     "LATER",
     "PRIVATE",
     "SERVED_FLOW",
+    "SERVED_PRIVACY",
     "UNTRUSTED",
     "Action",
     "ApprovalDesk",
@@ -56,11 +61,16 @@ __all__ = [
     "PolicyDecision",
     "PolicyRule",
     "PolicySubject",
+    "Privacy",
+    "Private",
+    "PrivateNotes",
+    "PrivateSandbox",
     "ProvenValues",
     "RateLimit",
     "RateLimits",
     "Replaced",
     "ServedFlow",
+    "SessionPrivacy",
     "StoredApproval",
     "Unseen",
     "WorkspaceLabels",
@@ -77,7 +87,9 @@ __all__ = [
     "policy_of",
     "read_policy",
     "read_table",
+    "revealing",
     "subject_of",
+    "telling",
     "unkept_session",
     "verify_audit",
 ]

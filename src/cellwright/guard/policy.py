@@ -16,6 +16,7 @@ from cellwright.errors import UsageError
 from cellwright.guard.argument_conditions import MISSING, Condition
 from cellwright.guard.flow_policy import FlowPolicy
 from cellwright.guard.operation_globs import covers_name, may_be_below, names_of
+from cellwright.guard.privacy import Privacy
 from cellwright.guard.rate_limits import RateLimit, RateLimits
 
 Action = Literal["allow", "ask", "deny"]
@@ -206,6 +207,7 @@ class Policy:
     timeout_s: float = TIMEOUT_S
     timeouts: tuple[OperationTimeout, ...] = ()
     flow: FlowPolicy = field(default_factory=FlowPolicy)
+    private: Privacy | None = None  # None: nothing is
 
     def __post_init__(self) -> None:
         if self.default not in _ACTIONS:

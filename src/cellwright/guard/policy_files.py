@@ -11,10 +11,12 @@ from typing import Any, TypeVar, cast
 from cellwright.errors import UsageError
 from cellwright.guard.flow_policy import FlowPolicy, OperationLabels, ProvenValues
 from cellwright.guard.policy import OperationTimeout, Policy, PolicyRule
+from cellwright.guard.privacy import Privacy
+from cellwright.guard.private_kinds import Pattern
 from cellwright.guard.rate_limits import RateLimit
 
 Part = TypeVar("Part")
-_WHOLE = ("default", "rules", "limits", "timeout_s", "timeouts", "flow")
+_WHOLE = ("default", "rules", "limits", "timeout_s", "timeouts", "flow", "private")
 _RULE = ("operation", "kind", "action", "arguments", "labels", "user", "why", "pattern")
 
 
@@ -54,8 +56,10 @@ def policy_from(found: Any, title: str) -> Policy:
     limits = _listed(whole, "limits", "limit", title, _limit)
     timeouts = _listed(whole, "timeouts", "timeout", title, _timeout)
     flow = _flow(whole.get("flow", {}), f"{title}, flow")
+    private = _private(whole["private"], f"{title}, private") if "private" in whole else None
     said = {key: whole[key] for key in ("default", "timeout_s") if key in whole}
-    return _made(lambda: Policy(rules=rules, limits=limits, timeouts=timeouts, flow=flow, **said), title)
+    parts: dict[str, Any] = {"rules": rules, "limits": limits, "timeouts": timeouts, "flow": flow, "private": private}
+    return _made(lambda: Policy(**parts, **said), title)
 
 
 def _rule(found: Any, title: str) -> PolicyRule:
@@ -95,6 +99,27 @@ def _flow(found: Any, title: str) -> FlowPolicy:
     )
     said = {key: whole[key] for key in ("mode", "readers") if key in whole}
     return _made(lambda: FlowPolicy(proven=proven, labels=labels, **said), title)
+
+
+_PRIVATE = ("kinds", "columns", "patterns", "names", "region", "may_have", "answers", "strict")
+_PATTERN = {"kind": "badge", "pattern": "B-[0-9]{6}"}
+
+
+def _private(found: Any, title: str) -> Privacy:
+    whole = dict(_table(found, title, _PRIVATE))
+    listed: Any = whole.pop("patterns", [])
+    if not isinstance(listed, list):
+        raise UsageError(f"{title}: `patterns` is no list; write [[private.patterns]] before each of them")
+    tables = [
+        _table(one, f"{title}, pattern {n}", (*_PATTERN, "columns"))
+        for n, one in enumerate(cast("list[Any]", listed), 1)
+    ]
+    for one in tables:
+        if missing := [key for key in _PATTERN if not isinstance(one.get(key), str)]:
+            raise UsageError(
+                f"{title}: a pattern needs {missing[0]!r}, such as {missing[0]} = {json.dumps(_PATTERN[missing[0]])}"
+            )
+    return _made(lambda: Privacy(**whole, detectors=[Pattern(**one) for one in tables]), title)
 
 
 def _listed(

@@ -37,6 +37,7 @@ from cellwright.journal.session_workspaces import (
 from cellwright.journal.snapshots import FileDiff, Versions, kept_after
 from cellwright.journal.trees import EMPTY, FileChange, Trees
 from cellwright.journal.turns import Turns
+from cellwright.journal.writer import JournalWriter
 
 __all__ = [
     "EMPTY",
@@ -53,6 +54,7 @@ __all__ = [
     "ForkPoint",
     "History",
     "HistoryPart",
+    "JournalWriter",
     "KeptSession",
     "Mail",
     "PauseWatch",

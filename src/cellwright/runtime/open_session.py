@@ -6,6 +6,7 @@ It knows nothing of what is done with the session then.
 from __future__ import annotations
 
 import asyncio
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
@@ -26,8 +27,14 @@ from cellwright.guard import (
     FlowMode,
     FlowPolicy,
     GuardRules,
+    Private,
+    PrivateNotes,
+    PrivateSandbox,
+    SessionPrivacy,
     StoredApproval,
     WorkspaceLabels,
+    revealing,
+    telling,
     unkept_session,
 )
 from cellwright.journal import (
@@ -171,7 +178,9 @@ def flow_guard(options: RuntimeOptions, host: ScopeHost, scope: Scope) -> FlowGu
     return FlowGuard(options.flow or rules.mode, host, rules, options.progress)
 
 
-async def open_session(options: RuntimeOptions, host: ScopeHost, flow: FlowGuard) -> OpenSession:
+async def open_session(
+    options: RuntimeOptions, host: ScopeHost, flow: FlowGuard, privacy: SessionPrivacy | None = None
+) -> OpenSession:
     """Open all but the guest, in order; where a part fails, those before it are closed."""
     async with AsyncExitStack() as stack:
         sandbox, site = await _sandbox(options, stack)
@@ -186,12 +195,17 @@ async def open_session(options: RuntimeOptions, host: ScopeHost, flow: FlowGuard
         if store is None:
             name = unkept_session()
             audit = await _audit(options, workspace, host, name, imported=False)
-            inner = host if audit is None else audit(host)
-            approved, family = Approved(inner, options.approve, host), options.owner.family
+            shows: ScopeHost | Private = host
+            approve = options.approve
+            if privacy is not None:
+                shows, approve = Private(host, privacy, options.progress), revealing(approve, privacy)
+                sandbox = PrivateSandbox(sandbox, host, privacy)
+            inner = shows if audit is None else audit(shows)
+            approved, family = Approved(inner, approve, shows), options.owner.family
             guarded = options.guard.around(approved, flow, host, name, family)
             session = UnkeptSession(guarded, sandbox, workspace, options.limits)
         else:
-            session = await _kept(options, host, sandbox, store, workspace, flow)
+            session = await _kept(options, host, sandbox, store, workspace, flow, privacy)
         stack.push_async_callback(session.close)
         return OpenSession(session=session, store=store, files=files, site=site, stack=stack.pop_all())
 
@@ -258,7 +272,13 @@ async def _workspace(options: RuntimeOptions, store: Store | None) -> Workspace:
 
 
 async def _kept(
-    options: RuntimeOptions, host: ScopeHost, sandbox: Sandbox, store: Store, workspace: Workspace, flow: FlowGuard
+    options: RuntimeOptions,
+    host: ScopeHost,
+    sandbox: Sandbox,
+    store: Store,
+    workspace: Workspace,
+    flow: FlowGuard,
+    privacy: SessionPrivacy | None,
 ) -> KeptSession:
     pins, key = await sandbox.pins(), await asyncio.to_thread(_checkpoint_key, options.progress)
     fork = None
@@ -268,7 +288,15 @@ async def _kept(
         fork = ForkPoint(parent=above, cell=parent.last, entry=entry)
     journal = SessionJournal(store, options.session, pins=pins, fork=fork, key=key, owner=options.owner)
     host.secret = await journal.secret()
-    desk = ApprovalDesk(store, options.approve, options.approvals)
+    door: ScopeHost | Private = host
+    approve, notes = options.approve, None
+    if privacy is not None:
+        notes = PrivateNotes(options.session, key)
+        privacy.begin(notes.secret(host.secret))
+        privacy.keep = functools.partial(notes.keep, privacy, journal.writer)
+        door, approve = Private(host, privacy, options.progress), revealing(approve, privacy)
+        sandbox = PrivateSandbox(sandbox, host, privacy)
+    desk = ApprovalDesk(store, approve, options.approvals)
     known = isinstance(options.start, ResumedStart)
     imported = known and (await off_loop(store, store.facts, options.session)).imported
     audit = await _audit(options, workspace, host, options.session, imported=imported)
@@ -276,17 +304,19 @@ async def _kept(
     def guard(inner: Host, questions: CallQuestions, pause: PauseWatch) -> Host:
         if audit is not None:
             inner = audited = audit(inner)
-            host.tell_undo = audited.undo
-        approval = StoredApproval(inner, host, questions, pause, desk, options.approvals)
-        host.ask_undo = approval.undo_denied
+            host.tell_undo = telling(door, audited.undo) if isinstance(door, Private) else audited.undo
+        approval = StoredApproval(inner, door, questions, pause, desk, options.approvals)
+        host.ask_undo = telling(door, approval.undo_denied) if isinstance(door, Private) else approval.undo_denied
         flow.keep(questions.labelled)
         return options.guard.around(approval, flow, host, options.session, options.owner.family)
 
     def recall(history: History) -> None:
         flow.recall(store, history)
+        if notes is not None and privacy is not None:
+            notes.recall(privacy, store, history)
 
     return KeptSession(
-        journal, host, sandbox, workspace, options.limits, options.progress, asker=desk, guard=guard, recall=recall
+        journal, door, sandbox, workspace, options.limits, options.progress, asker=desk, guard=guard, recall=recall
     )
 
 

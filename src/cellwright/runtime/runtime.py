@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 from cellwright.catalog import Catalog, SearchHit, TypeChecker, type_mistake, write_tree
 from cellwright.errors import NotChecked, UsageError
 from cellwright.guard import (
+    SERVED_PRIVACY,
     Approvals,
     Approve,
     AuditTrail,
@@ -21,6 +22,8 @@ from cellwright.guard import (
     GuardRules,
     Hook,
     Policy,
+    Privacy,
+    SessionPrivacy,
     policy_of,
 )
 from cellwright.journal import (
@@ -77,6 +80,7 @@ class Runtime:
     user       for whom it works: policy, limits and audit know it
     flow       what is done about calls that untrusted content may have chosen: "ask" a person, "warn", "deny", or "off"
     audit      the directory of the audit, or an `AuditTrail`: each call is told there before its effect, or not made
+    private    True, kinds of values, or a `Privacy`: private values reach the guest, the journal and the audit as tokens
     """
 
     def __init__(
@@ -100,6 +104,7 @@ class Runtime:
         user: str = "",
         flow: FlowMode | None = None,
         audit: str | Path | AuditTrail | None = None,
+        private: Privacy | Collection[str] | bool | None = None,
     ) -> None:
         if check not in ("off", "warn", "strict"):
             raise UsageError(f'check={check!r}: give "off", "warn" or "strict"')
@@ -109,6 +114,9 @@ class Runtime:
             raise UsageError(f'session={session!r} needs a store to be kept in, as in store="sqlite:///agents.db"')
         self.scope = Scope.of(scope)
         self.limits = limits or Limits()
+        policy = policy_of(policy)
+        private = policy.private if private is None and policy is not None else Privacy.of(private)
+        self.privacy = None if private is None else SessionPrivacy(private, SERVED_PRIVACY.get())
         self.session = None if store is None else check_id(session or uuid.uuid4().hex[:12])
         self.catalog = Catalog(self.scope)
         self._options = RuntimeOptions(
@@ -125,7 +133,7 @@ class Runtime:
             approvals=approvals or Approvals(),
             owner=whose or SessionOwner(),
             audit=audit,
-            guard=GuardRules(policy=policy_of(policy), hooks=tuple(hooks), user=user),
+            guard=GuardRules(policy=policy, hooks=tuple(hooks), user=user),
             flow=flow,
         )
         self._host = ScopeHost(self.scope, session=self.session or "")
@@ -149,7 +157,7 @@ class Runtime:
         if self._open is not None:  # a fork, which is open when it is given
             return self
         try:
-            self._open = await open_session(self._options, self._host, self.flow)
+            self._open = await open_session(self._options, self._host, self.flow, self.privacy)
             self._warm(self._open)
             await self._open.begin(self._options.start)
         except BaseException:
@@ -223,6 +231,10 @@ class Runtime:
         if self._open is None:
             raise UsageError("this Runtime is not open: use `async with Runtime(…) as rt:`")
         return self._open
+
+    def reveal(self, value: Any) -> Any:
+        """What came of a cell, with the values of the private tokens in it. For the developer's own eyes."""
+        return value if self.privacy is None else self.privacy.reveal_value(value)
 
     @property
     def files(self) -> Files:
@@ -315,6 +327,7 @@ class Runtime:
         options, place = self._options, self._options.store
         same: Any = {"limits": self.limits, "progress": options.progress, "flow": options.flow}
         same |= {"policy": options.guard.policy, "hooks": options.guard.hooks}  # scope and host are told of these
+        same |= {"private": False if self.privacy is None else self.privacy.options}
         branch = Runtime(scope or self.scope, store=kept.session.store, session=session, **same)
         branch._options = replace(
             options,

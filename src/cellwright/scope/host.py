@@ -147,9 +147,11 @@ class ScopeHost:
         self._handles.clear()
         self._worker.close()
 
-    def value(self, packed: Packed) -> object:
+    def value(self, packed: Packed, *, told: bool = False) -> object:
+        """What a cell came to. `told`: tokens stand in it for private values, perhaps where its classes want others."""
+        unpack = self._values.unpack_told if told else self._values.unpack
         try:
-            return self._revivals.value(packed) if self._revivals else self._values.unpack(packed)
+            return self._revivals.value(packed) if self._revivals else unpack(packed)
         except ImportedClass as error:
             return LostObject(handle=0, told=str(error))
 

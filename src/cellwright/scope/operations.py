@@ -52,6 +52,7 @@ def operation(
     trusted: bool | Iterable[str] = False,
     selecting: Iterable[str] | None = None,
     outward: bool | None = None,
+    may_have: bool | Iterable[str] = False,
     thread: Literal["worker", "loop", "task"] | None = None,
 ) -> Callable[[Function], Function]:
     """Declare the facts of a function or a method. The function itself does not change."""
@@ -74,6 +75,7 @@ def operation(
         trusted=_names(trusted),
         selecting=None if selecting is None else _names(selecting),
         outward=outward,
+        may_have=_names(may_have),
         thread=thread,
     )
 

@@ -16,7 +16,7 @@ from typing import Any
 from cellwright.doors import Answer, Call, Made
 from cellwright.errors import CallLimit, CannotCross, NotPublic
 from cellwright.scope import faults, frames, lost_objects
-from cellwright.scope.classes import ATOMS, Classes, KnownClass, field_names, is_by_value, kind_of
+from cellwright.scope.classes import ATOMS, Classes, KnownClass, field_names, is_by_value, kind_of, record_names
 from cellwright.scope.construction import from_fields
 from cellwright.scope.function_rules import FunctionRules
 from cellwright.scope.guest_functions import GuestFunction, GuestIterator, Lender
@@ -251,6 +251,21 @@ class Values:
     def unpack(self, packed: Packed, other: Other | None = None) -> Any:
         """A value of the guest. `other` reads what is not plain data, instead of `unpack_other`."""
         return Unpacker(packed.blobs, other or self.unpack_other, self._bounds).unpack(packed.tree)
+
+    def unpack_told(self, packed: Packed) -> Any:
+        """A value that is only told, and given to no code: a record whose fields are not as its class wants is a dict."""
+
+        def other(tag: str, body: Any, unpacker: Unpacker) -> Any:
+            if tag != "o":
+                return self.unpack_other(tag, body, unpacker)
+            number, parts = _parts(body, 2)
+            known, values = self._record(number), unpacker.values(parts)
+            try:
+                return from_fields(known, values)
+            except (TypeError, ValueError):
+                return dict(zip(record_names(known.value), values, strict=False))
+
+        return self.unpack(packed, other)
 
     def unpack_given(self, packed: Packed, pattern: Callable[[], str]) -> Any:
         """A value for host code that may call what is in it. A function with a rule is refused: nobody would ask."""

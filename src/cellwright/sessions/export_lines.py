@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from cellwright.errors import CellwrightError, UsageError
@@ -110,8 +110,10 @@ def facts_line(facts: Facts) -> dict[str, Any]:
 
 
 def entry_line(entry: JournalEntry, aside: Aside) -> dict[str, Any]:
-    kind = NAMES[type(entry.change)]
-    values = CODECS[kind].tree(entry.change, aside)
+    kind, change = NAMES[type(entry.change)], entry.change
+    if isinstance(change, Note) and change.kind == "private":
+        change = replace(change, text="")  # the entry keeps its number
+    values = CODECS[kind].tree(change, aside)
     if kind == "note":
         values["note"] = values.pop("kind")
     return {"entry": entry.number, "parent": entry.parent, "kind": kind, **values}

@@ -108,7 +108,8 @@ def history(store: Store, session: str, upto: int | None = None, files: Sequence
         (first[c.number], _cell(c, whole[c.number], rows.get(c.number, []), questions))
         for c in store.cells(session, begins + 1, upto)
     ]
-    steps += [(e.number, _note(e.number, e.change)) for e in entries if isinstance(e.change, Note)]
+    notes = ((e.number, e.change) for e in entries if isinstance(e.change, Note) and e.change.kind != "private")
+    steps += [(number, _note(number, note)) for number, note in notes]
     steps.sort(key=lambda one: one[0])
     return SessionHistory(
         summary=store.summary(session),

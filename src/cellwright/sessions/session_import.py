@@ -274,6 +274,8 @@ class _SessionImport:
                 change = replace(change, heard=True)
                 if change.status in ("running", "waiting"):
                     change = replace(change, opened=IMPORTED)
+            if isinstance(change, Note) and change.kind == "private":
+                change = replace(change, text="")
             if isinstance(change, Note) and change.kind == "shown":
                 change = replace(change, about="")  # what a stranger was shown is no text of a question here
             self._changes.append(replace(change, imported=True) if isinstance(change, Row) else change)

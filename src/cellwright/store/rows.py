@@ -13,7 +13,7 @@ Status = Literal["asked", "started", "done", "failed", "cancelled"]
 CellStatus = Literal["running", "done", "failed", "ended"]
 TurnStatus = Literal["running", "waiting", "done", "failed", "cancelled"]
 MessageKind = Literal["add", "ask", "redirect", "cancel", "stop"]
-NoteKind = Literal["named", "message", "answered", "decided", "rewound", "shown", "labelled"]
+NoteKind = Literal["named", "message", "answered", "decided", "rewound", "shown", "labelled", "private"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,6 +124,7 @@ class Note:
     decided   a question was decided; `about` is its id
     shown     all that the question `about` is about, where its own text is shortened
     labelled  answers of the session carry labels from here on
+    private   new tokens of private values, with the values, sealed with a key of the host; leaves with no export
     rewound   the state is again that after cell `about`; `text` is the number of the entry that this note follows
     """
 

@@ -1,0 +1,248 @@
+"""`Privacy`: which values are private, and which operations may have them; `SessionPrivacy`: the same for one session.
+
+On its way to the guest a private value becomes a token, which code may compare, group, join and pass on. It becomes the
+value again on the host, in a call whose operation may have that kind. It knows neither doors nor models.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from cellwright.doors import About
+from cellwright.errors import UsageError
+from cellwright.guard.known_values import KnownValues
+from cellwright.guard.operation_globs import covers_name
+from cellwright.guard.private_kinds import KINDS, Detector, NameFinder
+from cellwright.guard.private_text import PrivateText
+from cellwright.guard.private_trees import TreeHider, TreeRevealer
+from cellwright.guard.private_values import PrivateValue, PrivateValues
+from cellwright.scope import FieldNames
+from cellwright_guest.packer import Packer, plain
+from cellwright_guest.unpacker import Unpacker
+from cellwright_guest.wire import Bounds, Packed, WireError, type_of
+
+Kinds = bool | Collection[str]
+SEARCHED = frozenset(("name", "address", "medical_record"))  # kinds that no pattern finds again in text
+CACHED = 200  # characters of a text whose outcome is kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class Privacy:
+    """What is private: `Runtime(private=Privacy(names=True, may_have={"mail.send": ["email"]}))`.
+
+    kinds      of private values: those of `KINDS` when left out, and those of your own detectors and columns
+    columns    names of fields, keys, columns or operations whose values are private, each with its kind
+    detectors  your own, such as `Pattern(kind="badge", pattern=r"B-[0-9]{6}")`
+    names      people's names in free text, by a recogniser: True (needs the extra "names"), or your own
+    region     where telephone numbers without a country are from
+    may_have   kinds that operations are given as values, by globs of their names, beside `@operation(may_have=…)`
+    answers    kinds that the answer of an agent's turn may have; else it has tokens
+    strict     a call with a token whose value it may not have is refused; else it is given the token
+    """
+
+    kinds: Collection[str] = KINDS
+    columns: Mapping[str, str] = field(default_factory=dict[str, str])
+    detectors: Sequence[Detector] = ()
+    names: bool | NameFinder = False
+    region: str = "US"
+    may_have: Mapping[str, Kinds] = field(default_factory=dict[str, Kinds])
+    answers: Kinds = ()
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        own = {*self.columns.values(), *(detector.kind for detector in self.detectors)}
+        if wrong := [kind for kind in self.kinds if kind not in KINDS and kind not in own]:
+            raise UsageError(
+                f"private: {wrong[0]!r:.50} is no kind; there are {', '.join(KINDS)}, and those you define"
+            )
+        if wrong := [kind for kind in own if not kind.isidentifier() or kind != kind.lower() or len(kind) > 40]:
+            raise UsageError(f"private: the kind {wrong[0]!r:.50} is no lower-case word, such as 'badge'")
+        for kinds in (*self.may_have.values(), self.answers):
+            known = {*KINDS, *own}
+            if isinstance(kinds, str) or (type(kinds) is not bool and (set(kinds) - known)):
+                raise UsageError(
+                    f"private: {kinds!r:.80} are no kinds; give True, or a list of {', '.join(sorted(known))}"
+                )
+
+    @classmethod
+    def of(cls, given: Privacy | Collection[str] | bool | None) -> Privacy | None:
+        """What `private=` stands for: True is all kinds, a list these kinds; None where it is off."""
+        if given is None or given is False or isinstance(given, Privacy):
+            return given or None
+        return cls() if given is True else cls(kinds=tuple(given))
+
+    def allowed(self, about: About) -> Kinds:
+        """The kinds that an operation may have."""
+        known = about.operation.may_have
+        given = [kinds for glob, kinds in self.may_have.items() if covers_name(glob, about.names)]
+        if known is True or True in given:
+            return True
+        return frozenset(known or ()).union(*(kinds for kinds in given if kinds))  # type: ignore[arg-type]
+
+
+def allows(kinds: Kinds) -> Callable[[PrivateValue], bool]:
+    return lambda value: kinds is True or (kinds is not False and value.kind in kinds)
+
+
+class SessionPrivacy:
+    """The tokens of one session. `above`: of the session whose code opened it. Any thread may use it."""
+
+    def __init__(self, options: Privacy, above: SessionPrivacy | None = None) -> None:
+        self.options = options
+        self._above = above
+        finder = options.names if not isinstance(options.names, bool) else None
+        if options.names is True:
+            from cellwright.guard.private_names import spacy_names  # loads a model of 33 MB
+
+            finder = spacy_names()
+        self._text = PrivateText(
+            options.kinds, region=options.region, columns=options.columns, detectors=options.detectors, names=finder
+        )
+        self._known = KnownValues() if above is None else above._known
+        self._column_kind = lru_cache(maxsize=4096)(self._text.kind_of_column)
+        self._hide_short = lru_cache(maxsize=4096)(self._hidden_text)
+        self.keep: Callable[[], None] = _nothing  # writes new tokens down, where there is a journal
+        self.begin(os.urandom(32))
+
+    def begin(self, secret: bytes) -> None:
+        """`secret`: what no other session has. Tokens are marked with it."""
+        self.values = PrivateValues(secret, None if self._above is None else self._above.values)
+        self._hide_short.cache_clear()
+
+    # what `TreeHider` and `TreeRevealer` ask
+
+    def column_kind(self, name: str) -> str | None:
+        return self._column_kind(name) if len(name) <= CACHED else None
+
+    def token(self, kind: str, tree: Any, *, guessed: bool = False) -> Any:
+        """The token of a value that stands in a column of that kind; the value itself where it says nothing."""
+        value = PrivateValue(kind, tree, guessed)
+        if not self._text.is_value(kind, value.text):
+            return tree
+        self._learn(value)
+        return self.values.token(value)
+
+    def tokens_in(self, text: str) -> Iterator[tuple[int, int, PrivateValue]]:
+        return self.values.tokens_in(text)
+
+    def hide_text(self, text: str, *, guessed: bool = False) -> str:
+        """The text with tokens instead of what is private in it."""
+        if len(text) < 3 or guessed or len(text) > CACHED:
+            return text if len(text) < 3 else self._hidden_text(text, guessed)
+        return self._hide_short(text) if not self._known else self._hidden_text(text)
+
+    def _hidden_text(self, text: str, guessed: bool = False) -> str:
+        tokens = [(start, end) for start, end, _ in self.tokens_in(text)]
+        spans = [(span.start, span.end, span.kind) for span in self._text.spans(text)]
+        spans = without_overlaps([*spans, *self._known.spans(text)], tokens)
+        parts: list[str] = []
+        done = 0
+        for start, end, kind in spans:
+            parts += [text[done:start], str(self.token(kind, text[start:end], guessed=guessed))]
+            done = end
+        return "".join([*parts, text[done:]]) if parts else text
+
+    # packed values
+
+    def hide(self, packed: Packed, field_names: FieldNames, kind: str | None = None) -> Packed:
+        """With tokens. `kind`: what the whole of it is known to be."""
+        return TreeHider(self, packed, field_names).hidden(kind)
+
+    def hide_guessed(self, packed: Packed, field_names: FieldNames, *, arguments: bool = False) -> Packed:
+        """The same of what guest code had by itself: a value, or the arguments of a call."""
+        hider = TreeHider(_Guesses(self), packed, field_names)
+        return hider.arguments() if arguments else hider.hidden()
+
+    def reveal(self, packed: Packed, kinds: Kinds) -> tuple[Packed, set[str]]:
+        """With the values of tokens of these kinds, and the kinds of the tokens that are left."""
+        if not self.values:
+            return packed, set()
+        revealer = TreeRevealer(self, packed, allows(kinds))
+        return revealer.revealed(), revealer.left
+
+    def reveal_value(self, value: Any, kinds: Kinds = True) -> Any:
+        """For people: a value of the host, with the values of the tokens in it."""
+        what: Any = type_of(value)
+        if what is str:
+            return plain_value(self.reveal(Packed(value, []), kinds)[0].tree)
+        if what in (list, tuple, set, frozenset):
+            return what([self.reveal_value(item, kinds) for item in value])
+        if what is dict:
+            return {self.reveal_value(key, kinds): self.reveal_value(part, kinds) for key, part in value.items()}
+        if is_dataclass(what):
+            parts = {one.name: getattr(value, one.name) for one in fields(what) if one.init}
+            return replace(value, **{name: self.reveal_value(part, kinds) for name, part in parts.items()})
+        if hasattr(what, "model_copy"):
+            return value.model_copy(update={name: self.reveal_value(part, kinds) for name, part in value})
+        return value
+
+    def hide_value(self, value: Any) -> Any:
+        """Plain data of the host, as JSON has it, with tokens."""
+        return plain_value(self.hide(Packer(plain).packed(value), lambda number: ()))
+
+    def reveal_text(self, text: str, kinds: Kinds = True) -> str:
+        """For people: the text with the values of its tokens."""
+        return TreeRevealer(self, Packed(None, []), allows(kinds)).text(text)
+
+    def restore(self, token: str, value: PrivateValue) -> None:
+        """Take in a token of an earlier process."""
+        self.values.restore(token, value)
+        self._learn(value)
+
+    def _learn(self, value: PrivateValue) -> None:
+        if not value.guessed and (value.kind in SEARCHED or value.kind not in KINDS):
+            self._known.add(value.text, value.kind)
+
+
+def _nothing() -> None:
+    """There is no journal to write to."""
+
+
+def plain_value(packed: Any) -> Any:
+    """A packed value without objects as a value of Python."""
+    packed = packed if isinstance(packed, Packed) else Packed(packed, [])
+
+    def other(tag: str, body: Any, unpacker: Unpacker) -> Any:
+        raise WireError(f"a value of the kind {tag!r:.20}")
+
+    return Unpacker(packed.blobs, other, Bounds()).unpack(packed.tree)
+
+
+class _Guesses:
+    """The same for values that guest code had by itself."""
+
+    def __init__(self, privacy: SessionPrivacy) -> None:
+        self._privacy = privacy
+        self.column_kind = privacy.column_kind
+        self.tokens_in = privacy.tokens_in
+
+    def token(self, kind: str, tree: Any) -> Any:
+        return self._privacy.token(kind, tree, guessed=True)
+
+    def hide_text(self, text: str) -> str:
+        return self._privacy.hide_text(text, guessed=True)
+
+
+Span = tuple[int, int, str]
+
+
+def without_overlaps(spans: Sequence[Span], taken: Sequence[tuple[int, int]]) -> list[Span]:
+    """In order; of those that overlap the longer, and none over what is taken."""
+    chosen: list[Span] = []
+    blocked = sorted(taken)
+    at = 0
+    for span in sorted(spans, key=lambda one: (one[0], -one[1])):
+        while at < len(blocked) and blocked[at][1] <= span[0]:
+            at += 1
+        if at < len(blocked) and blocked[at][0] < span[1]:
+            continue
+        if chosen and span[0] < chosen[-1][1]:
+            if span[1] - span[0] > chosen[-1][1] - chosen[-1][0]:
+                chosen[-1] = span
+            continue
+        chosen.append(span)
+    return chosen
