@@ -125,8 +125,9 @@ class Session(Recipient):
         if self.agent.sessions is not None:
             names["sessions"] = Searcher(lambda: self.runtime.journal, self.id, self.agent.sessions, self.agent.name)
         retrying = Retrying(ModelErrorsOnly(model), on_retry=self._tell_retry)
-        asked = self._model = OwnCallIds(PrivateModel(retrying, lambda: self._privacy))
-        flow = self._flow = SessionFlow(lambda given: Budgeted(asked, self.shared).request(given), model.traits.window)
+        asked = self._model = OwnCallIds(retrying)
+        read = PrivateModel(asked, lambda: self._privacy)
+        flow = self._flow = SessionFlow(lambda given: Budgeted(read, self.shared).request(given), model.traits.window)
         names |= flow.names(self.agent.scope, self.agent.policy)
         runtime = self.agent.runtime(self.id, names, resume=self._resume, take_over=self._take_over, place=self._place)
         if self._parent is not None:
@@ -303,7 +304,7 @@ class Session(Recipient):
         toolset = self._toolset = make_toolset(wanted, model.traits, task, finish, self._measured())
         trace.tell(ModeChosen(mode=toolset.choice.mode, why=toolset.choice.why))
         agent.tell_left_out(toolset.left_out)
-        told = self._flow.told(Budgeted(model, spending))
+        told = self._flow.told(Budgeted(PrivateModel(model, lambda: self._privacy), spending))
         return Requester(told, toolset, self._context, trace, agent.generation, spending.step)
 
     def stream(self, task: str, *, data: TaskContent = None, returns: Any = None) -> EventStream:

@@ -25,6 +25,7 @@ from cellwright.guard.policy import (
 from cellwright.guard.policy_files import policy_from, policy_of, read_policy, read_table
 from cellwright.guard.privacy import Privacy, SessionPrivacy
 from cellwright.guard.private import SERVED_PRIVACY, Private, revealing, telling
+from cellwright.guard.private_kinds import KINDS, Detector, NameFinder, Pattern
 from cellwright.guard.private_notes import PrivateNotes
 from cellwright.guard.private_sandbox import PrivateSandbox
 from cellwright.guard.rate_limits import RateLimit, RateLimits
@@ -33,6 +34,7 @@ from cellwright.guard.workspace_labels import WorkspaceLabels
 
 __all__ = [
     "BY_CODE",
+    "KINDS",
     "LATER",
     "PRIVATE",
     "SERVED_FLOW",
@@ -48,6 +50,7 @@ __all__ = [
     "AuditHead",
     "AuditTrail",
     "Audited",
+    "Detector",
     "FlowGuard",
     "FlowMode",
     "FlowPolicy",
@@ -55,8 +58,10 @@ __all__ = [
     "Guarded",
     "Hook",
     "HookedCall",
+    "NameFinder",
     "OperationLabels",
     "OperationTimeout",
+    "Pattern",
     "Policy",
     "PolicyDecision",
     "PolicyRule",

@@ -194,7 +194,7 @@ class SessionPrivacy:
         self._learn(value)
 
     def _learn(self, value: PrivateValue) -> None:
-        if not value.guessed and (value.kind in SEARCHED or value.kind not in KINDS):
+        if value.kind in SEARCHED or value.kind not in KINDS:
             self._known.add(value.text, value.kind)
 
 

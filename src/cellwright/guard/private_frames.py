@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import json
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -31,18 +32,28 @@ def map_frame(body: list[Any], content: Any, change: MapColumn) -> Any:
         table = pyarrow.ipc.open_stream(content).read_all()
     except (pyarrow.ArrowException, ValueError, OSError):
         return content  # not Arrow: the next reader says so
-    changed = False
+    changed: set[str] = set()
     for at, field in enumerate(table.schema):
         column = _changed(pyarrow, field, table.column(at), change)
         if column is not None:
             table = table.set_column(at, field.name, column)
-            changed = True
+            changed.add(field.name)
     if not changed:
         return content
+    table = table.replace_schema_metadata(_metadata(table.schema.metadata, changed))
     sink = io.BytesIO()
     with pyarrow.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return sink.getvalue()
+
+
+def _metadata(known: dict[bytes, bytes] | None, changed: set[str]) -> dict[bytes, bytes] | None:
+    """What pandas wrote of the columns, without the types of those that have another type now."""
+    if known is None or b"pandas" not in known:
+        return known
+    told = json.loads(known[b"pandas"])
+    told["columns"] = [one for one in told.get("columns", ()) if one.get("field_name") not in changed]
+    return known | {b"pandas": json.dumps(told).encode()}
 
 
 def _changed(pyarrow: Any, field: Any, column: Any, change: MapColumn) -> Any:
