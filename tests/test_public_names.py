@@ -34,6 +34,7 @@ PUBLIC = {
     "Outcome",
     "Policy",
     "PolicyRule",
+    "Privacy",
     "Printed",
     "Question",
     "Recovered",

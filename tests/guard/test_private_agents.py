@@ -120,7 +120,7 @@ async def test_an_attackers_print_all_addresses_shows_tokens_only(server: Script
 async def run(codes: Sequence[str], clinic: Clinic, task: str, **options: Any) -> tuple[ScriptedModel, Any]:
     model = ScriptedModel(*(f"```python\n{code}\n```" for code in codes))
     returns = options.pop("returns", None)
-    one = Agent(model, scope={"clinic": clinic}, mode="code", **{"private": PRIVATE, **options})
+    one = Agent(model, scope={"clinic": clinic}, mode="code", private=options.get("private", PRIVATE))
     return model, await one.run(task, returns=returns)
 
 

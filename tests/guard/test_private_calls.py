@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.guard.clinic import PATIENTS, Clinic, found_below, found_in
 
-from cellwright import Limits, Privacy, Runtime, Scope, Sessions, operation
+from cellwright import Limits, Privacy, Runtime, Scope, Sessions, Undoing, operation
 from cellwright.errors import CodeError, PlatformError, UsageError
 from cellwright.events import ApprovalWanted, Event
 from cellwright.guard import Pattern
@@ -213,8 +213,11 @@ async def test_a_person_who_is_asked_sees_the_values_and_the_store_has_tokens(tm
 async def test_an_undo_has_the_values_and_the_audit_of_it_has_none(tmp_path: Path) -> None:
     undone: list[Any] = []
 
+    def undo(given: str, call: Undoing) -> None:
+        undone.append((given, call.args))
+
     class Book:
-        @operation(may_have=True, undo=lambda given, call: undone.append((given, call.args)))
+        @operation(may_have=True, undo=undo)
         def add(self, email: str) -> str:
             return f"added {email}"
 

@@ -122,14 +122,8 @@ class Agent:
         self.approvals = approvals
         self.spawning = Spawning() if spawn is True else spawn or None
         self.policy = policy_of(policy)  # read once: its limits count for all sessions
-        self._guard: dict[str, Any] = {
-            "hooks": tuple(hooks),
-            "user": user,
-            "flow": flow,
-            "audit": audit,
-            "policy": self.policy,
-        }
-        self._guard["private"] = None if private is None else Privacy.of(private) or False
+        self._guard: dict[str, Any] = {"hooks": tuple(hooks), "user": user, "flow": flow, "audit": audit}
+        self._guard |= {"policy": self.policy, "private": private}
         self._check: Any = ("strict" if find_spec("ty") else "off") if check == "auto" else check
         self._sandbox: SandboxName | Sandbox = sandbox
         self._model = model

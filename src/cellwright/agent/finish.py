@@ -30,13 +30,13 @@ class Rejected(TypeError):
 class Finish:
     """The end of one turn. `returns` is None if any value is accepted."""
 
-    def __init__(self, returns: Any = None, *, tries: int = 3) -> None:
+    def __init__(self, returns: Any = None, *, tries: int = 3, reveal: Callable[[Any], Any] | None = None) -> None:
         self.returns = returns
         self.ended = False
         self.value: Any = None
         self.returned: Any = None  # the last value that was rejected
         self.rejections = 0
-        self.reveal: Callable[[Any], Any] = lambda value: value  # private values that an answer may have
+        self._reveal = reveal or (lambda value: value)  # the private values that an answer may have
         self._tries = tries
         self._adapter = _adapter(returns) if returns not in (None, Any) else None
         self._named = tuple(set(classes_named(returns)))
@@ -46,7 +46,7 @@ class Finish:
         if self.ended:  # by a thread: the first answer stands
             return ""
         try:
-            value = self.reveal(value)
+            value = self._reveal(value)
             self.value = self._checked(value, text)
         except ValueError as error:
             self.returned = value

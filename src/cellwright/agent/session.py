@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import threading
 import uuid
 from collections.abc import Callable, Coroutine
@@ -20,27 +19,26 @@ from cellwright.agent.inbox import Recipient, SessionInbox
 from cellwright.agent.mode import CallStatistics
 from cellwright.agent.observation import CellOutputs
 from cellwright.agent.plan import new_plan
-from cellwright.agent.private_model import PrivateModel
 from cellwright.agent.requester import Requester
 from cellwright.agent.result import OnEvent, Result, Trace
 from cellwright.agent.session_cells import SessionCells
 from cellwright.agent.session_flow import SessionFlow
 from cellwright.agent.spawn import Children, Family, FamilyPlace
-from cellwright.agent.task_data import TaskContent, kept_data
+from cellwright.agent.task_data import TaskContent
 from cellwright.agent.toolset import RecordedReply, Toolset, make_toolset
 from cellwright.agent.turn import Turn
 from cellwright.agent.turn_record import TurnRecord, UnfinishedTurn
+from cellwright.agent.turn_texts import TurnTexts
 from cellwright.catalog import Catalog, outline
 from cellwright.doors import Model
 from cellwright.errors import TurnCancelled, TurnFailed, UsageError
 from cellwright.events import Done, Failed, ModeChosen, Retried, TurnStarted
-from cellwright.guard import SessionPrivacy
 from cellwright.journal import ReplayedModel, Rewound, RolledBack, Turns, is_undone, taken_back
 from cellwright.models import Budget, Budgeted, ModelErrorsOnly, OwnCallIds, Retrying, Spending
 from cellwright.runtime import Runtime
 from cellwright.sandboxes import Outcome
 from cellwright.sessions import Searcher
-from cellwright.store import IMPORTED, TurnRow, off_loop
+from cellwright.store import IMPORTED, TurnRow
 
 if TYPE_CHECKING:
     from cellwright.agent.agent import Agent
@@ -93,19 +91,13 @@ class Session(Recipient):
         self._toolset: Toolset | None = None
         self._unfinished: UnfinishedTurn | None = None
         self._has_looked_back, self._looking_back = False, threading.Lock()
+        self._texts = TurnTexts(lambda: None if self._runtime is None else self._runtime.privacy)
 
     @property
     def runtime(self) -> Runtime:
         if self._runtime is None:
             raise UsageError("this session is not open: use `async with agent.session() as session:`")
         return self._runtime
-
-    @property
-    def _privacy(self) -> SessionPrivacy | None:
-        return None if self._runtime is None else self._runtime.privacy
-
-    def _hidden(self, text: str) -> str:
-        return text if self._privacy is None else self._privacy.hide_text(text)
 
     def reveal(self, value: Any) -> Any:
         """An answer, with the values of the private tokens in it. For the developer's own eyes."""
@@ -124,9 +116,8 @@ class Session(Recipient):
             names |= Children(self, place.family, place.generation + 1).names()
         if self.agent.sessions is not None:
             names["sessions"] = Searcher(lambda: self.runtime.journal, self.id, self.agent.sessions, self.agent.name)
-        retrying = Retrying(ModelErrorsOnly(model), on_retry=self._tell_retry)
-        asked = self._model = OwnCallIds(retrying)
-        read = PrivateModel(asked, lambda: self._privacy)
+        asked = self._model = OwnCallIds(Retrying(ModelErrorsOnly(model), on_retry=self._tell_retry))
+        read = self._texts.around(asked)
         flow = self._flow = SessionFlow(lambda given: Budgeted(read, self.shared).request(given), model.traits.window)
         names |= flow.names(self.agent.scope, self.agent.policy)
         runtime = self.agent.runtime(self.id, names, resume=self._resume, take_over=self._take_over, place=self._place)
@@ -139,7 +130,7 @@ class Session(Recipient):
         self._runtime = await self._open.enter_async_context(runtime)
         self._cells = SessionCells(self.id, runtime, self._outputs)
         turns = runtime.turns
-        self.inbox.open(None if turns is None else turns.mail, flow.add_words, self._hidden)
+        self.inbox.open(None if turns is None else turns.mail, flow.add_words, self._texts.hidden)
         return self
 
     def _tell_retry(self, error: Exception, delay_s: float) -> None:
@@ -177,10 +168,7 @@ class Session(Recipient):
         The task is a person's words; texts of others are `data`, which code reads as `task_data["name"]`.
         `UsageError` while an earlier turn waits for a person: `carry_on` goes on with it, `give_up` ends it.
         """
-        if self._privacy is not None:
-            task, data = self._privacy.hide_text(task), self._privacy.hide_value(dict(data or {}))
-            self._privacy.keep()
-        kept = kept_data(data)
+        task, kept = self._texts.given(task, data)
         async with self._turn:
             await self.runtime.require_decided()
             await self.look_back()
@@ -260,7 +248,7 @@ class Session(Recipient):
                 value = await self.inbox.until_stopped(work(turn))
         except Exception as error:
             self._cells.cut_short(self._context, error)
-            trace.tell(Failed(error=self._hidden(str(error)) or type(error).__name__))
+            trace.tell(Failed(error=self._texts.hidden(str(error)) or type(error).__name__))
             if isinstance(error, TurnFailed) and turn is not None:
                 error.result = trace.result(None, self.shared.usage)
             if isinstance(error, TurnCancelled):
@@ -275,7 +263,7 @@ class Session(Recipient):
         finally:
             self._flow.tell_above()
         self._context.settle()
-        recording.came_to(value, self._hidden)
+        recording.came_to(value, self._texts.hidden)
         trace.tell(Done(value=value))
         return trace.result(value, self.shared.usage)
 
@@ -285,9 +273,7 @@ class Session(Recipient):
 
     async def _new_turn(self, task: str, returns: Any, trace: Trace) -> Turn:
         runtime = self.runtime
-        finish = self._finish = Finish(self._returns if returns is None else returns)
-        if self._privacy is not None and self._privacy.options.answers:
-            finish.reveal = functools.partial(self._privacy.reveal_value, kinds=self._privacy.options.answers)
+        finish = self._finish = Finish(self._returns if returns is None else returns, reveal=self._texts.answer)
         self._annotate(finish.returns)
         requester = self._requester(task, finish, trace)
         plan = await new_plan(runtime, requester.toolset) if self.agent.plan else None
@@ -304,7 +290,7 @@ class Session(Recipient):
         toolset = self._toolset = make_toolset(wanted, model.traits, task, finish, self._measured())
         trace.tell(ModeChosen(mode=toolset.choice.mode, why=toolset.choice.why))
         agent.tell_left_out(toolset.left_out)
-        told = self._flow.told(Budgeted(PrivateModel(model, lambda: self._privacy), spending))
+        told = self._flow.told(Budgeted(self._texts.around(model), spending))
         return Requester(told, toolset, self._context, trace, agent.generation, spending.step)
 
     def stream(self, task: str, *, data: TaskContent = None, returns: Any = None) -> EventStream:
@@ -369,15 +355,6 @@ class Session(Recipient):
         """Whether an earlier process left a turn without its answer."""
         self._look_back()
         return self._unfinished is not None and not self._unfinished.ended
-
-    async def child(self, agent: Agent, id: str, returns: Any, family: Family, generation: int) -> Session:
-        """A child session. If the store has a session of that id, because its process died, it is resumed."""
-        known = (store := self.runtime.journal) is not None and id in await off_loop(store, store.sessions)
-        place = FamilyPlace(family=family, generation=generation, below=self.id)
-        # the claim on the parent is a claim on its children: their process may not be known to be dead yet
-        made = Session(agent, id=id, returns=returns, resume=known, take_over=True, within=self.shared, place=place)
-        made.inbox.above = self.inbox
-        return made
 
     def fork(self, id: str | None = None) -> Session:
         """A session that begins as this one is now: `async with session.fork() as branch:`."""

@@ -19,9 +19,11 @@ from cellwright.model_texts import sendable
 from cellwright.sandboxes import waiting, waiting_for_agent
 from cellwright.scope import GuestFunction, current_call, given_type, is_type_expression, operation
 from cellwright.short_texts import named_error
+from cellwright.store import off_loop
 from cellwright_guest.wire import type_of
 
 if TYPE_CHECKING:
+    from cellwright.agent.agent import Agent
     from cellwright.agent.session import Session
 
 ID = 64  # characters that a session's id may have
@@ -128,13 +130,25 @@ class Children:
         while True:
             async with self._family.places(self._generation):
                 agent = await self._parent.agent.for_child(narrowed, said, store=runtime.journal, spawns=spawns)
-                child = await self._parent.child(agent, id, returns, self._family, self._generation)
+                child = await self._child(agent, id, returns)
                 try:
                     return await self._told(id, task, child)
                 except TurnWaiting as waits:
                     questions = waits.questions
             with waiting():
                 await runtime.decided(questions)  # without a place, so that others can work
+
+    async def _child(self, agent: Agent, id: str, returns: Any) -> Session:
+        """A child session. If the store has a session of that id, because its process died, it is resumed."""
+        parent = self._parent
+        known = (store := parent.runtime.journal) is not None and id in await off_loop(store, store.sessions)
+        place = FamilyPlace(family=self._family, generation=self._generation, below=parent.id)
+        # the claim on the parent is a claim on its children: their process may not be known to be dead yet
+        child = type(parent)(
+            agent, id=id, returns=returns, resume=known, take_over=True, within=parent.shared, place=place
+        )
+        child.inbox.above = parent.inbox
+        return child
 
     async def _told(self, id: str, task: str, session: Session) -> Any:
         """Run the child. The listener of the parent hears of its start and its end."""

@@ -22,7 +22,9 @@ _ABOUT = frozenset(
     "settings size source status subject template text total type types updated url valid validated validator verified "
     "version view widget".split()
 )
-_QUESTIONS = frozenset("allow can do enable found has hide if is masked max min needs no require show total use".split())
+_QUESTIONS = frozenset(
+    "allow can do enable found has hide if is masked max min needs no require show total use".split()
+)
 # Phrases by kind, as words; a name that ends with one is of the kind. "_" stands between words of a phrase.
 _PHRASES: Mapping[str, str] = {
     "email": "email emails e_mail e_mails mail mails correo courriel email_address e_mail_address mail_address mailaddress "
@@ -104,7 +106,11 @@ def _kind(name: str) -> str | None:
     if not words or (len(words) > 1 and words[0] in _QUESTIONS):
         return None
     kind = _ends(words)
-    if kind is None and len(words) > 2 and (words[-1].isdigit() or words[-1] in ("primary", "home", "work", "nbr", "no")):
+    if (
+        kind is None
+        and len(words) > 2
+        and (words[-1].isdigit() or words[-1] in ("primary", "home", "work", "nbr", "no"))
+    ):
         kind = _ends(words[:-1])
     if kind is None and len(words) > 1 and words[-1] in ("name", "names", "nm") and words[-2] in _PEOPLE:
         return "name"
@@ -157,7 +163,7 @@ def is_private_value(kind: str, value: str) -> bool:
         case "email":
             return "@" in value[1:]
         case "ip":
-            return digits > 0 and value.count(".") == 3 or value.count(":") > 1
+            return (digits > 0 and value.count(".") == 3) or value.count(":") > 1
         case "name":
             return not digits and 1 < len(value) <= _LONGEST and len(value.split()) <= 6 and not _CODE.fullmatch(value)
         case "address":

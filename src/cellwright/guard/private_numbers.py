@@ -54,7 +54,9 @@ class NationalId:
     needs: str
 
 
-_ANY_ID = r"national id|identity|id (?:no|number|card)|tax ?(?:id|payer|no)|personal (?:id|no|number)|social (?:sec|ins)"
+_ANY_ID = (
+    r"national id|identity|id (?:no|number|card)|tax ?(?:id|payer|no)|personal (?:id|no|number)|social (?:sec|ins)"
+)
 # country, validator, lengths without marks, form; words that must stand near where the form alone says too little
 _TABLE = r"""
 US us.ssn            9     \d{3}-\d{2}-\d{4}
@@ -105,7 +107,9 @@ def _ids(countries: tuple[str, ...]) -> dict[int, list[NationalId]]:
         country, module, lengths, rest = line.split(None, 3)
         form, _, needs = (part.strip() for part in re.sub(r"\s{2,}", "\t", rest + "\t").partition("\t"))
         sizes = tuple(map(int, lengths.split(",")))
-        row = NationalId(country, module, sizes, re.compile(form), f"{needs.strip()}|{_ANY_ID}" if needs.strip() else "")
+        row = NationalId(
+            country, module, sizes, re.compile(form), f"{needs.strip()}|{_ANY_ID}" if needs.strip() else ""
+        )
         if country in countries:
             for size in sizes:
                 ids.setdefault(size, []).append(row)

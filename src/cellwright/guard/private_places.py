@@ -35,7 +35,9 @@ _ROMANCE = re.compile(
     rf"[Tt]ravessa|[Ll]argo|[Ss]trada|[Uu]l\.|[Aa]l\.|[Uu]lica|[Pp]asaje|[Cc]amino|[Gg]lorieta|[Uu]rbanización|Cuesta|Callejón|Vial|Pasadizo|Alameda) "
     rf"(?:(?:de|del|della|delle|dei|di|da|do|dos|das|la|las|los|el|san|santa) ){{0,3}}[{_UP}][\w'’.-]*(?: [\w'’.-]+){{0,4}},?\s"
 )
-_HOUSE = re.compile(rf"\d{{1,4}} ?[a-zA-Z]?\b(?:[-/]\d{{1,3}}\b)?(?:,? (?:piso|puerta|bajo|m\.|appartamento) ?\w{{0,3}})?{_TAIL}")
+_HOUSE = re.compile(
+    rf"\d{{1,4}} ?[a-zA-Z]?\b(?:[-/]\d{{1,3}}\b)?(?:,? (?:piso|puerta|bajo|m\.|appartamento) ?\w{{0,3}})?{_TAIL}"
+)
 _STATES = frozenset(
     "AL AK AZ AR CA CO CT DE DC FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA "
     "PR RI SC SD TN TX UT VT VA WA WV WI WY GU VI AS MP FM MH PW AP AE AA".split()

@@ -37,8 +37,24 @@ _BIRTHS = (
     "born", "Born", "BORN", "DOB", "dob", "D.O.B", "irth", "IRTH", "geboren", "Geboren", "geb.", "Geb.", "Geburts", "né le", "née le",
     "Né le", "Née le", "naiss", "nacid", "nacim", "Nacid", "nato il", "nata il", "nasc", "Nato il", "Nata il", "Nasc", "urodz", "född", "Född", "født", "Født",
 )  # fmt: skip
-_RECORDS = ("MRN", "mrn", "Mrn", "edical record", "edical Record", "EDICAL RECORD", "atient ID", "atient id", "atient no", "atient No", "hart no", "hart number", "hart #")
-_RECORD = re.compile(r"(?: ?(?:number|no|num|id|is|was|of|ID|Number|No)\b\.?| ?\(MRN\)|[ :#=.\"'-]){0,6}((?=[A-Z-]{0,5}\d)[A-Z0-9][A-Z0-9-]{2,19})\b")
+_RECORDS = (
+    "MRN",
+    "mrn",
+    "Mrn",
+    "edical record",
+    "edical Record",
+    "EDICAL RECORD",
+    "atient ID",
+    "atient id",
+    "atient no",
+    "atient No",
+    "hart no",
+    "hart number",
+    "hart #",
+)
+_RECORD = re.compile(
+    r"(?: ?(?:number|no|num|id|is|was|of|ID|Number|No)\b\.?| ?\(MRN\)|[ :#=.\"'-]){0,6}((?=[A-Z-]{0,5}\d)[A-Z0-9][A-Z0-9-]{2,19})\b"
+)
 _TITLES = (
     "Mr. ", "Mrs. ", "Ms. ", "Mr ", "Mrs ", "Ms ", "Dr. ", "Dr ", "Prof. ", "Miss ", "Herr ", "Frau ", "Mme ", "Monsieur ", "Madame ",
     "Sr. ", "Sra. ", "Señor ", "Señora ", "Signor ", "Signora ", "Dear ", "my name is ", "My name is ", "I am called ", "Sincerely,\n", "regards,\n",
@@ -80,7 +96,9 @@ class PrivateText:
         self._countries = tuple(countries)
         self._detectors = tuple(detectors)
         self._names = names
-        self._columns = {name: detector.kind for detector in detectors for name in detector.columns} | dict(columns or {})
+        self._columns = {name: detector.kind for detector in detectors for name in detector.columns} | dict(
+            columns or {}
+        )
         self._by_key = {_key(name): kind for name, kind in self._columns.items()}
 
     def kind_of_column(self, name: str) -> str | None:
@@ -134,7 +152,9 @@ class PrivateText:
             start = digits
             while start and digits - start < 6 and text[start - 1] in "ABCDEFGHIJKLMNOPQRSTUVWXYZ":
                 start -= 1
-            place = place_at(text, start, digits) if places and (end - digits < 7 or not found[0][:6].isdigit()) else None
+            place = (
+                place_at(text, start, digits) if places and (end - digits < 7 or not found[0][:6].isdigit()) else None
+            )
             if place is not None:
                 yield PrivateSpan(*place, "address")
             if end - start < 7 or (start and (text[start - 1].isalnum() or text[start - 1] in "_-\\")):

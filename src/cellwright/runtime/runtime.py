@@ -6,13 +6,12 @@ import asyncio
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from cellwright.catalog import Catalog, SearchHit, TypeChecker, type_mistake, write_tree
-from cellwright.errors import NotChecked, UsageError
+from cellwright.catalog import Catalog, write_tree
+from cellwright.errors import UsageError
 from cellwright.guard import (
     SERVED_PRIVACY,
     Approvals,
@@ -37,8 +36,8 @@ from cellwright.journal import (
     Turns,
     check_id,
 )
+from cellwright.runtime.cell_check import CellCheck, CheckMode
 from cellwright.runtime.open_session import (
-    GUEST_NAMES,
     ForkedStart,
     OpenSession,
     ResumedStart,
@@ -47,6 +46,7 @@ from cellwright.runtime.open_session import (
     open_session,
     say,
 )
+from cellwright.runtime.scope_search import ScopeSearch
 from cellwright.sandboxes import SANDBOXES, Files, Limits, OnEvent, Outcome, Sandbox, SandboxName
 from cellwright.scope import Scope, ScopeHost, current_call, surface_of
 from cellwright.store import Store
@@ -54,7 +54,7 @@ from cellwright.store import Store
 T = TypeVar("T")
 
 
-class Runtime:
+class Runtime(ScopeSearch):
     """Runs untrusted Python that calls your live objects. An async context manager.
 
     >>> async with Runtime(scope={"crm": crm}) as rt:
@@ -80,7 +80,7 @@ class Runtime:
     user       for whom it works: policy, limits and audit know it
     flow       what is done about calls that untrusted content may have chosen: "ask" a person, "warn", "deny", or "off"
     audit      the directory of the audit, or an `AuditTrail`: each call is told there before its effect, or not made
-    private    True, kinds of values, or a `Privacy`: private values reach the guest, the journal and the audit as tokens
+    private    True, kinds of values, or a `Privacy`: the guest, the journal and the audit have tokens of private values
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Runtime:
         progress: Callable[[str], None] | None = None,
         store: str | Path | Store | None = None,
         session: str | None = None,
-        check: Literal["off", "warn", "strict"] = "off",
+        check: CheckMode = "off",
         approve: Approve | None = None,
         approvals: Approvals | None = None,
         whose: SessionOwner | None = None,
@@ -139,7 +139,7 @@ class Runtime:
         self._host = ScopeHost(self.scope, session=self.session or "")
         self.flow = flow_guard(self._options, self._host, self.scope)
         self._open: OpenSession | None = None
-        self._checker: TypeChecker | None = None
+        self._check: CellCheck | None = None  # made when it is first needed
         self._background: list[asyncio.Future[None]] = []
         self._turn = asyncio.Lock()
 
@@ -167,8 +167,8 @@ class Runtime:
 
     def _warm(self, opened: OpenSession) -> None:
         """Begin what the first search and the first cell need, while the guest is opened."""
-        if self._options.check != "off" and find_spec("ty") is not None:
-            self._background.append(asyncio.ensure_future(self._type_checker(opened).warm()))
+        if self._options.check != "off":
+            self._background.append(asyncio.ensure_future(self._cell_check(opened).warm()))
         if any(surface_of(value) is not None for _, value in self.scope.names()):
             self._background.append(asyncio.ensure_future(asyncio.to_thread(self.catalog.warm)))
 
@@ -184,9 +184,9 @@ class Runtime:
             await asyncio.wait([work])
             if not work.cancelled():  # by whoever ended the tasks of the loop
                 work.exception()  # what went wrong is for the first search, or the first cell, to meet
-        checker, self._checker = self._checker, None
-        if checker is not None:
-            await checker.close()
+        check, self._check = self._check, None
+        if check is not None:
+            await check.close()
         opened, self._open = self._open, None
         try:
             if opened is not None:
@@ -194,9 +194,7 @@ class Runtime:
         finally:
             self._host.close()
 
-    async def execute(
-        self, code: str, *, on_event: OnEvent | None = None, check: Literal["off", "warn", "strict"] | None = None
-    ) -> Outcome:
+    async def execute(self, code: str, *, on_event: OnEvent | None = None, check: CheckMode | None = None) -> Outcome:
         """Run one cell. Names stay for the next one; what guest code does wrong is in the outcome, never raised.
 
         After a limit, a crash or a cancelled cell the names of a journaled session are as they were before it. Without
@@ -208,13 +206,10 @@ class Runtime:
             await opened.session.usable()
             notes: tuple[str, ...] = ()
             if check != "off":
-                try:
-                    mistakes = await self._type_checker(opened).check(code, before=await opened.session.ran())
-                    notes = tuple(map(str, mistakes))
-                    if mistakes and check == "strict":
-                        return Outcome(cell=0, error=type_mistake(mistakes))
-                except NotChecked as error:
-                    notes = (f"not checked: {error}",)
+                before = await opened.session.ran()
+                refused, notes = await self._cell_check(opened).mistakes(code, check, before)
+                if refused is not None:
+                    return Outcome(cell=0, error=refused)
             if (kept := self._kept_session) is not None and kept.cut_off is not None:
                 self.flow.cell_ends(await kept.outcome(on_event))
             self.flow.cell_begins(code)
@@ -222,10 +217,9 @@ class Runtime:
             self.flow.cell_ends(outcome)
             return replace(outcome, mistakes=notes) if notes else outcome
 
-    def _type_checker(self, opened: OpenSession) -> TypeChecker:
-        if self._checker is None:
-            self._checker = TypeChecker(self.scope, names=GUEST_NAMES, site=opened.site)
-        return self._checker
+    def _cell_check(self, opened: OpenSession) -> CellCheck:
+        self._check = self._check or CellCheck(self.scope, opened.site)
+        return self._check
 
     def _opened(self) -> OpenSession:
         if self._open is None:
@@ -387,18 +381,6 @@ class Runtime:
         if not under_way:
             await kept.usable()
         return kept
-
-    async def search(self, query: str, limit: int = 8) -> tuple[SearchHit, ...]:
-        """What in scope fits the words of `query`, the best first: names, signatures, one sentence each."""
-        return await asyncio.to_thread(self.catalog.search, query, limit)
-
-    async def show(self, name: str, *, budget: int | None = None) -> str:
-        """The stub of a name in scope, or of one that only calls lead to (`Contact.save`), as `.pyi` text.
-
-        A function has its docs, an object or a class its members. With a `budget` in characters, the stub is cut to
-        that, or has the classes that it needs too, as many as fit. No code of the developer's runs for it.
-        """
-        return await asyncio.to_thread(self.catalog.show, name, budget)
 
     async def write_stubs(self) -> int:
         """What is in scope as files of the workspace, to be listed and read: `servers/crm/contacts/create.pyi`.

@@ -1,7 +1,7 @@
-"""`PrivateModel`: what a model is asked has tokens instead of private values, wherever a text came from.
+"""`TurnTexts`: texts of people and for models, with tokens where the session has private values; else as they are.
 
-Words of people, answers of calls and prints are hidden where they come in. This is the last look, at what has no other
-way in: instructions, descriptions of what is in scope, and a value that is known only now.
+Answers of calls and prints have tokens where they come in, and so have words of people, here. `PrivateModel` is the last
+look, at what comes in no other way: instructions, descriptions of what is in scope, a value that is known only now.
 """
 
 from __future__ import annotations
@@ -9,12 +9,41 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
+from cellwright.agent.task_data import TaskContent, kept_data
 from cellwright.doors import Model, ModelWrapper, Reply, Request
 from cellwright.guard import SessionPrivacy
 from cellwright.messages import AssistantMessage, Message, OnPiece, ToolMessage, UserMessage
 
 KEPT = 5_000  # texts of a conversation; each is looked through once
+
+
+class TurnTexts:
+    """Of one session; `privacy` gives that of its runtime, once it is open."""
+
+    def __init__(self, privacy: Callable[[], SessionPrivacy | None]) -> None:
+        self._privacy = privacy
+
+    def hidden(self, text: str) -> str:
+        privacy = self._privacy()
+        return text if privacy is None else privacy.hide_text(text)
+
+    def given(self, task: str, data: TaskContent) -> tuple[str, str]:
+        """A task, and its data as it is kept."""
+        privacy = self._privacy()
+        if privacy is not None:
+            task, data = privacy.hide_text(task), privacy.hide_value(dict(data or {}))
+            privacy.keep()
+        return task, kept_data(data)
+
+    def answer(self, value: Any) -> Any:
+        """An answer with the values that it may have."""
+        privacy = self._privacy()
+        return value if privacy is None else privacy.reveal_value(value, privacy.options.answers)
+
+    def around(self, model: Model) -> Model:
+        return PrivateModel(model, self._privacy)
 
 
 class PrivateModel(ModelWrapper):
