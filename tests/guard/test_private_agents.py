@@ -54,8 +54,8 @@ class ScriptedServer(Canned):
         self.sent.append((await heard(reader))[1])
         number = len(self.sent)
         code = self._codes[number - 1] if number <= len(self._codes) else None
-        call = {"id": f"c{number}", "type": "function"}
-        call |= {"function": {"name": "execute", "arguments": json.dumps({"code": code})}}  # type: ignore[dict-item]
+        call: dict[str, Any] = {"id": f"c{number}", "type": "function"}
+        call |= {"function": {"name": "execute", "arguments": json.dumps({"code": code})}}
         said: dict[str, Any] = {
             "role": "assistant",
             "content": "All of them have their mail." if code is None else None,
@@ -71,7 +71,8 @@ class ScriptedServer(Canned):
 
 @pytest.fixture
 async def server(request: pytest.FixtureRequest) -> AsyncIterator[ScriptedServer]:
-    async with listening(ScriptedServer(*request.param)) as one:
+    one = ScriptedServer(*request.param)
+    async with listening(one):
         yield one
 
 

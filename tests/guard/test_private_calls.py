@@ -10,9 +10,10 @@ import pytest
 from tests.guard.clinic import PATIENTS, Clinic, found_below, found_in
 
 from cellwright import Limits, Privacy, Runtime, Scope, Sessions, Undoing, operation
+from cellwright.cli import main
 from cellwright.errors import CodeError, PlatformError, UsageError
 from cellwright.events import ApprovalWanted, Event
-from cellwright.guard import Pattern
+from cellwright.guard import Pattern, read_policy
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -259,3 +260,56 @@ def test_what_is_no_kind_is_one_line(private: Any, words: str) -> None:
 async def test_off_unless_asked_for() -> None:
     async with Runtime({"clinic": Clinic()}) as rt:
         assert await value(rt, "clinic.patients()[0].email") == PATIENTS[0].email
+
+
+async def test_a_person_at_the_store_reads_the_values_and_programs_get_tokens(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scope, store = Scope(), f"sqlite:///{tmp_path}/agents.db"
+    scope.bind("clinic", Clinic())
+    scope.declare("clinic.mail", ask=True)
+    async with Runtime(scope, private=True, store=store, session="s1") as rt:
+        assert (await rt.execute("clinic.mail(clinic.patients()[0].email, 'hi')")).waiting
+    for option, shown in (["--store", store], True), (["--store", store, "--json"], False):
+        monkeypatch.setattr("sys.argv", ["cellwright", "approve", *option])
+        assert main() == 0
+        assert (PATIENTS[0].email in capsys.readouterr().out) == shown
+
+
+def test_a_policy_file_says_what_is_private(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text(
+        """
+        [private]
+        kinds = ["email", "badge", "name"]
+        columns = { room = "place" }
+        may_have = { "clinic.mail" = ["email"], "crm.*" = true }
+        answers = ["name"]
+        [[private.patterns]]
+        kind = "badge"
+        pattern = "B-[0-9]{6}"
+        """
+    )
+    private = read_policy(file).private
+    assert private is not None
+    assert (private.may_have["crm.*"], private.answers, private.detectors[0].kind) == (True, ["name"], "badge")
+    assert Runtime({}, policy=file).privacy is not None
+    assert Runtime({}, policy=file, private=False).privacy is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[private]\nkind = ['email']", "private knows no 'kind'; it has `kinds`"),
+        ("[private]\nkinds = ['mails']", "private: 'mails' is no kind; there are email, phone"),
+        ("[[private.patterns]]\nkind = 'badge'", "a pattern needs 'pattern', such as"),
+        ("[private]\nmay_have = { 'clinic.mail' = 'email' }", "'email' are no kinds; give True, or a list"),
+    ],
+)
+def test_a_wrong_table_of_what_is_private_is_one_line(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_policy(file)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)

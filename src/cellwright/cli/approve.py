@@ -84,13 +84,15 @@ def _lines(url: str, question: Question, *, full: bool, longest: int | None = No
     until = "" if question.expires is None else f", until {_moment(question.expires)}"
     line = f", line {question.line}" if question.line else ""
     where = f"session {printable(question.session)}, cell {question.cell}{line}"
-    arguments = _arguments(url, question, full=full)
+    arguments, why = (
+        _with_values(url, question, text) for text in (_arguments(url, question, full=full), question.why)
+    )
     if longest is not None and not full:
         arguments = cut_counted(arguments, longest)
     head = f"{question.id}  {where}, asked {_moment(question.asked)}{until}"
     called, flow = called_and_flow(question.operation)
     lines = [head, f"    {below(called + arguments)}"]
-    lines += [f"    {why_words(question.why, flow)}"] if question.why else []
+    lines += [f"    {why_words(why, flow)}"] if why else []
     return lines + ([f"    Always is for: {printable(one_line(flow))}"] if flow else [])
 
 
@@ -98,6 +100,16 @@ def _arguments(url: str, question: Question, *, full: bool) -> str:
     from cellwright.guard import full_arguments
 
     return printable(full_arguments(url, question) if full else question.arguments)
+
+
+def _with_values(url: str, question: Question, text: str) -> str:
+    """What a person reads: whom a mail goes to is what the question is about. Programs get tokens, by --json."""
+    from cellwright.guard import with_values
+    from cellwright.settings import Settings
+    from cellwright.store import open_store
+
+    with closing(open_store(url, make=False)) as journal:
+        return printable(with_values(journal, question.session, text, Settings.from_environment().state_dir))
 
 
 def _described(url: str, question: Question, *, full: bool = False) -> dict[str, Any]:

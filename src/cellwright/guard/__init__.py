@@ -26,7 +26,7 @@ from cellwright.guard.policy_files import policy_from, policy_of, read_policy, r
 from cellwright.guard.privacy import Privacy, SessionPrivacy
 from cellwright.guard.private import SERVED_PRIVACY, Private, revealing, telling
 from cellwright.guard.private_kinds import KINDS, Detector, NameFinder, Pattern
-from cellwright.guard.private_notes import PrivateNotes
+from cellwright.guard.private_notes import PrivateNotes, with_values
 from cellwright.guard.private_sandbox import PrivateSandbox
 from cellwright.guard.rate_limits import RateLimit, RateLimits
 from cellwright.guard.served_flow import BY_CODE, SERVED_FLOW, ServedFlow
@@ -97,4 +97,5 @@ __all__ = [
     "telling",
     "unkept_session",
     "verify_audit",
+    "with_values",
 ]

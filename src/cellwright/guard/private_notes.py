@@ -10,12 +10,15 @@ import base64
 import hmac
 import json
 import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from cellwright.errors import PlatformError, UsageError
 from cellwright.guard.privacy import SessionPrivacy
-from cellwright.guard.private_values import PrivateValue
-from cellwright.journal import History, JournalWriter
+from cellwright.guard.private_values import TOKEN, PrivateValue, PrivateValues
+from cellwright.journal import History, JournalWriter, read_key
 from cellwright.settings import install_command
 from cellwright.store import Note, Store
 
@@ -49,13 +52,13 @@ class PrivateNotes:
             sealed = self._cipher.encrypt(nonce, plain.encode(), self._session.encode())
             writer.soon(Note(kind="private", text=base64.b64encode(nonce + sealed).decode()))
 
-    def recall(self, privacy: SessionPrivacy, journal: Store, history: History) -> None:
-        """Take in what the journal has, also that of the sessions that this one was forked from."""
+    def recall(self, restore: Callable[[str, PrivateValue], None], journal: Store, history: History) -> None:
+        """Tell what the journal has, also that of the sessions that this one was forked from."""
         for part in history.parts:
             for note in journal.notes(part.facts.id, part.entry):
                 if note.kind == "private" and note.text:  # an import has the note, and not what is in it
                     for token, kind, tree, guessed in self._opened(note, part.facts.id):
-                        privacy.restore(token, PrivateValue(kind, tree, guessed))
+                        restore(token, PrivateValue(kind, tree, guessed))
 
     def _opened(self, note: Note, session: str) -> list[tuple[str, str, Any, bool]]:
         raw = base64.b64decode(note.text)
@@ -66,6 +69,24 @@ class PrivateNotes:
                 f"session {session!r} has private values that were sealed on another machine, or by another user; open it "
                 "there, or copy checkpoints.key of that user's state directory to this one's"
             ) from None
+
+
+def with_values(store: Store, session: str, text: str, directory: Path) -> str:
+    """A text of a session for a person of this host: with the values of its private tokens, where they can be read.
+
+    `directory` is where this user's key is.
+    """
+    if not TOKEN.search(text):
+        return text
+    values = PrivateValues(b"")
+    with suppress(PlatformError):
+        PrivateNotes(session, read_key(directory)).recall(values.restore, store, History(store, session))
+    parts: list[str] = []
+    done = 0
+    for start, end, value in values.tokens_in(text):
+        parts += [text[done:start], value.text]
+        done = end
+    return "".join([*parts, text[done:]])
 
 
 def _cipher(key: bytes) -> tuple[Any, type[Exception]]:

@@ -313,7 +313,7 @@ async def _kept(
     def recall(history: History) -> None:
         flow.recall(store, history)
         if notes is not None and privacy is not None:
-            notes.recall(privacy, store, history)
+            notes.recall(privacy.restore, store, history)
 
     return KeptSession(
         journal, door, sandbox, workspace, options.limits, options.progress, asker=desk, guard=guard, recall=recall
