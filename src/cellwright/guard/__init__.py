@@ -1,5 +1,6 @@
 """What stands between guest code and what it may do: a policy, the guard of the data flow, a person, an audit."""
 
+from cellwright.guard.allowed_hosts import allow_hosts
 from cellwright.guard.approval_desk import ApprovalDesk, decide, full_arguments, open_questions
 from cellwright.guard.approvals import Approved, StoredApproval
 from cellwright.guard.approver import LATER, Approvals, Approve, ApproverReply
@@ -12,6 +13,9 @@ from cellwright.guard.guarded import Guarded, GuardRules, subject_of
 from cellwright.guard.hold import called_and_flow
 from cellwright.guard.hooks import Hook, HookedCall, Replaced, Unseen
 from cellwright.guard.labels import PRIVATE, UNTRUSTED
+from cellwright.guard.network import Network, is_inside
+from cellwright.guard.network_list import NetworkEntry, NetworkList, http_target
+from cellwright.guard.network_proxy import Networked, SessionNetwork
 from cellwright.guard.operation_globs import covers_name
 from cellwright.guard.policy import (
     Action,
@@ -50,6 +54,10 @@ __all__ = [
     "Guarded",
     "Hook",
     "HookedCall",
+    "Network",
+    "NetworkEntry",
+    "NetworkList",
+    "Networked",
     "OperationLabels",
     "OperationTimeout",
     "Policy",
@@ -61,9 +69,11 @@ __all__ = [
     "RateLimits",
     "Replaced",
     "ServedFlow",
+    "SessionNetwork",
     "StoredApproval",
     "Unseen",
     "WorkspaceLabels",
+    "allow_hosts",
     "audit_files",
     "audit_heads",
     "audit_records",
@@ -71,7 +81,9 @@ __all__ = [
     "covers_name",
     "decide",
     "full_arguments",
+    "http_target",
     "is_destructive",
+    "is_inside",
     "open_questions",
     "policy_from",
     "policy_of",
