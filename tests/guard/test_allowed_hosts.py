@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -29,10 +30,10 @@ async def test_an_async_client_keeps_to_the_list(library: Any, server: Web) -> N
     network = Network([here], private=LOOPBACK, resolve=at_loopback)
     async with allow_hosts(library.AsyncClient(trust_env=False, follow_redirects=True), network) as client:
         assert (await client.get(f"{here}/a")).text == "hello"
-        with pytest.raises(RequestRefused, match="http://127.0.0.1:.* is not in network"):
+        with pytest.raises(RequestRefused, match=r"http://127\.0\.0\.1:\d+ is not in network"):
             await client.get(f"http://127.0.0.1:{server.port}/")
         server.respond = lambda head: answer(b"", "302 Found", "Location: http://evil.test/")
-        with pytest.raises(RequestRefused, match="http://evil.test is not in network"):
+        with pytest.raises(RequestRefused, match=r"http://evil\.test is not in network"):
             await client.post(f"{here}/b")
     assert [request.split()[1] for request in server.requests] == [b"/a", b"/b"]
     assert server.requests[0].count(f"Host: api.test:{server.port}".encode()) == 1
@@ -55,13 +56,11 @@ async def test_a_client_connects_to_no_private_address(library: Any, server: Web
 
 @pytest.mark.parametrize("library", LIBRARIES)
 async def test_a_sync_client_keeps_to_the_list(library: Any, server: Web) -> None:
-    import asyncio
-
     here = f"http://api.test:{server.port}"
     network = Network([here, "[::1]"], private=LOOPBACK, resolve=at_loopback)
     with allow_hosts(library.Client(trust_env=False), network) as client:
         assert (await asyncio.to_thread(client.get, here)).text == "hello"
-        with pytest.raises(RequestRefused, match="http://evil.test is not in network"):
+        with pytest.raises(RequestRefused, match=r"http://evil\.test is not in network"):
             client.get("http://evil.test/")
         with pytest.raises(library.ConnectError):  # allowed, and nothing is there
             client.get("http://[::1]:80/")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import io
 import ssl
+import sys
 import urllib.request
+import zipfile
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -80,10 +83,6 @@ async def test_clients_work_over_https_and_trust_the_session_alone(secure: Web, 
 
 
 async def test_pip_downloads_from_an_index_behind_the_proxy(secure: Web, ca: Path, tmp_path: Path) -> None:
-    import io
-    import sys
-    import zipfile
-
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as wheel:
         wheel.writestr("demo-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n")
@@ -92,19 +91,20 @@ async def test_pip_downloads_from_an_index_behind_the_proxy(secure: Web, ca: Pat
     name = "demo-1.0-py3-none-any.whl"
     page = answer(f'<a href="/files/{name}">{name}</a>'.encode(), "200 OK", "Content-Type: text/html")
     secure.respond = lambda head: page if b"/simple/" in head.partition(b"\r\n")[0] else answer(file.getvalue())
-    (tmp_path / "pip.conf").touch()
     hosts = [f"https://api.test:{secure.port}/simple/*", f"https://api.test:{secure.port}/files/*"]
     async with proxied(local(*hosts, certificates=ca)) as proxy:
         (tmp_path / "session.pem").write_text(proxy.network.certificate)
-        settings = ["--isolated", "--disable-pip-version-check", "--no-cache-dir", "--proxy", proxy.url]
-        where = ["--index-url", f"https://api.test:{secure.port}/simple/", "--cert", str(tmp_path / "session.pem")]
+        bundle = dict.fromkeys(("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"), str(tmp_path / "session.pem"))
+        index = f"https://api.test:{secure.port}/simple/"
+        more = ["--disable-pip-version-check", "--no-cache-dir", "--index-url", index, "--dest", str(tmp_path)]
         pip = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "pip", "download", *settings, *where, "--dest", str(tmp_path), "demo"),
+            *(sys.executable, "-m", "pip", "download", *more, "demo"),
+            env={**bundle, "HTTPS_PROXY": proxy.url, "HOME": str(tmp_path)},  # what a guest's environment says
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
         said, _ = await asyncio.wait_for(pip.communicate(), 60)
-    assert pip.returncode == 0, said.decode() + str(secure.requests)
+    assert pip.returncode == 0, said.decode()
     assert (tmp_path / name).read_bytes() == file.getvalue()
 
 
