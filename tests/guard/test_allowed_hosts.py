@@ -68,10 +68,10 @@ async def test_a_sync_client_keeps_to_the_list(library: Any, server: Web) -> Non
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_clients_whose_addresses_cannot_be_checked_are_refused(library: Any) -> None:
-    own = library.MockTransport(lambda request: library.Response(200))
+    own = library.WSGITransport(None)
     for client in (
         library.Client(transport=own),
-        library.AsyncClient(transport=own),
+        library.AsyncClient(transport=library.ASGITransport(None)),
         library.Client(proxy="http://127.0.0.1:9"),
         library.Client(mounts={"https://": library.HTTPTransport(uds="/tmp/none")}, trust_env=False),
     ):

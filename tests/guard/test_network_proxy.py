@@ -48,7 +48,7 @@ async def secure() -> AsyncIterator[Web]:
 
 
 def local(*hosts: str, **more: Any) -> Network:
-    return Network(hosts, **{"private": LOOPBACK, "resolve": at_loopback, **more})
+    return Network(hosts, private=LOOPBACK, resolve=at_loopback, **more)
 
 
 # clients
@@ -70,7 +70,7 @@ async def test_clients_work_over_https_and_trust_the_session_alone(secure: Web, 
     async with proxied(local(f"https://api.test:{secure.port}", certificates=ca)) as proxy:
         url, file = f"https://api.test:{secure.port}/a", tmp_path / "session.pem"
         file.write_text(proxy.network.certificate)
-        sent = {"proxies": {"https": proxy.url}, "timeout": 20}
+        sent: Any = {"proxies": {"https": proxy.url}, "timeout": 20}
         reply = await asyncio.to_thread(lambda: requests.post(url, data=b"x" * 70_000, verify=str(file), **sent))
         async with httpx.AsyncClient(proxy=proxy.url, verify=proxy.trust()) as client:
             statuses = [(await client.get(url)).status_code for _ in range(3)]
@@ -432,7 +432,7 @@ async def test_clients_of_a_proxy_that_ended_see_the_connection_end(server: Web)
 
 
 async def test_more_connections_than_allowed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cellwright.guard.network_proxy.CONNECTIONS", 2)
+    monkeypatch.setattr("cellwright.guard.session_network.CONNECTIONS", 2)
     async with proxied(local("api.test")) as proxy:
         open_ones = [await asyncio.open_connection("127.0.0.1", proxy.port) for _ in range(2)]
         got = await proxy.send(b"")

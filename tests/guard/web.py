@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -56,7 +56,7 @@ def length_of(head: bytes) -> int:
 
 
 @asynccontextmanager
-async def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+async def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncGenerator[int]:
     """The port on 127.0.0.1 where `serve` answers."""
     tasks: set[asyncio.Task[Any]] = set()
 
@@ -77,7 +77,7 @@ async def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncIte
 
 
 @asynccontextmanager
-async def web(tls: ssl.SSLContext | None = None) -> AsyncIterator[Web]:
+async def web(tls: ssl.SSLContext | None = None) -> AsyncGenerator[Web]:
     server = Web()
     async with listening(server.serve, tls) as port:
         server.port = port
@@ -144,7 +144,7 @@ class Proxied:
 
 
 @asynccontextmanager
-async def proxied(network: Network) -> AsyncIterator[Proxied]:
+async def proxied(network: Network) -> AsyncGenerator[Proxied]:
     session = SessionNetwork(network)
     door = ScopeDoor(session)
     listener = socket.create_server(("127.0.0.1", 0))

@@ -15,7 +15,6 @@ from cellwright.guard.hooks import Hook, HookedCall, Replaced, Unseen
 from cellwright.guard.labels import PRIVATE, UNTRUSTED
 from cellwright.guard.network import Network, is_inside
 from cellwright.guard.network_list import NetworkEntry, NetworkList, http_target
-from cellwright.guard.network_proxy import Networked, SessionNetwork
 from cellwright.guard.operation_globs import covers_name
 from cellwright.guard.policy import (
     Action,
@@ -29,6 +28,7 @@ from cellwright.guard.policy import (
 from cellwright.guard.policy_files import policy_from, policy_of, read_policy, read_table
 from cellwright.guard.rate_limits import RateLimit, RateLimits
 from cellwright.guard.served_flow import BY_CODE, SERVED_FLOW, ServedFlow
+from cellwright.guard.session_network import Networked, SessionNetwork
 from cellwright.guard.workspace_labels import WorkspaceLabels
 
 __all__ = [

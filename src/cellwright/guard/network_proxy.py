@@ -1,4 +1,4 @@
-"""The proxy of one session's guests: each HTTP request that comes in becomes one call of the guest.
+"""One connection of a guest's client with the proxy: each HTTP request that comes in becomes one call of the guest.
 
 The proxy parses, ends TLS, and refuses what is no request. Whether a request may be made, the call decides.
 """
@@ -8,36 +8,22 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
-from cellwright.doors import Answer, Beginning, GuestDoor, Host, Lineage, Wrapper
-from cellwright.errors import CallLimit, GuestGone, UsageError
-from cellwright.guard.host_network import NAME, bound_network
+from cellwright.doors import Answer
+from cellwright.errors import CallLimit, GuestGone
+from cellwright.guard.host_network import NAME
 from cellwright.guard.network import Network
 from cellwright.guard.network_list import PORTS, HttpTarget, host_and_port, http_target
 from cellwright.guard.session_authority import SessionAuthority
-from cellwright.guard.upstream_connection import (
-    HEAD_BYTES,
-    PIECE,
-    SAFE,
-    HttpAnswer,
-    HttpHeaders,
-    UpstreamPool,
-    end_to_end,
-)
-from cellwright.sandboxes import RequestDoor
-from cellwright.settings import install_command
+from cellwright.guard.upstream_connection import HEAD_BYTES, PIECE, SAFE, HttpAnswer, HttpHeaders, end_to_end
 from cellwright.short_texts import one_line, printable
 from cellwright_guest.packer import Packer, plain
 from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import Bounds, Packed, WireError
 
-CONNECTIONS = 128  # of one guest
-AT_ONCE = 16  # requests of one guest: each holds two bodies
 IDLE_S = 60.0
 HANDSHAKE_S = 10.0
 LINGER_S = 2.0
@@ -78,77 +64,8 @@ class GuestRequest:
         return f"{self.method}:{digest[:16]}"
 
 
-class SessionNetwork:
-    """Answers the requests of the guests of one session. `host` is bound in the session's scope, as `network`.
-
-    `target` is the number by which guests know it, which `Networked` reads. `close` ends connections to servers.
-    """
-
-    def __init__(self, network: Network) -> None:
-        try:
-            import_module("h11")  # here, so that a missing package is told before there is a guest
-        except ImportError:
-            raise UsageError(f"network= needs two packages: {install_command('network')}") from None
-        self.options = network
-        self.authority = SessionAuthority()
-        self.target = 0
-        self._upstream = UpstreamPool(network)
-        self.host = bound_network(network, self._upstream)
-
-    @property
-    def certificate(self) -> str:
-        return self.authority.certificate
-
-    def close(self) -> None:
-        self._upstream.close()
-
-    def serve(self, listener: socket.socket, door: RequestDoor) -> Callable[[], None]:
-        under_way: set[asyncio.Task[Any]] = set()
-        slots = asyncio.Semaphore(AT_ONCE)
-
-        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None
-            if accepting.cancelling():
-                return writer.transport.abort()
-            under_way.add(task)
-            try:
-                connection = ProxyConnection(self, door, slots, reader, writer)
-                await connection.run(full=len(under_way) > CONNECTIONS)
-            except (OSError, EOFError, asyncio.CancelledError):
-                pass  # the guest's client has gone, or this ends
-            finally:
-                under_way.discard(task)
-                if task.cancelling():
-                    writer.transport.abort()
-                else:
-                    writer.close()
-
-        async def accept() -> None:
-            server = await asyncio.start_server(connected, sock=listener, limit=HEAD_BYTES)
-            async with server:
-                await server.serve_forever()
-
-        def end() -> None:
-            for task in (accepting, *under_way):
-                task.cancel()
-            accepting.add_done_callback(lambda _: listener.close())
-
-        accepting = asyncio.get_running_loop().create_task(accept())
-        return end
-
-
-class Networked(Wrapper):
-    """A host whose scope has `network`: it tells the session's network the number by which guests know that object."""
-
-    def __init__(self, inner: Host, network: SessionNetwork) -> None:
-        super().__init__(inner)
-        self._network = network
-
-    def open(self, guest: GuestDoor, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
-        beginning = super().open(guest, libraries, lineage)
-        self._network.target = beginning.names.tree["m"][NAME]["h"][0]
-        return beginning
+Ask = Callable[[GuestRequest], Awaitable[Answer]]
+"""Makes the call for a request."""
 
 
 class ProxyConnection:
@@ -156,8 +73,9 @@ class ProxyConnection:
 
     def __init__(
         self,
-        network: SessionNetwork,
-        door: RequestDoor,
+        network: Network,
+        authority: SessionAuthority,
+        ask: Ask,
         slots: asyncio.Semaphore,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
@@ -166,18 +84,19 @@ class ProxyConnection:
 
         self._h11: Any = h11
         self._network = network
-        self._door = door
-        self._slots = slots
+        self._authority = authority
+        self._ask = ask
+        self._slots = slots  # of the guest's requests: each holds two bodies
         self._reader = reader
         self._writer = writer
         self._http: Any = None
         self._tunnel: HttpTarget | None = None  # what the client asked to be connected with
 
-    async def run(self, *, full: bool) -> None:
-        """Answer request after request, until either side ends it."""
+    async def run(self, refused: str = "") -> None:
+        """Answer request after request, until either side ends it. `refused`: why none is answered."""
         try:
-            if full:
-                raise _Unfit(503, f"more than {CONNECTIONS} connections are open; close some first")
+            if refused:
+                raise _Unfit(503, refused)
             while (head := await self._head()) and await self._serve(head):
                 pass
         except _Unfit as error:
@@ -239,12 +158,12 @@ class ProxyConnection:
             raise _Unfit(400, f"CONNECT {authority[:200]}: {error}") from None
         target = HttpTarget(scheme="https", host=host, port=port)
         self._check_host(target, headers)
-        if not self._network.options.allowed.reaches("https", host, port):
+        if not self._network.allowed.reaches("https", host, port):
             request = GuestRequest(method="CONNECT", url=f"{target.origin}/", headers=[], body=b"")
             await self._asked(request)  # the call refuses it, so that the audit and the journal have it
             raise _Unfit(403, f"{target.origin} is not in network=[…]")
         self._send(self._h11.Response(status_code=200, headers=[], reason=b"Connection established"))
-        await self._writer.start_tls(self._network.authority.context(host), ssl_handshake_timeout=HANDSHAKE_S)
+        await self._writer.start_tls(self._authority.context(host), ssl_handshake_timeout=HANDSHAKE_S)
         self._tunnel = target
 
     def _url(self, target: str, headers: HttpHeaders) -> str:
@@ -270,9 +189,9 @@ class ProxyConnection:
                 raise _Unfit(400, f"the header Host is {value[:200]!r}, and {target.authority}: {error}") from None
 
     async def _body(self) -> bytes:
-        body, most = bytearray(), self._network.options.body_bytes
+        body, most = bytearray(), self._network.body_bytes
         try:
-            async with asyncio.timeout(self._network.options.timeout_s):
+            async with asyncio.timeout(self._network.timeout_s):
                 while True:
                     event = self._http.next_event()
                     if event is self._h11.NEED_DATA:
@@ -290,9 +209,8 @@ class ProxyConnection:
 
     async def _asked(self, request: GuestRequest) -> HttpAnswer:
         """What the call gave; raises `_Unfit` where it failed."""
-        network = self._network
         try:
-            answer = await self._door.ask(request.key, request.arguments, network.target, request.operation)
+            answer = await self._ask(request)
         except (CallLimit, GuestGone) as error:
             raise _Unfit(503, str(error)) from None
         if answer.failed:
@@ -319,7 +237,7 @@ class ProxyConnection:
         if body and method != "HEAD" and status not in (204, 304):
             self._send(self._h11.Data(data=body))
         self._send(self._h11.EndOfMessage())
-        async with asyncio.timeout(self._network.options.timeout_s):
+        async with asyncio.timeout(self._network.timeout_s):
             await self._writer.drain()
 
     async def _refuse(self, error: _Unfit) -> None:

@@ -8,9 +8,7 @@ import ssl
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from cellwright.errors import UsageError
 from cellwright.guard.network_list import HostAddress, host_of
-from cellwright.settings import install_command
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -23,11 +21,9 @@ class SessionAuthority:
     """Signs a certificate for each host that a guest reaches by TLS. `certificate` is its own, as PEM."""
 
     def __init__(self) -> None:
-        try:
-            from cryptography import x509
-            from cryptography.hazmat.primitives.asymmetric import ec
-        except ImportError:
-            raise UsageError(f"network= needs two packages: {install_command('network')}") from None
+        from cryptography import x509
+        from cryptography.hazmat.primitives.asymmetric import ec
+
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._leaf_key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Cellwright session")])
