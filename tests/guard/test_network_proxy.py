@@ -19,7 +19,8 @@ import pytest
 import requests
 from tests.guard.web import LOOPBACK, Proxied, Web, answer, at_loopback, listening, proxied, web
 
-from cellwright.errors import CallLimit, GuestGone, RequestRefused, UpstreamError
+from cellwright import Runtime
+from cellwright.errors import CallLimit, GuestGone, RequestRefused, UpstreamError, UsageError
 from cellwright.guard import Network, SessionNetwork
 from cellwright.guard.session_authority import SessionAuthority
 
@@ -480,6 +481,35 @@ async def test_methods_go_where_they_belong(server: Web) -> None:
     assert server.requests == []
 
 
+async def test_guest_code_calls_the_network_itself_and_resumes_with_it(server: Web, tmp_path: Path) -> None:
+    session = SessionNetwork(local(f"api.test:{server.port}"))
+    names: dict[str, Any] = {"network": session.host}
+    fetch = f"first = await network.fetch('http://api.test:{server.port}/')"
+    async with Runtime(names, store=tmp_path / "s.db", session="net") as runtime:
+        assert (await runtime.execute(f"{fetch}\nfirst[3]")).unwrap() == b"hello"
+        evil = "await network.fetch('http://evil.test/')"
+        refused = await runtime.execute(evil)
+        posted = await runtime.execute(f"await network.send('POST', 'http://api.test:{server.port}/', body='x')")
+        await runtime.give_up()
+        assert "Requests by HTTP and HTTPS to api.test" in await runtime.show("network")
+    async with Runtime.resume("net", store=tmp_path / "s.db", scope=names) as runtime:
+        again = await runtime.execute(f"{fetch}\nfirst[0]")
+    session.close()
+    assert "RequestRefused: http://evil.test is not in network=" in str(refused.error)
+    assert (
+        posted.waiting
+    )  # an answer of outsiders had reached the session: a person is asked about what may change things
+    assert again.unwrap() == 200
+    assert [request.split()[0] for request in server.requests] == [b"GET", b"GET"]
+
+
 def test_the_model_reads_what_it_may_reach() -> None:
     doc = type(SessionNetwork(Network(["api.test", "*.example.com:443/simple/*"])).host).__doc__ or ""
-    assert "This session may reach api.test, *.example.com:443/simple/*, and nothing else." in doc
+    assert doc.startswith("Requests by HTTP and HTTPS to api.test, *.example.com:443/simple/*, and to nothing else.")
+
+
+@pytest.mark.parametrize("package", ["h11", "cryptography"])
+def test_a_missing_package_is_told_with_the_command(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(UsageError, match=r"network= needs two packages: pip install .*\[network\]"):
+        SessionNetwork(Network(["api.test"]))

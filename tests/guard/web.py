@@ -8,7 +8,7 @@ import socket
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,7 +64,9 @@ async def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncGen
         task = asyncio.current_task()
         assert task is not None
         tasks.add(task)
-        await serve(reader, writer)
+        with suppress(asyncio.CancelledError):  # 3.11 reports a cancelled one as an error
+            await serve(reader, writer)
+        writer.close()
 
     server = await asyncio.start_server(tracked, "127.0.0.1", 0, ssl=tls)
     try:

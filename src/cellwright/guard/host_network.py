@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from cellwright.errors import RequestRefused
 from cellwright.guard.network import Network
@@ -20,7 +21,7 @@ GivenHeaders = Mapping[str, str] | Sequence[tuple[str, str]]
 
 
 class HostNetwork:
-    """HTTP and HTTPS. Ordinary clients (urllib, requests, httpx, pip) work too: their requests become calls of this."""
+    """Ordinary clients (urllib, requests, httpx, pip) work too: their requests become calls of this."""
 
     def __init__(self, network: Network, upstream: UpstreamPool) -> None:
         self._network = network
@@ -49,9 +50,10 @@ class HostNetwork:
 
 def bound_network(network: Network, upstream: UpstreamPool) -> HostNetwork:
     """The object to bind. Its class is its own: the docstring, which the model reads, names the hosts."""
-    told = f"{HostNetwork.__doc__}\n\nThis session may reach {network.allowed.text}, and nothing else."
-    names = {"__doc__": told, "__module__": HostNetwork.__module__, "__qualname__": HostNetwork.__qualname__}
-    return type("HostNetwork", (HostNetwork,), names)(network, upstream)
+    reach = f"Requests by HTTP and HTTPS to {network.allowed.text}, and to nothing else."
+    members = {name: value for name, value in vars(HostNetwork).items() if name not in ("__dict__", "__weakref__")}
+    own = type(HostNetwork.__name__, (), {**members, "__doc__": f"{reach} {HostNetwork.__doc__}"})
+    return cast(HostNetwork, own(network, upstream))
 
 
 def _checked(headers: GivenHeaders) -> HttpHeaders:

@@ -14,12 +14,11 @@ from cellwright.guard.host_network import NAME, bound_network
 from cellwright.guard.network import Network
 from cellwright.guard.network_proxy import GuestRequest, ProxyConnection
 from cellwright.guard.session_authority import SessionAuthority
-from cellwright.guard.upstream_connection import HEAD_BYTES, UpstreamPool
+from cellwright.guard.upstream_connection import AT_ONCE, HEAD_BYTES, UpstreamPool
 from cellwright.sandboxes import RequestDoor
 from cellwright.settings import install_command
 
 CONNECTIONS = 128  # of one guest
-AT_ONCE = 16  # requests of one guest: each holds two bodies
 
 
 class SessionNetwork:
@@ -60,6 +59,8 @@ class SessionNetwork:
                 return writer.transport.abort()
             full = len(under_way) >= CONNECTIONS
             under_way.add(task)
+            # asyncio does so by itself only where the listener was made with a protocol
+            writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             try:
                 connection = ProxyConnection(self._options, self._authority, ask, slots, reader, writer)
                 await connection.run(f"more than {CONNECTIONS} connections are open; close some first" if full else "")

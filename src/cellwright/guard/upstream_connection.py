@@ -20,6 +20,7 @@ HttpAnswer = tuple[int, str, HttpHeaders, bytes]
 """Status, reason, headers and body."""
 
 SAFE = ("GET", "HEAD", "OPTIONS")
+AT_ONCE = 16  # requests of one session: each holds two bodies
 KEPT, KEPT_S = 16, 15.0  # connections that wait for another request, and how long each does
 HEAD_BYTES = 1 << 16
 PIECE = 1 << 16
@@ -126,11 +127,12 @@ class UpstreamPool:
     def __init__(self, network: Network) -> None:
         self._network = network
         self._kept: dict[str, tuple[UpstreamConnection, asyncio.TimerHandle]] = {}
+        self._slots = asyncio.Semaphore(AT_ONCE)
 
     async def request(self, method: str, target: HttpTarget, headers: HttpHeaders, body: bytes) -> HttpAnswer:
         timeout_s = self._network.timeout_s
         try:
-            async with asyncio.timeout(timeout_s):
+            async with self._slots, asyncio.timeout(timeout_s):
                 return await self._exchanged(method, target, headers, body)
         except RequestRefused:
             raise
