@@ -49,6 +49,7 @@ CellwrightError
     ├── NotReversible         an operation without an undo, inside a transaction
     ├── Waiting               a call of the cell waits for a person's yes; the cell is carried on when that is there
     ├── Denied                also a PermissionError: a person said no to a call, or nobody could be asked
+    ├── RequestRefused        also a PermissionError: a request that the session's network does not allow: `status`
     ├── UpstreamError         an upstream answered, and not with a result: `status`, `body`
     │   ├── UpstreamRefused   also a PermissionError: 401, 403; a key that is missing or wrong
     │   └── UpstreamMissing   also a LookupError: 404, 410
@@ -342,6 +343,14 @@ class Denied(GuestError, PermissionError):
 
 class ContentChanged(Denied):
     """What a person said yes to has other content now. The call was not made; the person is asked again."""
+
+
+class RequestRefused(GuestError, PermissionError):
+    """A request of guest code that the session's network does not allow. `status` is what its HTTP client gets."""
+
+    def __init__(self, text: str, *, status: int = 403) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class UpstreamError(GuestError, RuntimeError):

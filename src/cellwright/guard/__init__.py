@@ -1,5 +1,6 @@
 """What stands between guest code and what it may do: a policy, the guard of the data flow, a person, an audit."""
 
+from cellwright.guard.allowed_hosts import allow_hosts
 from cellwright.guard.approval_desk import ApprovalDesk, decide, full_arguments, open_questions
 from cellwright.guard.approvals import Approved, StoredApproval
 from cellwright.guard.approver import LATER, Approvals, Approve, ApproverReply
@@ -12,6 +13,8 @@ from cellwright.guard.guarded import Guarded, GuardRules, subject_of
 from cellwright.guard.hold import called_and_flow
 from cellwright.guard.hooks import Hook, HookedCall, Replaced, Unseen
 from cellwright.guard.labels import PRIVATE, UNTRUSTED
+from cellwright.guard.network import Network, is_inside
+from cellwright.guard.network_list import NetworkEntry, NetworkList, http_target
 from cellwright.guard.operation_globs import covers_name
 from cellwright.guard.policy import (
     Action,
@@ -30,6 +33,7 @@ from cellwright.guard.private_notes import PrivateNotes, with_values
 from cellwright.guard.private_sandbox import PrivateSandbox
 from cellwright.guard.rate_limits import RateLimit, RateLimits
 from cellwright.guard.served_flow import BY_CODE, SERVED_FLOW, ServedFlow
+from cellwright.guard.session_network import Networked, SessionNetwork
 from cellwright.guard.workspace_labels import WorkspaceLabels
 
 __all__ = [
@@ -59,6 +63,10 @@ __all__ = [
     "Hook",
     "HookedCall",
     "NameFinder",
+    "Network",
+    "NetworkEntry",
+    "NetworkList",
+    "Networked",
     "OperationLabels",
     "OperationTimeout",
     "Pattern",
@@ -75,10 +83,12 @@ __all__ = [
     "RateLimits",
     "Replaced",
     "ServedFlow",
+    "SessionNetwork",
     "SessionPrivacy",
     "StoredApproval",
     "Unseen",
     "WorkspaceLabels",
+    "allow_hosts",
     "audit_files",
     "audit_heads",
     "audit_records",
@@ -86,7 +96,9 @@ __all__ = [
     "covers_name",
     "decide",
     "full_arguments",
+    "http_target",
     "is_destructive",
+    "is_inside",
     "open_questions",
     "policy_from",
     "policy_of",

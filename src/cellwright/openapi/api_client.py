@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin, urlsplit
 
 from cellwright.connectors import Redactor
+from cellwright.guard import is_inside
 from cellwright.openapi.api_request import with_query
-from cellwright.openapi.spec_content import is_inside, is_private, origin
+from cellwright.openapi.spec_content import is_private, origin
 from cellwright.short_texts import one_line
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from cellwright.errors import SpecError
+from cellwright.guard import is_inside
 from cellwright.settings import install_command
 from cellwright.short_texts import error_line
 
 MOST_BYTES = 128 * 1024 * 1024
 _REDIRECTS = 5
 _TIMEOUT_S = 60.0
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # a gateway sends it on to the IPv4 address at the end
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,15 +164,6 @@ def is_private(url: str) -> bool:
     except ValueError:
         return host == "localhost" or host.endswith((".localhost", ".local", ".internal")) or "." not in host
     return is_inside(address)
-
-
-def is_inside(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Whether an address is this machine's or known to its own network only, also where IPv6 stands for IPv4."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return not address.is_global
-    last = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
-    inner = address.ipv4_mapped or address.sixtofour or (last if address in _NAT64 else None)
-    return is_inside(inner) if inner is not None else address.is_site_local or not address.is_global
 
 
 def _dotted(host: str) -> str:
