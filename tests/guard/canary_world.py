@@ -1,0 +1,273 @@
+"""What developers bind, with a key in each: clients, connectors, functions, objects. All of it fails when it is used."""
+
+from __future__ import annotations
+
+import functools
+import sqlite3
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.guard.canaries import Canaries
+
+from cellwright import MCP, Command, OpenAPI, Secret, operation
+from cellwright.mcp import OAuth
+
+CONTROL = "control"  # the one that is told on purpose
+SERVER = str(Path(__file__).parent / "canary_server.py")
+
+
+def clients(keys: Canaries, url: str) -> dict[str, Any]:
+    """Clients of libraries, as developers make them. The server at `url` answers 404."""
+    import anthropic
+    import boto3
+    import httpx
+    import httpx2
+    import openai
+    import requests
+    import sqlalchemy
+
+    bound: dict[str, Any] = {}
+    for name, module in (("httpx", httpx), ("httpx2", httpx2)):
+        login = url.replace("://", f"://ann:{keys[f'{name} URL']}@")
+        options: dict[str, Any] = {
+            "headers": {"Authorization": f"Bearer {keys[f'{name} header']}", "X-Extra": keys[f"{name} own header"]},
+            "cookies": {"sid": keys[f"{name} cookie"]},
+            "trust_env": False,
+        }
+        bound[name] = module.Client(base_url=url, auth=("ann", keys[f"{name} auth"]), **options)
+        bound[f"{name}_login"] = module.Client(base_url=f"{login}/in", params={"api_key": keys[f"{name} query"]})
+        bound[f"{name}_async"] = module.AsyncClient(base_url=url, **options)
+    session = bound["requests"] = requests.Session()
+    session.trust_env = False
+    session.headers["Authorization"] = f"Bearer {keys['requests header']}"
+    session.auth = ("ann", keys["requests auth"])
+    session.cookies.set("sid", keys["requests cookie"])
+    session.params = {"token": keys["requests query"]}
+    bound["s3"] = boto3.client(
+        "s3",
+        endpoint_url=url,
+        region_name="eu-north-1",
+        aws_access_key_id=keys["aws id"],
+        aws_secret_access_key=keys["aws secret"],
+        aws_session_token=keys["aws session"],
+    )
+    options = {"base_url": url, "max_retries": 0}
+    bound["chatgpt"] = openai.OpenAI(api_key=keys["openai client"], **options)
+    bound["claude"] = anthropic.Anthropic(
+        api_key=keys["anthropic client"], default_headers={"X-Extra": keys["anthropic header"]}, **options
+    )
+    place = url.rpartition("/")[2]
+    database = f"postgresql+psycopg://ann:{keys['engine password']}@{place}/shop?connect_timeout=2"
+    bound["engine"] = sqlalchemy.create_engine(database)
+    bound["lite"] = sqlite3.connect(":memory:", check_same_thread=False)
+    return bound
+
+
+def functions(keys: Canaries, url: str) -> dict[str, Any]:
+    """Functions that hold a key, and use it."""
+    closed = keys["closure"]
+
+    def in_closure(text: str = "x") -> str:
+        """Refuse, by a key of the function's surroundings."""
+        raise PermissionError(f"cannot log in with {closed}: {text}")
+
+    def by_default(text: str = "x", *, api_key: str = keys["keyword default"], sender: str = keys["default"]) -> str:
+        """Refuse, by a key that is a default."""
+        raise PermissionError(f"{sender} and {api_key} were refused")
+
+    def given(key: str, text: str = "x", secret: str = "") -> str:
+        """Refuse, by a key that was given before."""
+        raise PermissionError(f"{key} and {secret} were refused")
+
+    def connect() -> None:
+        """Log in to a database that is not there."""
+        import psycopg
+
+        port = url.rpartition(":")[2]
+        psycopg.connect(f"host=127.0.0.1 port={port} user=ann password={keys['psycopg password']} connect_timeout=2")
+
+    def chained() -> None:
+        """Fail because of something that failed with a key in its text."""
+        try:
+            in_closure()
+        except PermissionError as error:
+            raise LookupError("no such order") from error
+
+    def control() -> str:
+        """What a key looks like that a function gives away."""
+        return keys[CONTROL]
+
+    async def hidden(text: str = "x", *, _token: str = keys["async default"]) -> str:
+        """Refuse, later."""
+        raise PermissionError(f"{_token} is too old")
+
+    return {
+        "in_closure": in_closure,
+        "by_default": by_default,
+        "partly": functools.partial(given, keys["partial"], secret=keys["partial keyword"]),
+        "connect": connect,
+        "chained": chained,
+        "in_lambda": (lambda key: lambda: {}[key])(keys["lambda"]),
+        "hidden": hidden,
+        "control": control,
+        "wrapped": functools.wraps(given)(functools.partial(given, keys["wrapped"])),
+        "cached": functools.cache(in_closure),
+    }
+
+
+class Vault:
+    """Holds keys where its owner thinks that they are safe."""
+
+    def __init__(self, keys: Mapping[str, str] | Canaries) -> None:
+        self._hand = keys["private attribute"]
+        self.__own = keys["mangled attribute"]
+        self.api_token = keys["public attribute"]
+        self.settings = {"password": keys["settings"], "port": 5432}
+        self._inner = Login("ann", keys["field"])
+
+    @property
+    def password(self) -> str:
+        """The password."""
+        return self._hand
+
+    def refuse(self, text: str = "x") -> None:
+        """Refuse, with all that is known in the text."""
+        raise PermissionError(
+            f"{self._hand}, {self.__own}, {self.api_token}, {self.settings} and {self._inner} were refused"
+        )
+
+    def fail(self) -> None:
+        """Fail in a library, with the login in an argument and in an attribute."""
+        error = ConnectionError(f"postgresql://ann:{self._hand}@db/shop", self._inner)
+        error.token = self.api_token  # type: ignore[attr-defined]
+        error.add_note(f"it was {self._hand}")
+        raise error from PermissionError(self.__own)
+
+    def group(self) -> None:
+        """Fail in two ways at once."""
+        raise ExceptionGroup("both", [ValueError(self._hand), KeyError(self.api_token)])
+
+    def login(self) -> Login:
+        """The login, as a record."""
+        return self._inner
+
+    def text(self) -> object:
+        """An object whose text has its key."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"<Vault {self._hand} {self.__own} {self.api_token}>"
+
+
+@dataclass
+class Login:
+    user: str
+    password: str
+
+
+class Mail:
+    """Letters that a person agrees to."""
+
+    @operation(ask=True)
+    def send(self, to: Any, body: Any = None) -> str:
+        """Send it."""
+        return "sent"
+
+
+class Called:
+    """An object that is called."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def __call__(self, text: str = "x") -> str:
+        """Refuse."""
+        raise PermissionError(f"not with {self._key}")
+
+
+async def connectors(keys: Canaries, url: str, stack: AsyncExitStack) -> dict[str, Any]:
+    """Connectors, each with every kind of key that it takes."""
+    api = await OpenAPI.open(
+        described(),
+        name="shop",
+        base_url=f"{url}/echo",
+        credentials={name: Secret(_api_key(keys, name)) for name in SCHEMES},
+        headers={"X-Extra": keys["api header"]},
+        cache=False,
+    )
+    notes = await MCP.open(
+        [sys.executable, SERVER, "--api-key", keys["mcp argument"]],
+        name="notes",
+        env={"NOTES_KEY": keys["mcp variable"], "DATABASE_URL": f"db://ann:{keys['mcp URL variable']}@h/x"},
+        cache=False,
+    )
+    far = await MCP.open(
+        f"{url}/mcp?key={keys['mcp URL']}",
+        name="far",
+        headers={"X-Api-Key": keys["mcp header"]},
+        auth=Secret(keys["mcp bearer"]),
+        cache=False,
+    )
+    oauth = OAuth(
+        grant="client_credentials", client_id="me", client_secret=Secret(keys["oauth secret"]), issuer=url, keep=False
+    )
+    agreed = await MCP.open(f"{url}/mcp", name="agreed", auth=oauth, cache=False)
+    sort = await Command.open(["env", f"SORT_TOKEN={keys['command variable']}", "sort"], name="sort")
+    for each in (api, notes, far, agreed, sort):
+        await stack.enter_async_context(each)
+    return {"shop": api, "notes": notes, "far": far, "agreed": agreed, "sort": sort}
+
+
+SCHEMES: dict[str, dict[str, Any]] = {
+    "head": {"type": "apiKey", "in": "header", "name": "X-Key"},
+    "query": {"type": "apiKey", "in": "query", "name": "sort"},  # no name of a key
+    "cookie": {"type": "apiKey", "in": "cookie", "name": "sid"},
+    "basic": {"type": "http", "scheme": "basic"},
+    "bearer": {"type": "http", "scheme": "bearer"},
+}
+
+
+def _api_key(keys: Canaries, scheme: str) -> str:
+    return f"ann:{keys['api basic']}" if scheme == "basic" else keys[f"api {scheme}"]
+
+
+def described() -> dict[str, Any]:
+    """An API with an operation for each kind of key; what fails and what repeats the request."""
+    paths: dict[str, Any] = {}
+    for scheme in SCHEMES:
+        for status in (200, 401, 500):
+            paths[f"/{scheme}/{status}"] = {
+                "get": {
+                    "operationId": f"{scheme}_{status}",
+                    "tags": [scheme],
+                    "security": [{scheme: []}],
+                    "responses": {"200": {"description": "What was asked.", "content": {"application/json": {}}}},
+                }
+            }
+    return {
+        "openapi": "3.0.3",
+        "info": {"title": "Shop", "version": "1"},
+        "servers": [{"url": "https://shop.example"}],
+        "paths": paths,
+        "components": {"securitySchemes": SCHEMES},
+    }
+
+
+def objects(keys: Canaries) -> dict[str, Any]:
+    return {
+        "vault": Vault(keys),
+        "method": Vault(keys).refuse,
+        "called": Called(keys["called object"]),
+        "mail": Mail(),
+        "Login": Login,
+    }
+
+
+async def scope(keys: Canaries, url: str, stack: AsyncExitStack) -> dict[str, Any]:
+    groups: list[Callable[..., dict[str, Any]]] = [clients, functions]
+    bound = {name: value for group in groups for name, value in group(keys, url).items()}
+    return bound | objects(keys) | await connectors(keys, url, stack)
