@@ -31,8 +31,8 @@ ATTRIBUTES = """
 wanted = '''__dict__ __closure__ __defaults__ __kwdefaults__ __wrapped__ __globals__ __code__ __self__ __func__
     __reduce_ex__ __getstate__ __annotations__ __text_signature__ func args keywords headers auth cookies params
     base_url _base_url _auth _headers _cookies api_key auth_token _client _client_config client meta _request_signer
-    _credentials url dialect pool raw_connection engine connection cursor options settings api_token password _hand
-    _Vault__own _inner _key _post _redactor _options server link call root surface _security _argv _jail'''.split()
+    _credentials url dialect pool raw_connection engine connection cursor options settings api_token password _hand_token _unnamed_token
+    _Vault__jwt _inner _key _post _redactor _options server link call root surface _security _argv _jail'''.split()
 for one in names.values():
     for name in [*wanted, *dir(one)]:
         keep(lambda: getattr(one, name))
@@ -43,11 +43,11 @@ print(loot_told())
 CALLS = """
 calls = [
     lambda: in_closure(), lambda: by_default(), lambda: partly(), lambda: connect(), lambda: chained(),
-    lambda: in_lambda(), lambda: wrapped(), lambda: cached(), lambda: method(), lambda: called(),
+    lambda: in_lambda(), lambda: by_global(), lambda: wrapped(), lambda: cached(), lambda: method(), lambda: called(),
     lambda: in_closure(vault), lambda: by_default(text=in_closure), lambda: partly(by_default),
     lambda: vault.refuse(), lambda: vault.fail(), lambda: vault.group(), lambda: vault.login(), lambda: vault.text(),
     lambda: vault.password, lambda: vault.login().password, lambda: Login('a', 'b'), lambda: Login(vault, in_closure),
-    lambda: in_closure(1, 2, 3), lambda: by_default(sender=1, nothing=2), lambda: partly(secret=1, key=2),
+    lambda: in_closure(1, 2, 3), lambda: by_default(smtp_password=1, nothing=2), lambda: partly(secret=1, token=2),
     lambda: called(a=1), lambda: vault.refuse(1, 2), lambda: vault.__init__(),
 ]
 clients = [httpx, httpx2, httpx_login, httpx2_login, requests]
@@ -63,15 +63,7 @@ for client in clients:
         lambda client=client: client.build_request('GET', '/x').headers, lambda client=client: dict(client.get(base + '/x').headers),
         lambda client=client: client.get(base + '/x', headers={'a': client}),
     ]
-calls += [
-    lambda: s3.list_buckets(), lambda: s3.get_object(Bucket='b', Key='k'), lambda: s3.get_object(), lambda: s3.nothing(),
-    lambda: s3.generate_presigned_url('get_object', Params={'Bucket': 'b', 'Key': 'k'}),
-    lambda: chatgpt.models.list(), lambda: chatgpt.chat.completions.create(model='m', messages=[]),
-    lambda: claude.models.list(), lambda: claude.messages.create(model='m', max_tokens=3, messages=[]),
-    lambda: chatgpt.responses.create(model=claude, input=3), lambda: chatgpt.with_options(), lambda: claude.copy(),
-    lambda: engine.connect(), lambda: engine.url, lambda: engine.begin().__enter__(), lambda: engine.pool,
-    lambda: lite.execute('select * from nothing'), lambda: lite.execute('pragma database_list').fetchall(),
-]
+calls += [lambda: lite.execute('select * from nothing'), lambda: lite.execute('pragma database_list').fetchall()]
 for call in calls:
     keep(call)
 print(loot_told())
@@ -84,12 +76,25 @@ for call in (hidden, lambda: hidden(vault), lambda: httpx_async.get('/x'), lambd
     await waits(call)
 print(loot_told())
 """
+LARGE = """
+calls += [
+    lambda: s3.list_buckets(), lambda: s3.get_object(Bucket='b', Key='k'), lambda: s3.get_object(), lambda: s3.nothing(),
+    lambda: s3.generate_presigned_url('get_object', Params={'Bucket': 'b', 'Key': 'k'}),
+    lambda: chatgpt.models.list(), lambda: chatgpt.chat.completions.create(model='m', messages=[]),
+    lambda: claude.models.list(), lambda: claude.messages.create(model='m', max_tokens=3, messages=[]),
+    lambda: chatgpt.responses.create(model=claude, input=3), lambda: chatgpt.with_options(), lambda: claude.copy(),
+    lambda: engine.connect(), lambda: engine.url, lambda: engine.begin().__enter__(), lambda: engine.pool,
+]
+for call in calls:
+    keep(call)
+print(loot_told())
+"""
 CONNECTORS = """
 for group in ('head', 'query', 'cookie', 'basic', 'bearer'):
     for status in (200, 401, 500):
         keep(lambda: getattr(getattr(shop, group), f'{group}_{status}')())
     keep(lambda: getattr(getattr(shop, group), f'{group}_200')(nothing=3))
-for server in (notes, far, agreed):
+for server in (names[name] for name in ("notes", "far", "agreed") if name in names):
     keep(lambda: server.whoami())
     keep(lambda: server.stumble())
     keep(lambda: server.stumble(nothing=vault))
@@ -104,16 +109,16 @@ print(loot_told())
 """
 SURROUNDINGS = """
 import gc, glob, os, sys, tempfile
-loot += [str(dict(os.environ)), str(sys.argv), str(sys.flags), str(os.listdir('.')), str(vars(sys.modules['__main__']))]
+loot += [str(dict(os.environ)), str(sys.argv), str(sys.flags), str(os.listdir('.'))]
 for pattern in ('/proc/self/*', '/proc/self/fd/*', '/proc/*/cmdline', '/proc/*/environ', '/tmp/*', '/tmp/*/*', '/workspace/*',
                 '/run/*', '/var/*', '/root/*', '/root/.*', '/home/*/.*', '/.host/*', '/etc/*', '~/*'):
     for path in [pattern, *glob.glob(pattern)]:
         keep(lambda: open(path, 'rb').read(100_000))
+texts = set()
 frame = sys._getframe()
 while frame is not None:
-    loot.append(f'{frame.f_locals}')
+    loot += [f'{name} {value}' for name, value in frame.f_locals.items() if value not in (loot, texts, names)]
     frame = frame.f_back
-texts = set()
 for one in gc.get_objects():
     texts |= {part for part in gc.get_referents(one) if type(part) in (str, bytes)}
 loot += [ascii(text) for text in texts if len(text) == 20]
@@ -133,7 +138,7 @@ print(loot_told())
 """
 QUESTIONS = """
 import asyncio
-for body in (vault, in_closure, partly, httpx_login, chatgpt, s3, engine, notes, called, {'a': [vault.login()]}, mail):
+for body in [*names.values(), {'a': [vault.login()]}]:
     keep(lambda: mail.send('ann', body))
 keep(lambda: mail.send(vault, vault))
 print(loot_told())
@@ -146,5 +151,5 @@ with open('found.txt', 'w') as file:
 mail.send('ann', given)
 os.environ['FOUND'] = given
 """
-UNCAUGHT = ("vault.refuse()", "vault.fail()", "chained()", "in_closure(vault)", "engine.connect()", "connect()")
-CELLS = (NAMES, REPRS, ATTRIBUTES, CALLS, CONNECTORS, SURROUNDINGS, TEXTS, QUESTIONS, TOLD, *UNCAUGHT)
+UNCAUGHT = ("vault.refuse()", "vault.fail()", "chained()", "in_closure(vault)", "connect()")
+CELLS = (NAMES, REPRS, ATTRIBUTES, CALLS, LARGE, CONNECTORS, SURROUNDINGS, TEXTS, QUESTIONS, TOLD, *UNCAUGHT)

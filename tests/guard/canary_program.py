@@ -1,6 +1,6 @@
 """An agent whose scope is full of keys, whose code looks for them, and all that is left of its run, as files.
 
-python -m tests.guard.canary_program PLACE SEED URL
+python -m tests.guard.canary_program PLACE SEED URL [whole]
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ import asyncio
 import logging
 import os
 import re
+import subprocess
 import sys
+import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -76,10 +78,10 @@ def look_at_processes(trove: Trove, keys: Canaries) -> None:
     for pid in descendants(os.getpid()):
         place = Path(f"/proc/{pid}")
         words = place.joinpath("cmdline").read_bytes().replace(b"\0", b" ").decode()
-        own = canary_world.SERVER in words  # it was given its keys
-        if not own:
-            trove.add("processes", f"{pid} {words}", place.joinpath("environ").read_bytes())
-        if own or "cellwright_guest" not in words:
+        own = canary_world.SERVER in words  # it was given these keys
+        words = words.replace(keys[canary_world.ARGUMENT], "")
+        trove.add("processes", f"{pid} {words}", b"" if own else place.joinpath("environ").read_bytes())
+        if "cellwright_guest" not in words:
             continue
         try:
             for find in memory(place, keys):
@@ -101,21 +103,26 @@ def memory(place: Path, keys: Canaries) -> Iterator[Any]:
                 yield f"{find} {find.shown!r}"
 
 
-async def errors(trove: Trove, keys: Canaries, url: str) -> None:
+async def errors(trove: Trove, keys: Canaries, url: str, *, whole: bool) -> None:
     """What operators are told where something cannot be opened."""
     server = [sys.executable, canary_world.SERVER, "--fail", "--api-key", keys["failing argument"]]
     closed = f"ann:{keys['store password']}@127.0.0.1:1/x"
-    for open_it in (
+    ways: list[Callable[[], Any]] = [
         lambda: MCP.open(server, env={"NOTES_KEY": keys["failing variable"]}, cache=False),
-        lambda: MCP.open(f"{url}/mcp?token={keys['refused URL']}", auth=Secret(keys["refused bearer"]), cache=False),
         lambda: MCP.open(f"http://ann:{keys['login URL']}@127.0.0.1:1/mcp", cache=False),
         lambda: OpenAPI.open(f"http://ann:{keys['spec URL']}@127.0.0.1:1/x?sig={keys['spec query']}", cache=False),
         lambda: OpenAPI.open(canary_world.described(), credentials=keys["no source"], cache=False),
         lambda: Runtime(store=f"postgresql://{closed}?sslpassword={keys['store option']}").__aenter__(),
         lambda: Runtime(store=f"mysql://{closed}").__aenter__(),
-        lambda: Agent(open_model("openai-chat:gpt-4o")).run("Say a word."),
-        lambda: Agent(open_model("anthropic:claude-sonnet-4-5")).run("Say a word."),
-    ):
+    ]
+    if whole:
+        refused = Secret(keys["refused bearer"])
+        ways += [
+            lambda: MCP.open(f"{url}/mcp?token={keys['refused URL']}", auth=refused, cache=False),
+            lambda: Agent(open_model("openai-chat:gpt-4o")).run("Say a word."),
+            lambda: Agent(open_model("anthropic:claude-sonnet-4-5")).run("Say a word."),
+        ]
+    for open_it in ways:
         try:
             await open_it()
         except Exception as error:
@@ -157,13 +164,13 @@ async def outcomes(trove: Trove, session: Session) -> None:
             trove.add("workspace", file.path, await runtime.files.read(file.path))
 
 
-async def main(place: Path, seed: str, url: str) -> None:
+async def main(place: Path, seed: str, url: str, *, whole: bool) -> None:
     keys, trove = Canaries(seed), Trove(place / "trove")
     logging.basicConfig(level=logging.DEBUG, handlers=[LogTrove(trove)])
     store = SqliteStore(place / "agents.db")
     model = ScriptedModel(*map(code, CELLS), code("done('looked')"))
     async with AsyncExitStack() as stack:
-        bound = await canary_world.scope(keys, url, stack)
+        bound = await canary_world.scope(keys, url, stack, whole=whole)
         agent = Agent(
             model,
             scope=bound,
@@ -176,22 +183,27 @@ async def main(place: Path, seed: str, url: str) -> None:
             approve=lambda wanted: trove.add("questions", repr(wanted)) is None,
             say=lambda line: trove.add("logs", line),
         )
-        control(trove, keys)
+        child = control(trove, keys)
+        stack.callback(child.wait)
+        stack.callback(child.kill)
         await turn(trove, keys, agent, model)
-        await errors(trove, keys, url)
+        await errors(trove, keys, url, whole=whole)
     trove.add("rows", *Sessions(store).chat("s1"), repr(store.entries("s1")))
     sys.argv = ["cellwright", "sessions", "export", "s1", str(place / "export"), "--store", f"sqlite:///{place}/agents.db"]
     command()
     (place / "names").write_text("\n".join(keys.names))
 
 
-def control(trove: Trove, keys: Canaries) -> None:
-    """Tell one key at the places to which no guest code leads."""
-    logging.getLogger("control").debug("a key: %s", keys["control"])
-    trove.error("errors", ValueError(keys["control"]))
-    print(keys["control"])
-    print(keys["control"], file=sys.stderr)
+def control(trove: Trove, keys: Canaries) -> subprocess.Popen[bytes]:
+    """Tell one key at the places to which no guest code leads; in the process list, until the child is ended."""
+    key = keys[canary_world.CONTROL]
+    logging.getLogger("control").debug("a key: %s", key)
+    trove.error("errors", ValueError(key))
+    print(key)
+    print(key, file=sys.stderr)
+    Path(tempfile.gettempdir(), "control").write_text(key)
+    return subprocess.Popen([sys.executable, "-c", "input()", key], stdin=subprocess.PIPE)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3]))
+    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], whole="whole" in sys.argv))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import sqlite3
 import sys
-from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,19 +15,16 @@ from tests.guard.canaries import Canaries
 from cellwright import MCP, Command, OpenAPI, Secret, operation
 from cellwright.mcp import OAuth
 
-CONTROL = "control"  # the one that is told on purpose
+CONTROL = "control"  # the key that is told on purpose
+ARGUMENT = "mcp argument"  # the key in the command line of a server
 SERVER = str(Path(__file__).parent / "canary_server.py")
 
 
 def clients(keys: Canaries, url: str) -> dict[str, Any]:
     """Clients of libraries, as developers make them. The server at `url` answers 404."""
-    import anthropic
-    import boto3
     import httpx
     import httpx2
-    import openai
     import requests
-    import sqlalchemy
 
     bound: dict[str, Any] = {}
     for name, module in (("httpx", httpx), ("httpx2", httpx2)):
@@ -47,6 +43,18 @@ def clients(keys: Canaries, url: str) -> dict[str, Any]:
     session.auth = ("ann", keys["requests auth"])
     session.cookies.set("sid", keys["requests cookie"])
     session.params = {"token": keys["requests query"]}
+    bound["lite"] = sqlite3.connect(":memory:", check_same_thread=False)
+    return bound
+
+
+def large_clients(keys: Canaries, url: str) -> dict[str, Any]:
+    """Clients of libraries that take long to import."""
+    import anthropic
+    import boto3
+    import openai
+    import sqlalchemy
+
+    bound: dict[str, Any] = {}
     bound["s3"] = boto3.client(
         "s3",
         endpoint_url=url,
@@ -55,7 +63,7 @@ def clients(keys: Canaries, url: str) -> dict[str, Any]:
         aws_secret_access_key=keys["aws secret"],
         aws_session_token=keys["aws session"],
     )
-    options = {"base_url": url, "max_retries": 0}
+    options: dict[str, Any] = {"base_url": url, "max_retries": 0}
     bound["chatgpt"] = openai.OpenAI(api_key=keys["openai client"], **options)
     bound["claude"] = anthropic.Anthropic(
         api_key=keys["anthropic client"], default_headers={"X-Extra": keys["anthropic header"]}, **options
@@ -63,25 +71,29 @@ def clients(keys: Canaries, url: str) -> dict[str, Any]:
     place = url.rpartition("/")[2]
     database = f"postgresql+psycopg://ann:{keys['engine password']}@{place}/shop?connect_timeout=2"
     bound["engine"] = sqlalchemy.create_engine(database)
-    bound["lite"] = sqlite3.connect(":memory:", check_same_thread=False)
     return bound
+
+
+API_KEY = ""  # of this module, when the run begins
 
 
 def functions(keys: Canaries, url: str) -> dict[str, Any]:
     """Functions that hold a key, and use it."""
-    closed = keys["closure"]
+    global API_KEY
+    API_KEY = keys["global"]
+    client_secret = keys["closure"]
 
     def in_closure(text: str = "x") -> str:
         """Refuse, by a key of the function's surroundings."""
-        raise PermissionError(f"cannot log in with {closed}: {text}")
+        raise PermissionError(f"cannot log in with {client_secret}: {text}")
 
-    def by_default(text: str = "x", *, api_key: str = keys["keyword default"], sender: str = keys["default"]) -> str:
+    def by_default(text: str = "x", *, api_key: str = keys["keyword default"], smtp_password: str = keys["default"]) -> str:
         """Refuse, by a key that is a default."""
-        raise PermissionError(f"{sender} and {api_key} were refused")
+        raise PermissionError(f"{smtp_password} and {api_key} were refused")
 
-    def given(key: str, text: str = "x", secret: str = "") -> str:
+    def given(token: str, text: str = "x", secret: str = "") -> str:
         """Refuse, by a key that was given before."""
-        raise PermissionError(f"{key} and {secret} were refused")
+        raise PermissionError(f"{token} and {secret} were refused")
 
     def connect() -> None:
         """Log in to a database that is not there."""
@@ -98,8 +110,13 @@ def functions(keys: Canaries, url: str) -> dict[str, Any]:
             raise LookupError("no such order") from error
 
     def control() -> str:
-        """What a key looks like that a function gives away."""
         return keys[CONTROL]
+
+    control.__doc__ = f"Give {keys[CONTROL]} away."
+
+    def by_global() -> None:
+        """Refuse, by a key of the module."""
+        raise PermissionError(f"not with {API_KEY}")
 
     async def hidden(text: str = "x", *, _token: str = keys["async default"]) -> str:
         """Refuse, later."""
@@ -111,9 +128,10 @@ def functions(keys: Canaries, url: str) -> dict[str, Any]:
         "partly": functools.partial(given, keys["partial"], secret=keys["partial keyword"]),
         "connect": connect,
         "chained": chained,
-        "in_lambda": (lambda key: lambda: {}[key])(keys["lambda"]),
+        "in_lambda": (lambda api_key: lambda: {}[api_key])(keys["lambda"]),
         "hidden": hidden,
         "control": control,
+        "by_global": by_global,
         "wrapped": functools.wraps(given)(functools.partial(given, keys["wrapped"])),
         "cached": functools.cache(in_closure),
     }
@@ -122,34 +140,38 @@ def functions(keys: Canaries, url: str) -> dict[str, Any]:
 class Vault:
     """Holds keys where its owner thinks that they are safe."""
 
-    def __init__(self, keys: Mapping[str, str] | Canaries) -> None:
-        self._hand = keys["private attribute"]
-        self.__own = keys["mangled attribute"]
+    root_password = ""
+
+    def __init__(self, keys: Canaries) -> None:
+        type(self).root_password = keys["class attribute"]
+        self._unnamed = keys["attribute that nothing tells"]
+        self._hand_token = keys["private attribute"]
+        self.__jwt = keys["mangled attribute"]
         self.api_token = keys["public attribute"]
-        self.settings = {"password": keys["settings"], "port": 5432}
+        self._settings = {"password": keys["settings"], "port": 5432}
         self._inner = Login("ann", keys["field"])
 
     @property
     def password(self) -> str:
         """The password."""
-        return self._hand
+        return self._hand_token
 
     def refuse(self, text: str = "x") -> None:
         """Refuse, with all that is known in the text."""
         raise PermissionError(
-            f"{self._hand}, {self.__own}, {self.api_token}, {self.settings} and {self._inner} were refused"
+            f"{self._hand_token}, {self.__jwt}, {self.api_token}, {self.root_password}, {self._settings} and {self._inner} were refused"
         )
 
     def fail(self) -> None:
         """Fail in a library, with the login in an argument and in an attribute."""
-        error = ConnectionError(f"postgresql://ann:{self._hand}@db/shop", self._inner)
+        error = ConnectionError(f"postgresql://ann:{self._hand_token}@db/shop", self._inner)
         error.token = self.api_token  # type: ignore[attr-defined]
-        error.add_note(f"it was {self._hand}")
-        raise error from PermissionError(self.__own)
+        error.add_note(f"it was {self._hand_token}")
+        raise error from PermissionError(self.__jwt)
 
     def group(self) -> None:
         """Fail in two ways at once."""
-        raise ExceptionGroup("both", [ValueError(self._hand), KeyError(self.api_token)])
+        raise ExceptionGroup("both", [ValueError(self._hand_token), KeyError(self.api_token)])
 
     def login(self) -> Login:
         """The login, as a record."""
@@ -160,7 +182,7 @@ class Vault:
         return self
 
     def __repr__(self) -> str:
-        return f"<Vault {self._hand} {self.__own} {self.api_token}>"
+        return f"<Vault {self._hand_token} {self.__jwt} {self.api_token} {self.root_password}>"
 
 
 @dataclass
@@ -182,15 +204,15 @@ class Called:
     """An object that is called."""
 
     def __init__(self, key: str) -> None:
-        self._key = key
+        self._api_key = key
 
     def __call__(self, text: str = "x") -> str:
         """Refuse."""
-        raise PermissionError(f"not with {self._key}")
+        raise PermissionError(f"not with {self._api_key}")
 
 
-async def connectors(keys: Canaries, url: str, stack: AsyncExitStack) -> dict[str, Any]:
-    """Connectors, each with every kind of key that it takes."""
+async def connectors(keys: Canaries, url: str) -> dict[str, Any]:
+    """Connectors to an API, a server's program and a program, each with every kind of key that it takes."""
     api = await OpenAPI.open(
         described(),
         name="shop",
@@ -200,11 +222,17 @@ async def connectors(keys: Canaries, url: str, stack: AsyncExitStack) -> dict[st
         cache=False,
     )
     notes = await MCP.open(
-        [sys.executable, SERVER, "--api-key", keys["mcp argument"]],
+        [sys.executable, SERVER, "--api-key", keys[ARGUMENT]],
         name="notes",
         env={"NOTES_KEY": keys["mcp variable"], "DATABASE_URL": f"db://ann:{keys['mcp URL variable']}@h/x"},
         cache=False,
     )
+    sort = await Command.open(["env", f"SORT_TOKEN={keys['command variable']}", "sort"], name="sort", commands=False)
+    return {"shop": api, "notes": notes, "sort": sort}
+
+
+async def far_connectors(keys: Canaries, url: str) -> dict[str, Any]:
+    """The same for servers of MCP by HTTP."""
     far = await MCP.open(
         f"{url}/mcp?key={keys['mcp URL']}",
         name="far",
@@ -216,10 +244,7 @@ async def connectors(keys: Canaries, url: str, stack: AsyncExitStack) -> dict[st
         grant="client_credentials", client_id="me", client_secret=Secret(keys["oauth secret"]), issuer=url, keep=False
     )
     agreed = await MCP.open(f"{url}/mcp", name="agreed", auth=oauth, cache=False)
-    sort = await Command.open(["env", f"SORT_TOKEN={keys['command variable']}", "sort"], name="sort")
-    for each in (api, notes, far, agreed, sort):
-        await stack.enter_async_context(each)
-    return {"shop": api, "notes": notes, "far": far, "agreed": agreed, "sort": sort}
+    return {"far": far, "agreed": agreed}
 
 
 SCHEMES: dict[str, dict[str, Any]] = {
@@ -267,7 +292,10 @@ def objects(keys: Canaries) -> dict[str, Any]:
     }
 
 
-async def scope(keys: Canaries, url: str, stack: AsyncExitStack) -> dict[str, Any]:
-    groups: list[Callable[..., dict[str, Any]]] = [clients, functions]
-    bound = {name: value for group in groups for name, value in group(keys, url).items()}
-    return bound | objects(keys) | await connectors(keys, url, stack)
+async def scope(keys: Canaries, url: str, stack: AsyncExitStack, *, whole: bool) -> dict[str, Any]:
+    """The names in scope; the connectors among them are closed with the stack."""
+    opened = await connectors(keys, url) | (await far_connectors(keys, url) if whole else {})
+    for connector in opened.values():
+        await stack.enter_async_context(connector)
+    large = large_clients(keys, url) if whole else {}
+    return clients(keys, url) | large | functions(keys, url) | objects(keys) | opened

@@ -54,8 +54,9 @@ class Run:
                 return list(self.keys.below(self.place / "trove" / place))
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+@pytest.fixture(scope="module", params=["some", pytest.param("whole", marks=pytest.mark.slow)])
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """With some of the clients and connectors, or with all."""
     place = tmp_path_factory.mktemp("canaries")
     seed = uuid.uuid4().hex
     keys, port = Canaries(seed), free_port()
@@ -70,7 +71,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     environ |= {"CELLWRIGHT_STATE": str(place / "state"), "CELLWRIGHT_CACHE": str(place / "cache")}
     environ |= {"PATH": os.environ["PATH"], "HOME": str(place), "TMPDIR": str(place / "temporary files")}
     with hosted(EchoingUpstream(keys, url), port):
-        command = [sys.executable, "-m", PROGRAM, str(place), seed, url]
+        command = [sys.executable, "-m", PROGRAM, str(place), seed, url, request.param]
         done = subprocess.run(command, env=environ, cwd=ROOT, capture_output=True, timeout=120)
     assert done.returncode == 0, done.stderr.decode()[-4000:]
     for name in (place / "names").read_text().splitlines():
