@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+PART = "(the beginning of one)"
 _ROUND = 120  # bytes before and after a find that say where it was
 
 
@@ -72,18 +73,19 @@ class Canaries:
     def names(self) -> frozenset[str]:
         return frozenset(self._keys)
 
-    def within(self, content: bytes, place: str) -> Iterator[Find]:
+    def within(self, content: bytes, place: str, forms: Iterable[str] = FORMS) -> Iterator[Find]:
         """Each key that stands in the content, in any of the forms, whole or in part."""
         mark = self._mark.encode()
-        for form, write in FORMS.items():
-            needle, at = write(mark), -1
-            while (at := content.find(needle, at + 1)) >= 0:
+        for form in forms:
+            write, at = FORMS[form], -1
+            while (at := content.find(write(mark), at + 1)) >= 0:
                 shown = content[max(at - _ROUND, 0) : at + _ROUND]
                 yield Find(canary=self._whose(shown, write), form=form, place=place, shown=shown)
 
     def _whose(self, shown: bytes, write: Callable[[bytes], bytes]) -> str:
-        whole = (name for name, key in self._keys.items() if write(key.encode()) in shown)
-        return next(whole, "(a part of one)")
+        """The name of a key of which four letters or more stand behind the letters that all have."""
+        names = (name for name, key in self._keys.items() if write(key[: len(self._mark) + 4].encode()) in shown)
+        return next(names, PART)
 
     def below(self, path: Path, place: str = "") -> Iterator[Find]:
         """The same for a file, or for all files below a directory and their names."""

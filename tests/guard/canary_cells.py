@@ -10,11 +10,9 @@ def keep(use):
     try:
         loot.append(f'{use()!s}')
     except BaseException as error:
-        import traceback
         loot.append(f'{error} {error!r} {error.args} {vars(error)} {error.__cause__!r} {error.__context__!r}')
-        loot.extend(traceback.format_exception(error))
 def loot_told():
-    told = '\\n'.join(loot)
+    told = '\\n'.join(dict.fromkeys(loot))
     loot.clear()
     return told
 """
@@ -36,8 +34,6 @@ wanted = '''__dict__ __closure__ __defaults__ __kwdefaults__ __wrapped__ __globa
 for one in names.values():
     for name in [*wanted, *dir(one)]:
         keep(lambda: getattr(one, name))
-    for name in wanted:
-        keep(lambda: getattr(type(one), name))
 print(loot_told())
 """
 CALLS = """
@@ -50,19 +46,19 @@ calls = [
     lambda: in_closure(1, 2, 3), lambda: by_default(smtp_password=1, nothing=2), lambda: partly(secret=1, token=2),
     lambda: called(a=1), lambda: vault.refuse(1, 2), lambda: vault.__init__(),
 ]
-clients = [httpx, httpx2, httpx_login, httpx2_login, requests]
-for client in clients:
-    base = 'http://127.0.0.1:1' if client is requests else ''
-    calls += [
-        lambda client=client: client.get(base + '/x'), lambda client=client: client.get(base + '/x').url,
-        lambda client=client: str(client.get(base + '/x').raise_for_status()),
-        lambda client=client: client.post(base + '/x', json=client), lambda client=client: client.get(3),
-        lambda client=client: client.get('http://[::1'), lambda client=client: client.get('http://127.0.0.1:1/x'),
-        lambda client=client: client.get(base + '/x', auth=('a', 'b')), lambda client=client: client.get(base + '/x').request.headers,
-        lambda client=client: client.get('http://\\x00/'), lambda client=client: client.get(base + '/x', timeout=client),
-        lambda client=client: client.build_request('GET', '/x').headers, lambda client=client: dict(client.get(base + '/x').headers),
-        lambda client=client: client.get(base + '/x', headers={'a': client}),
+def requests_of(client, base):
+    return [
+        lambda: client.get(base + '/x'), lambda: client.get(base + '/x').url, lambda: client.get(base + '/x').url.query,
+        lambda: repr(client.get(base + '/x').url), lambda: str(client.get(base + '/x').url), lambda: client.get(3),
+        lambda: client.get(base + '/x').raise_for_status(), lambda: client.post(base + '/x', json=client),
+        lambda: client.get(base + '/x', auth=('a', 'b')), lambda: client.get(base + '/x').request.headers,
+        lambda: client.get(base + '/x', timeout=client), lambda: client.build_request('GET', '/x').headers,
+        lambda: dict(client.get(base + '/x').headers), lambda: client.get(base + '/x', headers={'a': client}),
+        lambda: client.get('http://[::1'), lambda: client.get('http://127.0.0.1:1/x'), lambda: client.get('http://\\x00/'),
+        lambda: client.get(base + '/x', timeout=1e-9), lambda: vars(client.get(base + '/x')),
     ]
+for name, base in (('httpx', ''), ('httpx2', ''), ('httpx_login', ''), ('requests', here)):
+    calls += requests_of(names[name], base) if name in names else []
 calls += [lambda: lite.execute('select * from nothing'), lambda: lite.execute('pragma database_list').fetchall()]
 for call in calls:
     keep(call)
@@ -72,7 +68,7 @@ async def waits(call):
         loot.append(str(await call()))
     except BaseException as error:
         loot.append(f'{error!r} {vars(error)}')
-for call in (hidden, lambda: hidden(vault), lambda: httpx_async.get('/x'), lambda: httpx2_async.get('http://127.0.0.1:1/x')):
+for call in (hidden, lambda: hidden(vault), lambda: httpx2_async.get('/x'), lambda: httpx2_async.get('http://127.0.0.1:1/x')):
     await waits(call)
 print(loot_told())
 """
@@ -120,18 +116,16 @@ while frame is not None:
     loot += [f'{name} {value}' for name, value in frame.f_locals.items() if value not in (loot, texts, names)]
     frame = frame.f_back
 for one in gc.get_objects():
-    texts |= {part for part in gc.get_referents(one) if type(part) in (str, bytes)}
-loot += [ascii(text) for text in texts if len(text) == 20]
+    texts.update(part for part in gc.get_referents(one) if type(part) in (str, bytes) and len(part) == 20)
+loot += map(ascii, texts)
 print(loot_told())
 """
 TEXTS = """
 for name in names:
-    keep(lambda: name)
-    for more in ('', '.run', '.get', '.refuse', '.send', '.whoami', '.bearer'):
-        try:
-            loot.append(str(await show(name + more)))
-        except BaseException as error:
-            loot.append(f'{error!r}')
+    try:
+        loot.append(await show(name))
+    except NameError as error:
+        loot.append(str(error))
 for words in ('key', 'token password', 'env', 'run sort', 'refuse', 'Authorization'):
     loot.append(str(await search(words)))
 print(loot_told())

@@ -19,21 +19,24 @@ from pathlib import Path
 from typing import Any
 
 from tests.guard import canary_world
-from tests.guard.canaries import Canaries
-from tests.guard.canary_cells import CELLS
+from tests.guard.canaries import FORMS, PART, Canaries, Find
+from tests.guard.canary_cells import CELLS, UNCAUGHT
 
 from cellwright import MCP, Agent, Limits, OpenAPI, Policy, PolicyRule, Runtime, Secret
 from cellwright.agent import Session
 from cellwright.cli import main as command
+from cellwright.events import CellFinished, Event
 from cellwright.models import open_model
 from cellwright.sessions import Sessions
 from cellwright.store import SqliteStore
 from cellwright.testing import ScriptedModel, code
 
 PROGRAM = "tests.guard.canary_program"
-FAILING = ("vault.refuse()", "vault.fail()", "chained()", "shop.bearer.bearer_401()", "httpx_login.get('/x').raise_for_status()")
+FAILING = ("vault.refuse()", "vault.fail()", "chained()", "shop.bearer.bearer_401()", "httpx2.get('/x').raise_for_status()", "requests.get('http://127.0.0.1:1/x')")
 # Clients that the developer made write to loggers of their own libraries, whose levels are the developer's choice.
 OTHERS = re.compile(r"botocore|urllib3|httpx$|httpcore$|openai|anthropic")
+LOOKING = len(CELLS) - len(UNCAUGHT)  # cells that end well; the others do not, but for the last, the answer
+IN_MEMORY = ("as it is", *(form for form in FORMS if "base64" in form))
 LIMITS = Limits(wall_s=60, cpu_s=60, output_kb=4096)
 
 
@@ -78,20 +81,22 @@ def look_at_processes(trove: Trove, keys: Canaries) -> None:
     for pid in descendants(os.getpid()):
         place = Path(f"/proc/{pid}")
         words = place.joinpath("cmdline").read_bytes().replace(b"\0", b" ").decode()
-        own = canary_world.SERVER in words  # it was given these keys
-        words = words.replace(keys[canary_world.ARGUMENT], "")
-        trove.add("processes", f"{pid} {words}", b"" if own else place.joinpath("environ").read_bytes())
+        environ = place.joinpath("environ").read_bytes()
+        if canary_world.SERVER in words:
+            words = words.replace(keys[canary_world.ARGUMENT], "")
+            environ = b"\0".join(one for one in environ.split(b"\0") if one.split(b"=")[0].decode() not in canary_world.GIVEN)
+        trove.add("processes", f"{pid} {words}", environ)
         if "cellwright_guest" not in words:
             continue
         try:
             for find in memory(place, keys):
-                trove.add("guest memory", find)
+                trove.add("guest memory", f"{keys[find.canary]} {find.form}: {find.place}")
             trove.add("guest memory", f"{pid} was read")
         except PermissionError:
             trove.add("unreadable", pid)
 
 
-def memory(place: Path, keys: Canaries) -> Iterator[Any]:
+def memory(place: Path, keys: Canaries) -> Iterator[Find]:
     with place.joinpath("mem").open("rb", buffering=0) as content:
         for line in place.joinpath("maps").read_text().splitlines():
             span, rights, *_, name = line.split(maxsplit=5) if line.count(" ") > 5 else (*line.split(), "")
@@ -99,8 +104,9 @@ def memory(place: Path, keys: Canaries) -> Iterator[Any]:
                 continue
             start, end = (int(one, 16) for one in span.split("-"))
             content.seek(start)
-            for find in keys.within(content.read(end - start), f"{place.name} {line}"):
-                yield f"{find} {find.shown!r}"
+            for find in keys.within(content.read(end - start), f"{place.name} {line}", IN_MEMORY):
+                if find.canary != PART:  # freed, and written over since
+                    yield find
 
 
 async def errors(trove: Trove, keys: Canaries, url: str, *, whole: bool) -> None:
@@ -108,7 +114,6 @@ async def errors(trove: Trove, keys: Canaries, url: str, *, whole: bool) -> None
     server = [sys.executable, canary_world.SERVER, "--fail", "--api-key", keys["failing argument"]]
     closed = f"ann:{keys['store password']}@127.0.0.1:1/x"
     ways: list[Callable[[], Any]] = [
-        lambda: MCP.open(server, env={"NOTES_KEY": keys["failing variable"]}, cache=False),
         lambda: MCP.open(f"http://ann:{keys['login URL']}@127.0.0.1:1/mcp", cache=False),
         lambda: OpenAPI.open(f"http://ann:{keys['spec URL']}@127.0.0.1:1/x?sig={keys['spec query']}", cache=False),
         lambda: OpenAPI.open(canary_world.described(), credentials=keys["no source"], cache=False),
@@ -118,6 +123,7 @@ async def errors(trove: Trove, keys: Canaries, url: str, *, whole: bool) -> None
     if whole:
         refused = Secret(keys["refused bearer"])
         ways += [
+            lambda: MCP.open(server, env={"NOTES_KEY": keys["failing variable"]}, cache=False),
             lambda: MCP.open(f"{url}/mcp?token={keys['refused URL']}", auth=refused, cache=False),
             lambda: Agent(open_model("openai-chat:gpt-4o")).run("Say a word."),
             lambda: Agent(open_model("anthropic:claude-sonnet-4-5")).run("Say a word."),
@@ -132,9 +138,14 @@ async def errors(trove: Trove, keys: Canaries, url: str, *, whole: bool) -> None
 
 
 async def turn(trove: Trove, keys: Canaries, agent: Agent, model: ScriptedModel) -> None:
+    def on_event(event: Event) -> None:
+        trove.add("events", repr(event))
+        if isinstance(event, CellFinished) and event.ok == (LOOKING < event.cell <= len(CELLS)):
+            trove.add("unexpected", event.observation[:2000])
+
     async with agent.session("s1") as session:
         try:
-            result = await session.run("Look for keys.", on_event=lambda event: trove.add("events", repr(event)))
+            result = await session.run("Look for keys.", on_event=on_event)
             trove.add("results", result, vars(result) if hasattr(result, "__dict__") else "")
         except Exception as error:
             trove.error("errors", error)
@@ -202,7 +213,7 @@ def control(trove: Trove, keys: Canaries) -> subprocess.Popen[bytes]:
     print(key)
     print(key, file=sys.stderr)
     Path(tempfile.gettempdir(), "control").write_text(key)
-    return subprocess.Popen([sys.executable, "-c", "input()", key], stdin=subprocess.PIPE)
+    return subprocess.Popen([sys.executable, "-c", "input()", key], stdin=subprocess.PIPE, env={})
 
 
 if __name__ == "__main__":

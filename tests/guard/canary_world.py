@@ -17,26 +17,30 @@ from cellwright.mcp import OAuth
 
 CONTROL = "control"  # the key that is told on purpose
 ARGUMENT = "mcp argument"  # the key in the command line of a server
+GIVEN = ("NOTES_KEY", "DATABASE_URL")  # variables of that server that hold keys
 SERVER = str(Path(__file__).parent / "canary_server.py")
 
 
+def http_clients(keys: Canaries, url: str, library: Any) -> dict[str, Any]:
+    """Clients of httpx or httpx2, as developers make them."""
+    name = library.__name__
+    options: dict[str, Any] = {
+        "headers": {"Authorization": f"Bearer {keys[f'{name} header']}", "X-Extra": keys[f"{name} own header"]},
+        "cookies": {"sid": keys[f"{name} cookie"]},
+        "trust_env": False,
+    }
+    return {
+        name: library.Client(base_url=url, auth=("ann", keys[f"{name} auth"]), **options),
+        f"{name}_async": library.AsyncClient(base_url=url, **options),
+    }
+
+
 def clients(keys: Canaries, url: str) -> dict[str, Any]:
-    """Clients of libraries, as developers make them. The server at `url` answers 404."""
-    import httpx
+    """Clients of libraries. The server at `url` answers 404."""
     import httpx2
     import requests
 
-    bound: dict[str, Any] = {}
-    for name, module in (("httpx", httpx), ("httpx2", httpx2)):
-        login = url.replace("://", f"://ann:{keys[f'{name} URL']}@")
-        options: dict[str, Any] = {
-            "headers": {"Authorization": f"Bearer {keys[f'{name} header']}", "X-Extra": keys[f"{name} own header"]},
-            "cookies": {"sid": keys[f"{name} cookie"]},
-            "trust_env": False,
-        }
-        bound[name] = module.Client(base_url=url, auth=("ann", keys[f"{name} auth"]), **options)
-        bound[f"{name}_login"] = module.Client(base_url=f"{login}/in", params={"api_key": keys[f"{name} query"]})
-        bound[f"{name}_async"] = module.AsyncClient(base_url=url, **options)
+    bound = http_clients(keys, url, httpx2)
     session = bound["requests"] = requests.Session()
     session.trust_env = False
     session.headers["Authorization"] = f"Bearer {keys['requests header']}"
@@ -51,10 +55,13 @@ def large_clients(keys: Canaries, url: str) -> dict[str, Any]:
     """Clients of libraries that take long to import."""
     import anthropic
     import boto3
+    import httpx
     import openai
     import sqlalchemy
 
-    bound: dict[str, Any] = {}
+    bound = http_clients(keys, url, httpx)
+    login = url.replace("://", f"://ann:{keys['httpx URL']}@")  # httpx writes whole URLs to its own log
+    bound["httpx_login"] = httpx.Client(base_url=f"{login}/in", params={"api_key": keys["httpx query"]})
     bound["s3"] = boto3.client(
         "s3",
         endpoint_url=url,
@@ -214,7 +221,7 @@ class Called:
 async def connectors(keys: Canaries, url: str) -> dict[str, Any]:
     """Connectors to an API, a server's program and a program, each with every kind of key that it takes."""
     api = await OpenAPI.open(
-        described(),
+        described(f"Tells {keys[CONTROL]}."),
         name="shop",
         base_url=f"{url}/echo",
         credentials={name: Secret(_api_key(keys, name)) for name in SCHEMES},
@@ -224,7 +231,7 @@ async def connectors(keys: Canaries, url: str) -> dict[str, Any]:
     notes = await MCP.open(
         [sys.executable, SERVER, "--api-key", keys[ARGUMENT]],
         name="notes",
-        env={"NOTES_KEY": keys["mcp variable"], "DATABASE_URL": f"db://ann:{keys['mcp URL variable']}@h/x"},
+        env=dict(zip(GIVEN, (keys["mcp variable"], f"db://ann:{keys['mcp URL variable']}@h/x"), strict=True)),
         cache=False,
     )
     sort = await Command.open(["env", f"SORT_TOKEN={keys['command variable']}", "sort"], name="sort", commands=False)
@@ -260,7 +267,7 @@ def _api_key(keys: Canaries, scheme: str) -> str:
     return f"ann:{keys['api basic']}" if scheme == "basic" else keys[f"api {scheme}"]
 
 
-def described() -> dict[str, Any]:
+def described(told: str = "") -> dict[str, Any]:
     """An API with an operation for each kind of key; what fails and what repeats the request."""
     paths: dict[str, Any] = {}
     for scheme in SCHEMES:
@@ -269,6 +276,7 @@ def described() -> dict[str, Any]:
                 "get": {
                     "operationId": f"{scheme}_{status}",
                     "tags": [scheme],
+                    "summary": told,
                     "security": [{scheme: []}],
                     "responses": {"200": {"description": "What was asked.", "content": {"application/json": {}}}},
                 }
@@ -298,4 +306,4 @@ async def scope(keys: Canaries, url: str, stack: AsyncExitStack, *, whole: bool)
     for connector in opened.values():
         await stack.enter_async_context(connector)
     large = large_clients(keys, url) if whole else {}
-    return clients(keys, url) | large | functions(keys, url) | objects(keys) | opened
+    return {"here": url} | clients(keys, url) | large | functions(keys, url) | objects(keys) | opened

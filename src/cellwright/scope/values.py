@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import collections
 import enum
-import inspect
 import functools
+import inspect
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
