@@ -15,6 +15,7 @@ import httpx
 import pydantic
 import pytest
 import requests
+from requests.adapters import BaseAdapter
 from tests.agent.worlds import agent_with
 from tests.cells import outcomes, value
 
@@ -697,7 +698,7 @@ async def test_a_long_list_of_plain_values_does_not_keep_a_record_from_being_dum
     assert "it tells a field that is hidden" in str(outcome.error)
 
 
-class Local(requests.adapters.BaseAdapter):
+class Local(BaseAdapter):
     """Answers each request with nothing, and says which URL was asked, as the real one does."""
 
     def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 NAMES = """
-names = {name: value for name, value in dict(globals()).items() if name not in set(dir(__builtins__)) and name[0] != '_'}
+names = {name: value for name, value in dict(globals()).items() if name[0] != '_'}
 del names['show'], names['search'], names['done']
 loot = []
 def keep(use):
@@ -28,9 +28,10 @@ print(loot_told())
 ATTRIBUTES = """
 wanted = '''__dict__ __closure__ __defaults__ __kwdefaults__ __wrapped__ __globals__ __code__ __self__ __func__
     __reduce_ex__ __getstate__ __annotations__ __text_signature__ func args keywords headers auth cookies params
-    base_url _base_url _auth _headers _cookies api_key auth_token _client _client_config client meta _request_signer
-    _credentials url dialect pool raw_connection engine connection cursor options settings api_token password _hand_token _unnamed_token
-    _Vault__jwt _inner _key _post _redactor _options server link call root surface _security _argv _jail'''.split()
+    base_url _base_url _auth _headers _cookies api_key auth_token _client _client_config client meta _credentials
+    _request_signer url dialect pool raw_connection engine connection cursor options settings api_token password
+    _hand_token _unnamed _Vault__jwt _inner _api_key _post _redactor _options server link call root surface _security
+    _argv _jail'''.split()
 for one in names.values():
     for name in [*wanted, *dir(one)]:
         keep(lambda: getattr(one, name))
@@ -74,7 +75,8 @@ print(loot_told())
 """
 LARGE = """
 calls += [
-    lambda: s3.list_buckets(), lambda: s3.get_object(Bucket='b', Key='k'), lambda: s3.get_object(), lambda: s3.nothing(),
+    lambda: s3.list_buckets(), lambda: s3.get_object(Bucket='b', Key='k'), lambda: s3.get_object(),
+    lambda: s3.nothing(),
     lambda: s3.generate_presigned_url('get_object', Params={'Bucket': 'b', 'Key': 'k'}),
     lambda: chatgpt.models.list(), lambda: chatgpt.chat.completions.create(model='m', messages=[]),
     lambda: claude.models.list(), lambda: claude.messages.create(model='m', max_tokens=3, messages=[]),
@@ -104,17 +106,21 @@ keep(lambda: sort.run(files={'../x': 'y'}))
 print(loot_told())
 """
 SURROUNDINGS = """
-import gc, glob, os, sys, tempfile
+import glob, os, sys
 loot += [str(dict(os.environ)), str(sys.argv), str(sys.flags), str(os.listdir('.'))]
-for pattern in ('/proc/self/*', '/proc/self/fd/*', '/proc/*/cmdline', '/proc/*/environ', '/tmp/*', '/tmp/*/*', '/workspace/*',
-                '/run/*', '/var/*', '/root/*', '/root/.*', '/home/*/.*', '/.host/*', '/etc/*', '~/*'):
+for pattern in ('/proc/self/*', '/proc/self/fd/*', '/proc/*/cmdline', '/proc/*/environ', '/tmp/*', '/workspace/*',
+                '/run/*', '/root/*', '/root/.*', '/home/*/.*', '/.host/*', '/etc/*', '~/*'):
     for path in [pattern, *glob.glob(pattern)]:
         keep(lambda: open(path, 'rb').read(100_000))
-texts = set()
 frame = sys._getframe()
 while frame is not None:
-    loot += [f'{name} {value}' for name, value in frame.f_locals.items() if value not in (loot, texts, names)]
+    loot += [f'{name} {value}' for name, value in frame.f_locals.items() if value not in (loot, names)]
     frame = frame.f_back
+print(loot_told())
+"""
+MEMORY = """
+import gc
+texts = set()
 for one in gc.get_objects():
     texts.update(part for part in gc.get_referents(one) if type(part) in (str, bytes) and len(part) == 20)
 loot += map(ascii, texts)
@@ -123,11 +129,11 @@ print(loot_told())
 TEXTS = """
 for name in names:
     try:
-        loot.append(await show(name))
+        loot.append(show(name))
     except NameError as error:
         loot.append(str(error))
 for words in ('key', 'token password', 'env', 'run sort', 'refuse', 'Authorization'):
-    loot.append(str(await search(words)))
+    loot.append(str(search(words)))
 print(loot_told())
 """
 QUESTIONS = """
@@ -146,4 +152,5 @@ mail.send('ann', given)
 os.environ['FOUND'] = given
 """
 UNCAUGHT = ("vault.refuse()", "vault.fail()", "chained()", "in_closure(vault)", "connect()")
-CELLS = (NAMES, REPRS, ATTRIBUTES, CALLS, LARGE, CONNECTORS, SURROUNDINGS, TEXTS, QUESTIONS, TOLD, *UNCAUGHT)
+SOME = (NAMES, REPRS, CALLS, CONNECTORS, SURROUNDINGS, QUESTIONS, TOLD, *UNCAUGHT)
+ALL = (NAMES, REPRS, ATTRIBUTES, CALLS, LARGE, CONNECTORS, SURROUNDINGS, MEMORY, TEXTS, QUESTIONS, TOLD, *UNCAUGHT)

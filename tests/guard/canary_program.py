@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.guard import canary_world
 from tests.guard.canaries import FORMS, PART, Canaries, Find
-from tests.guard.canary_cells import CELLS, UNCAUGHT
+from tests.guard.canary_cells import ALL, SOME, UNCAUGHT
 
 from cellwright import MCP, Agent, Limits, OpenAPI, Policy, PolicyRule, Runtime, Secret
 from cellwright.agent import Session
@@ -32,10 +32,16 @@ from cellwright.store import SqliteStore
 from cellwright.testing import ScriptedModel, code
 
 PROGRAM = "tests.guard.canary_program"
-FAILING = ("vault.refuse()", "vault.fail()", "chained()", "shop.bearer.bearer_401()", "httpx2.get('/x').raise_for_status()", "requests.get('http://127.0.0.1:1/x')")
+FAILING = (
+    "vault.refuse()",
+    "vault.fail()",
+    "chained()",
+    "shop.bearer.bearer_401()",
+    "httpx2.get('/x').raise_for_status()",
+    "requests.get('http://127.0.0.1:1/x')",
+)
 # Clients that the developer made write to loggers of their own libraries, whose levels are the developer's choice.
 OTHERS = re.compile(r"botocore|urllib3|httpx$|httpcore$|openai|anthropic")
-LOOKING = len(CELLS) - len(UNCAUGHT)  # cells that end well; the others do not, but for the last, the answer
 IN_MEMORY = ("as it is", *(form for form in FORMS if "base64" in form))
 LIMITS = Limits(wall_s=60, cpu_s=60, output_kb=4096)
 
@@ -84,7 +90,9 @@ def look_at_processes(trove: Trove, keys: Canaries) -> None:
         environ = place.joinpath("environ").read_bytes()
         if canary_world.SERVER in words:
             words = words.replace(keys[canary_world.ARGUMENT], "")
-            environ = b"\0".join(one for one in environ.split(b"\0") if one.split(b"=")[0].decode() not in canary_world.GIVEN)
+            environ = b"\0".join(
+                one for one in environ.split(b"\0") if one.split(b"=")[0].decode() not in canary_world.GIVEN
+            )
         trove.add("processes", f"{pid} {words}", environ)
         if "cellwright_guest" not in words:
             continue
@@ -138,9 +146,12 @@ async def errors(trove: Trove, keys: Canaries, url: str, *, whole: bool) -> None
 
 
 async def turn(trove: Trove, keys: Canaries, agent: Agent, model: ScriptedModel) -> None:
+    looking = model.left - len(UNCAUGHT) - 1  # cells that end well, as the last does, which answers
+    failing = range(looking + 1, looking + len(UNCAUGHT) + 1)
+
     def on_event(event: Event) -> None:
         trove.add("events", repr(event))
-        if isinstance(event, CellFinished) and event.ok == (LOOKING < event.cell <= len(CELLS)):
+        if isinstance(event, CellFinished) and event.ok == (event.cell in failing):
             trove.add("unexpected", event.observation[:2000])
 
     async with agent.session("s1") as session:
@@ -179,7 +190,7 @@ async def main(place: Path, seed: str, url: str, *, whole: bool) -> None:
     keys, trove = Canaries(seed), Trove(place / "trove")
     logging.basicConfig(level=logging.DEBUG, handlers=[LogTrove(trove)])
     store = SqliteStore(place / "agents.db")
-    model = ScriptedModel(*map(code, CELLS), code("done('looked')"))
+    model = ScriptedModel(*map(code, ALL if whole else SOME), code("done('looked')"))
     async with AsyncExitStack() as stack:
         bound = await canary_world.scope(keys, url, stack, whole=whole)
         agent = Agent(
@@ -200,7 +211,15 @@ async def main(place: Path, seed: str, url: str, *, whole: bool) -> None:
         await turn(trove, keys, agent, model)
         await errors(trove, keys, url, whole=whole)
     trove.add("rows", *Sessions(store).chat("s1"), repr(store.entries("s1")))
-    sys.argv = ["cellwright", "sessions", "export", "s1", str(place / "export"), "--store", f"sqlite:///{place}/agents.db"]
+    sys.argv = [
+        "cellwright",
+        "sessions",
+        "export",
+        "s1",
+        str(place / "export"),
+        "--store",
+        f"sqlite:///{place}/agents.db",
+    ]
     command()
     (place / "names").write_text("\n".join(keys.names))
 

@@ -1,4 +1,4 @@
-"""A server of MCP that tells its keys where a careless one does: in a tool's text, an error and a log line. It knows nothing of Cellwright."""
+"""A server of MCP that tells its keys as a careless one does: in a tool's text, an error and a line of its stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers at one port that repeat what they were asked: an API, a model's provider, MCP behind a token, 404 elsewhere."""
+"""Servers at one port that repeat what they were asked: an API, a model's provider, MCP behind a token, else 404."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""What developers bind, with a key in each: clients, connectors, functions, objects. All of it fails when it is used."""
+"""What developers bind, with a key in each: clients, connectors, functions, objects. All of it fails when used."""
 
 from __future__ import annotations
 
 import functools
 import sqlite3
 import sys
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +63,8 @@ def large_clients(keys: Canaries, url: str) -> dict[str, Any]:
     bound = http_clients(keys, url, httpx)
     login = url.replace("://", f"://ann:{keys['httpx URL']}@")  # httpx writes whole URLs to its own log
     bound["httpx_login"] = httpx.Client(base_url=f"{login}/in", params={"api_key": keys["httpx query"]})
-    bound["s3"] = boto3.client(
+    aws: Any = boto3
+    bound["s3"] = aws.client(
         "s3",
         endpoint_url=url,
         region_name="eu-north-1",
@@ -81,20 +83,22 @@ def large_clients(keys: Canaries, url: str) -> dict[str, Any]:
     return bound
 
 
-API_KEY = ""  # of this module, when the run begins
+api_key = ""  # of this module, when the run begins
 
 
 def functions(keys: Canaries, url: str) -> dict[str, Any]:
     """Functions that hold a key, and use it."""
-    global API_KEY
-    API_KEY = keys["global"]
+    global api_key
+    api_key = keys["global"]
     client_secret = keys["closure"]
 
     def in_closure(text: str = "x") -> str:
         """Refuse, by a key of the function's surroundings."""
         raise PermissionError(f"cannot log in with {client_secret}: {text}")
 
-    def by_default(text: str = "x", *, api_key: str = keys["keyword default"], smtp_password: str = keys["default"]) -> str:
+    def by_default(
+        text: str = "x", *, api_key: str = keys["keyword default"], smtp_password: str = keys["default"]
+    ) -> str:
         """Refuse, by a key that is a default."""
         raise PermissionError(f"{smtp_password} and {api_key} were refused")
 
@@ -123,7 +127,7 @@ def functions(keys: Canaries, url: str) -> dict[str, Any]:
 
     def by_global() -> None:
         """Refuse, by a key of the module."""
-        raise PermissionError(f"not with {API_KEY}")
+        raise PermissionError(f"not with {api_key}")
 
     async def hidden(text: str = "x", *, _token: str = keys["async default"]) -> str:
         """Refuse, later."""
@@ -135,7 +139,7 @@ def functions(keys: Canaries, url: str) -> dict[str, Any]:
         "partly": functools.partial(given, keys["partial"], secret=keys["partial keyword"]),
         "connect": connect,
         "chained": chained,
-        "in_lambda": (lambda api_key: lambda: {}[api_key])(keys["lambda"]),
+        "in_lambda": _in_lambda(keys["lambda"]),
         "hidden": hidden,
         "control": control,
         "by_global": by_global,
@@ -165,9 +169,8 @@ class Vault:
 
     def refuse(self, text: str = "x") -> None:
         """Refuse, with all that is known in the text."""
-        raise PermissionError(
-            f"{self._hand_token}, {self.__jwt}, {self.api_token}, {self.root_password}, {self._settings} and {self._inner} were refused"
-        )
+        known = [self._hand_token, self.__jwt, self.api_token, self.root_password, self._settings, self._inner]
+        raise PermissionError(f"{known} were refused")
 
     def fail(self) -> None:
         """Fail in a library, with the login in an argument and in an attribute."""
@@ -205,6 +208,10 @@ class Mail:
     def send(self, to: Any, body: Any = None) -> str:
         """Send it."""
         return "sent"
+
+
+def _in_lambda(auth_token: str) -> Callable[[], str]:
+    return lambda: dict[str, str]()[auth_token]
 
 
 class Called:

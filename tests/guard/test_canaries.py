@@ -67,7 +67,11 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     key.write_text(keys["checkpoint key"].ljust(32, "x"))
     key.chmod(0o600)
     environ = {name: keys[f"variable {name}"] for name in ENVIRONMENT}
-    environ |= {"OPENAI_BASE_URL": f"{url}/llm", "ANTHROPIC_BASE_URL": f"{url}/llm", "PYTHONPATH": os.pathsep.join(sys.path)}
+    environ |= {
+        "OPENAI_BASE_URL": f"{url}/llm",
+        "ANTHROPIC_BASE_URL": f"{url}/llm",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
     environ |= {"CELLWRIGHT_STATE": str(place / "state"), "CELLWRIGHT_CACHE": str(place / "cache")}
     environ |= {"PATH": os.environ["PATH"], "HOME": str(place), "TMPDIR": str(place / "temporary files")}
     with hosted(EchoingUpstream(keys, url), port):
@@ -95,6 +99,8 @@ def test_no_key_is_there(run: Run, place: str) -> None:
 
 @pytest.mark.parametrize("place", [*PLACES, *FILES])
 def test_a_key_that_is_told_on_purpose_is_found_there(run: Run, place: str) -> None:
+    if place == "guest memory" and (run.place / "trove" / "unreadable").exists():
+        pytest.skip("this user may not read the memory of guests")
     assert any(find.canary == CONTROL for find in run.finds(place))
 
 

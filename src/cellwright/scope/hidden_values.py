@@ -97,8 +97,9 @@ def _without_pair(text: str, name: str, held: Any) -> str:
 
 
 def _is_hidden(value: Any, name: str, is_told: IsTold | None) -> bool:
-    by_name = name.startswith("_") or is_told is None or isinstance(value, (types.FunctionType, *_PARTIALS))
-    return is_secret_name(name) if by_name else not is_told(value, name)
+    if is_told is None or name.startswith("_") or isinstance(value, (types.FunctionType, *_PARTIALS)):
+        return is_secret_name(name)
+    return not is_told(value, name)
 
 
 def text_of_error(error: BaseException, text: str, is_told: IsTold | None = None, named: Sequence[Any] = ()) -> str:
@@ -249,6 +250,6 @@ def _slots(kind: type) -> tuple[tuple[int, str], ...]:
 
 @weak_cache
 def _class_keys(kind: type) -> tuple[tuple[int, str], ...]:
-    """The attributes of a class that are texts with a secret's name, each with the place of its home, the first last."""
+    """The attributes of a class that are texts with a secret's name, with the places of their homes, the first last."""
     homes = [(depth, vars(base)) for depth, base in enumerate(kind.__mro__)][::-1]
     return tuple((at, n) for at, own in homes for n, m in own.items() if is_secret_name(n) and type_of(m) in _TEXTS)

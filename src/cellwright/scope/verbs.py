@@ -111,7 +111,7 @@ class Verbs:
         if verdict.read_only and isinstance(value, FUNCTIONS):
             self.function(held, name)  # a function that may not be called is not handed out
         if name == "url" and type_of(value) is str and table_of(library(type_of(held.value).__module__)) is not None:
-            return without_login(value)  # of a reply: its client may have put keys into the query
+            return without_login(str(value))  # of a reply: its client may have put keys into the query
         return value
 
     def set(self, held: HeldObject, name: str, value: Any) -> None:
