@@ -667,6 +667,15 @@ async def test_no_error_of_a_method_tells_a_key_of_its_function() -> None:
     assert await value(code, target=OfClass()) == "*** and *** are not here; is not here; the others are"
 
 
+async def test_a_function_with_more_defaults_than_parameters_fails_as_others_do() -> None:
+    def fail(*names: str) -> None:
+        raise ValueError("nobody is here")
+
+    fail.__defaults__ = ("Ann", "Bo")  # as decorators do that compile a signature
+    code = "try:\n    target()\nexcept ValueError as error:\n    told = str(error)\ntold"
+    assert await value(code, target=fail) == "nobody is here"
+
+
 async def test_an_error_tells_harmless_values_that_a_function_brought_along() -> None:
     city = "Oslo"
 

@@ -97,7 +97,7 @@ def _without_pair(text: str, name: str, held: Any) -> str:
 
 
 def _is_hidden(value: Any, name: str, is_told: IsTold | None) -> bool:
-    if is_told is None or name.startswith("_") or isinstance(value, (types.FunctionType, *_PARTIALS)):
+    if is_told is None or name.startswith("_") or issubclass(type_of(value), (types.FunctionType, *_PARTIALS)):
         return is_secret_name(name)
     return not is_told(value, name)
 
@@ -195,13 +195,13 @@ def _attributes(value: Any) -> dict[str, Any]:
     """What an object has of its own, in its dictionary, its slots, its items or its extra fields; and keys of its
     class."""
     kind = type_of(value)
-    if kind is types.FunctionType:
-        return _brought_along(value)
-    if kind in _ATOMS or issubclass(kind, _CODE):
+    if kind in _ATOMS or (issubclass(kind, _CODE) and kind is not types.FunctionType):
         return {}
     held = own_dict(value).copy()  # other threads may set attributes meanwhile
     if not all(map(_is_text, held)):
         held = {name: part for name, part in held.items() if _is_text(name)}
+    if kind is types.FunctionType:
+        return {**held, **_brought_along(value)}
     if extra := extra_of(value):
         held = held | extra
     if tuple in kind.__mro__:
@@ -220,9 +220,10 @@ def _attributes(value: Any) -> dict[str, Any]:
 
 def _brought_along(function: types.FunctionType) -> dict[str, Any]:
     """What a function has of its own: defaults, values of the functions round it, and keys that are globals."""
-    code, defaults = function.__code__, function.__defaults__ or ()
-    names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
-    held = {**own_dict(function), **dict(zip(names, defaults, strict=True)), **(function.__kwdefaults__ or {})}
+    code = function.__code__
+    names = reversed(code.co_varnames[: code.co_argcount])  # some decorators give more defaults than there are names
+    held: dict[str, Any] = dict(zip(names, reversed(function.__defaults__ or ()), strict=False))
+    held |= function.__kwdefaults__ or {}
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # not set yet
             held[name] = cell.cell_contents
