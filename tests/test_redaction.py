@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.linear import check_linear
 
-from cellwright.redaction import clean, is_secret_name, is_secret_setting, without_keys
+from cellwright.redaction import clean, is_secret_name, is_secret_setting, without_keys, without_login
 
 SECRET = """
 api_key apikey APIKey X-Api-Key apiToken api_keys access_key access_keys AWS_SECRET_ACCESS_KEY aws_access_key_id
@@ -171,3 +171,23 @@ async def test_the_time_to_clean_a_text_grows_with_its_length_only() -> None:
     ]
     for word in [*words, "--password ", " -a", '\\"token']:
         await check_linear(clean, word)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://ann:abc@h/x", "http://***@h/x"),
+        ("https://h/x?api_key=abc&page=2#end", "https://h/x?api_key=***&page=2#end"),
+        ("https://h/x?page=2&access%5Ftoken=abc", "https://h/x?page=2&access%5Ftoken=***"),
+        ("https://h/x?pageToken=abc&sort_key=name", "https://h/x?pageToken=abc&sort_key=name"),
+        ("see https://h/x?api_key=abc", "see https://h/x?api_key=abc"),
+    ],
+)
+def test_a_text_that_is_a_url_has_no_login_and_no_key_in_its_query(url: str, shown: str) -> None:
+    assert without_login(url) == shown
+
+
+async def test_the_time_to_read_a_url_grows_with_its_length_only() -> None:
+    for word in ("?a=", "&", "?", "&token=x", "%5F", "a:"):
+        await check_linear(without_login, f"{word}")
+        await check_linear(lambda text: without_login(f"http://{text}"), word)

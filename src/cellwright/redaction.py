@@ -149,6 +149,8 @@ _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----(?:[^-]|-(?!----))*+(?:-----END [^-]{1,60}-----)?"
 )
 _LOGIN = re.compile(r"(?<=://)[^/\s@:'\"]*:[^/\s'\"]*@")
+_OWN_SCHEME = re.compile(r"[A-Za-z][\w+.-]{0,30}://")
+_PARAMETER = re.compile(r"([?&]([^=&#]{1,100})=)[^&#\s]+")
 _OWN_LOGIN = re.compile(r"\A([A-Za-z][\w+.-]*://)[^/?#\s]*@")  # of a text that is a URL
 _USER = re.compile(r"(?<=://)[^/\s@:'\"]{12,}@")  # a token may stand in the place of the user
 
@@ -248,8 +250,11 @@ def without_addresses(text: str) -> str:
 
 
 def without_login(text: str) -> str:
-    """A URL without the login in it; any other text as it is."""
-    return _OWN_LOGIN.sub(rf"\1{MASK}@", text)
+    """A URL without its login and the keys in its query; any other text as it is."""
+    if _OWN_SCHEME.match(text) is None:
+        return text
+    text = _OWN_LOGIN.sub(rf"\1{MASK}@", text)
+    return _PARAMETER.sub(lambda one: f"{one[1]}{MASK}" if is_secret_name(unquote(one[2])) else one[0], text)
 
 
 def _without_named(text: str) -> str:

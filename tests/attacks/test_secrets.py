@@ -11,8 +11,11 @@ from textwrap import dedent
 from typing import Any, NamedTuple
 
 import attrs
+import httpx
 import pydantic
 import pytest
+import requests
+from requests.adapters import BaseAdapter
 from tests.agent.worlds import agent_with
 from tests.cells import outcomes, value
 
@@ -604,6 +607,85 @@ async def test_no_error_of_a_call_with_large_arguments_tells_what_is_hidden() ->
     assert len(loot) == 4
 
 
+API_TOKEN = KEY
+
+
+def by_closure() -> Any:
+    client_secret = KEY
+
+    def refuse() -> None:
+        raise ValueError(f"{client_secret} is not here; the others are")
+
+    return refuse
+
+
+def by_default(text: str = "x", *, smtp_password: str = KEY) -> None:
+    raise ValueError(f"{smtp_password} is not here; the others are")
+
+
+def by_global() -> None:
+    raise ValueError(f"{API_TOKEN} is not here; the others are")
+
+
+def given(token: str) -> None:
+    raise ValueError(f"{token} is not here; the others are")
+
+
+class OfClass:
+    root_password = KEY
+
+    def __call__(self) -> None:
+        raise ValueError(f"{self.root_password} is not here; the others are")
+
+    def refuse(self, *, api_key: str = KEY) -> None:
+        raise ValueError(f"{api_key} and {API_TOKEN} are not here; is not here; the others are")
+
+
+FAILING: dict[str, Any] = {
+    "closure": by_closure(),
+    "default": by_default,
+    "global": by_global,
+    "partial by place": functools.partial(given, KEY),
+    "partial by name": functools.partial(given, token=KEY),
+    "wrapped": functools.wraps(by_default)(lambda: by_default()),
+    "cached": functools.cache(by_closure()),
+    "class": OfClass(),
+    "method": OfClass().refuse,
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+async def test_no_error_of_a_function_tells_a_key_that_it_brought_along(name: str) -> None:
+    code = "try:\n    target()\nexcept ValueError as error:\n    told = f'{error} {error!r} {error.args}'\ntold"
+    told = await value(code, target=FAILING[name])
+    assert KEY not in told
+    assert "is not here; the others are" in told
+
+
+async def test_no_error_of_a_method_tells_a_key_of_its_function() -> None:
+    code = "try:\n    target.refuse()\nexcept ValueError as error:\n    told = str(error)\ntold"
+    assert await value(code, target=OfClass()) == "*** and *** are not here; is not here; the others are"
+
+
+async def test_a_function_with_more_defaults_than_parameters_fails_as_others_do() -> None:
+    def fail(*names: str) -> None:
+        raise ValueError("nobody is here")
+
+    fail.__defaults__ = ("Ann", "Bo")  # as decorators do that compile a signature
+    code = "try:\n    target()\nexcept ValueError as error:\n    told = str(error)\ntold"
+    assert await value(code, target=fail) == "nobody is here"
+
+
+async def test_an_error_tells_harmless_values_that_a_function_brought_along() -> None:
+    city = "Oslo"
+
+    def fail(country: str = "Norway") -> None:
+        raise ValueError(f"nobody in {city}, {country}")
+
+    code = "try:\n    target()\nexcept ValueError as error:\n    told = str(error)\ntold"
+    assert await value(code, target=fail) == "nobody in Oslo, Norway"
+
+
 PHRASE = "correct horse battery staple"
 
 
@@ -623,3 +705,41 @@ async def test_a_long_list_of_plain_values_does_not_keep_a_record_from_being_dum
     listed = Anything(inner=Rows([0] * 20_000 + [RECORDS["model"]]))
     (outcome,) = await outcomes("target.model_dump()", target=listed)
     assert "it tells a field that is hidden" in str(outcome.error)
+
+
+class Local(BaseAdapter):
+    """Answers each request with nothing, and says which URL was asked, as the real one does."""
+
+    def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:
+        reply = requests.Response()
+        reply.status_code, reply.url = 404, str(request.url)
+        return reply
+
+    def close(self) -> None:
+        pass
+
+
+def clients_with_a_key_in_the_query() -> dict[str, Any]:
+    session = requests.Session()
+    session.mount("http://", Local())
+    session.params = {"api_key": KEY}
+    mock = httpx.MockTransport(lambda request: httpx.Response(404))
+    return {"httpx": httpx.Client(params={"api_key": KEY}, transport=mock, base_url="http://h"), "requests": session}
+
+
+@pytest.mark.parametrize("name", ["httpx", "requests"])
+async def test_the_url_of_a_reply_has_no_key_of_its_client(name: str) -> None:
+    code = """
+    url = client.get('http://h/x?page=2').url
+    loot = [f'{url}', str(url), repr(url)]
+    for part in ('query', 'params', 'raw_path', '_uri_reference', 'raw'):
+        try:
+            loot.append(str(getattr(url, part)))
+        except AttributeError as error:
+            loot.append(str(error))
+    loot
+    """
+    loot = await value(dedent(code), client=clients_with_a_key_in_the_query()[name])
+    assert KEY not in str(loot)
+    assert loot[0].startswith("http://h/x?")
+    assert "page=2" in loot[0] or "api_key=***" in loot[0]

@@ -17,6 +17,7 @@ from typing import Any
 from cellwright.connectors.help_text import CommandHelp, ProgramOption, read_help
 from cellwright.connectors.roots import ListedSurface, make_root
 from cellwright.errors import UsageError, WrongArguments
+from cellwright.redaction import masked
 from cellwright.sandboxes import GUEST_UID, STANDARD, Files, Limits, Opening, ProcessSandbox, Workspace, environment
 from cellwright.scope import (
     KEYWORD_ONLY,
@@ -161,7 +162,7 @@ async def _help(jail: CommandJail, argv: tuple[str, ...]) -> CommandHelp:
 
 def _offered(argv: tuple[str, ...], path: str, told: CommandHelp) -> UpstreamOperation:
     parameters = (*_TAKEN, *(option.parameter for option in told.options))
-    program = " ".join((*argv, told.command) if told.command else argv)
+    program = " ".join(masked((*argv, told.command) if told.command else argv))
     docs = [f"{option.name}: {option.doc}" for option in told.options if option.doc]
     doc = "\n\n".join(filter(None, (told.about or f"Run {program}.", told.usage, "\n".join(docs))))
     signature = Signature(parameters=parameters, returns="Done")

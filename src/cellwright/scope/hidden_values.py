@@ -97,7 +97,9 @@ def _without_pair(text: str, name: str, held: Any) -> str:
 
 
 def _is_hidden(value: Any, name: str, is_told: IsTold | None) -> bool:
-    return is_secret_name(name) if name.startswith("_") or is_told is None else not is_told(value, name)
+    if is_told is None or name.startswith("_") or issubclass(type_of(value), (types.FunctionType, *_PARTIALS)):
+        return is_secret_name(name)
+    return not is_told(value, name)
 
 
 def text_of_error(error: BaseException, text: str, is_told: IsTold | None = None, named: Sequence[Any] = ()) -> str:
@@ -176,7 +178,7 @@ def _base(kind: type, bases: tuple[Any, ...]) -> Any:
 
 def _held(value: Any) -> Iterable[Any]:
     if isinstance(value, types.MethodType):
-        return (value.__self__,)
+        return (value.__self__, value.__func__)
     if isinstance(value, _PARTIALS):
         return (value.func, *value.args, *value.keywords.values())
     return _attributes(value).values()
@@ -190,13 +192,16 @@ def _fields(value: Any) -> Iterable[Any]:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """What an object has of its own, in its dictionary, its slots, its items or its extra fields."""
+    """What an object has of its own, in its dictionary, its slots, its items or its extra fields; and keys of its
+    class."""
     kind = type_of(value)
-    if kind in _ATOMS or issubclass(kind, _CODE):
+    if kind in _ATOMS or (issubclass(kind, _CODE) and kind is not types.FunctionType):
         return {}
     held = own_dict(value).copy()  # other threads may set attributes meanwhile
     if not all(map(_is_text, held)):
         held = {name: part for name, part in held.items() if _is_text(name)}
+    if kind is types.FunctionType:
+        return {**held, **_brought_along(value)}
     if extra := extra_of(value):
         held = held | extra
     if tuple in kind.__mro__:
@@ -206,7 +211,31 @@ def _attributes(value: Any) -> dict[str, Any]:
             held = {name: vars(kind.__mro__[depth])[name].__get__(value), **held}
         except AttributeError:  # not set
             continue
+    if isinstance(value, _PARTIALS):
+        held = {**held, **_by_parameter(value)}
+    if names := _class_keys(kind):
+        held = {**{name: vars(kind.__mro__[depth]).get(name) for depth, name in names}, **held}
     return held
+
+
+def _brought_along(function: types.FunctionType) -> dict[str, Any]:
+    """What a function has of its own: defaults, values of the functions round it, and keys that are globals."""
+    code = function.__code__
+    names = reversed(code.co_varnames[: code.co_argcount])  # some decorators give more defaults than there are names
+    held: dict[str, Any] = dict(zip(names, reversed(function.__defaults__ or ()), strict=False))
+    held |= function.__kwdefaults__ or {}
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # not set yet
+            held[name] = cell.cell_contents
+    named = ((name, function.__globals__.get(name)) for name in code.co_names if is_secret_name(name))
+    return held | {name: part for name, part in named if issubclass(type_of(part), _TEXTS)}
+
+
+def _by_parameter(partial: functools.partial[Any]) -> dict[str, Any]:
+    """What a partial was given, by the names of its function's parameters."""
+    function: Any = partial.func
+    names = function.__code__.co_varnames if type_of(function) is types.FunctionType else ()
+    return {**dict(zip(names, partial.args, strict=False)), **partial.keywords}
 
 
 def _is_text(name: Any) -> bool:
@@ -218,3 +247,10 @@ def _slots(kind: type) -> tuple[tuple[int, str], ...]:
     """The slots of a class, each with the place of its home among the bases; of those that are written in Python."""
     homes = [(depth, vars(base)) for depth, base in enumerate(kind.__mro__) if "__slots__" in vars(base)]
     return tuple((at, n) for at, own in homes for n, m in own.items() if type_of(m) is types.MemberDescriptorType)
+
+
+@weak_cache
+def _class_keys(kind: type) -> tuple[tuple[int, str], ...]:
+    """The attributes of a class that are texts with a secret's name, with the places of their homes, the first last."""
+    homes = [(depth, vars(base)) for depth, base in enumerate(kind.__mro__)][::-1]
+    return tuple((at, n) for at, own in homes for n, m in own.items() if is_secret_name(n) and type_of(m) in _TEXTS)

@@ -9,6 +9,7 @@ import asyncio
 import collections
 import enum
 import functools
+import inspect
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -98,9 +99,11 @@ class Values:
         return Answer(value=packed, failed=True, made=tuple(parcel.made))
 
     def _named_in(self, call: Call) -> list[Any]:
-        """The objects of a call: its target, and those among its arguments."""
+        """The objects of a call: its target, the function behind its name, and those among its arguments."""
         entries = map(self.handles.find, {call.target, *handles_in(call.arguments.tree)})
-        return [entry.value for entry in entries if entry is not None]
+        target = self.handles.find(call.target)
+        function = None if target is None else inspect.getattr_static(target.value, call.name, None)
+        return [*(entry.value for entry in entries if entry is not None), function]
 
     def _is_told(self, value: Any, name: str) -> bool:
         known = self.handles.known(value)

@@ -13,7 +13,7 @@ from cellwright.errors import NotPublic, WrongArguments
 from cellwright.redaction import clean, is_secret_name, without_addresses, without_login
 from cellwright.scope import operand_limits
 from cellwright.scope.attributes import own_dict
-from cellwright.scope.grant_tables import library
+from cellwright.scope.grant_tables import library, table_of
 from cellwright.scope.handles import HeldObject
 from cellwright.scope.hidden_fields import has_own_text
 from cellwright.scope.hidden_values import tells_held, text_of
@@ -110,6 +110,8 @@ class Verbs:
         verdict = self._rules.require(held.place, name, data=not callable(value))
         if verdict.read_only and isinstance(value, FUNCTIONS):
             self.function(held, name)  # a function that may not be called is not handed out
+        if name == "url" and type_of(value) is str and table_of(library(type_of(held.value).__module__)) is not None:
+            return without_login(str(value))  # of a reply: its client may have put keys into the query
         return value
 
     def set(self, held: HeldObject, name: str, value: Any) -> None:
