@@ -24,7 +24,7 @@ from cellwright.agent.toolset import ToolsetOptions
 from cellwright.doors import Model
 from cellwright.errors import UsageError
 from cellwright.events import ApprovalWanted
-from cellwright.guard import Approvals, Approve, AuditTrail, FlowMode, Hook, Policy, Privacy, policy_of
+from cellwright.guard import Approvals, Approve, AuditTrail, FlowMode, Hook, Network, Policy, Privacy, policy_of
 from cellwright.journal import SessionOwner
 from cellwright.messages import Generation
 from cellwright.models import Budget, Spending, default_model, open_model
@@ -69,6 +69,7 @@ class Agent:
     sessions      what code may search of earlier work, as `sessions.search("…")`: this "branch", its "tree", those of
                   the "agent" of this name, "all"; nothing when left out
     policy, hooks, user, flow, audit   as of a `Runtime`: what code may do, for whom, and where that is told
+    network       as of a `Runtime`: the hosts that code may reach by HTTP
     private       as of a `Runtime`: the model sees tokens of private values, also in the task and in messages
     """
 
@@ -100,6 +101,7 @@ class Agent:
         flow: FlowMode | None = None,
         audit: str | Path | AuditTrail | None = None,
         private: Privacy | Collection[str] | bool | None = None,
+        network: Network | Sequence[str] | None = None,
     ) -> None:
         if mode not in ("code", "direct", "auto"):
             raise UsageError(f'mode={mode!r}: give "code", "direct" or "auto"')
@@ -123,7 +125,9 @@ class Agent:
         self.spawning = Spawning() if spawn is True else spawn or None
         self.policy = policy_of(policy)  # read once: its limits count for all sessions
         self._guard: dict[str, Any] = {"hooks": tuple(hooks), "user": user, "flow": flow, "audit": audit}
-        self._guard |= {"policy": self.policy, "private": private}
+        network = self.policy.network if network is None and self.policy is not None else network
+        self._network = Network.of(network) if network else None
+        self._guard |= {"policy": self.policy, "private": private, "network": self._network}
         self._check: Any = ("strict" if find_spec("ty") else "off") if check == "auto" else check
         self._sandbox: SandboxName | Sandbox = sandbox
         self._model = model
@@ -138,6 +142,7 @@ class Agent:
         packages = ", ".join(self.packages) if isinstance(self.packages, list | tuple) else ""
         own = self.instructions if self.spawning is None else f"{INSTRUCTIONS}\n{self.instructions}"
         own = own if self.sessions is None else f"{SEARCH_HINT}\n{own}"
+        own = own if self._network is None else f"{self._network.hint}\n{own}"
         own = f"{hint}\n{own}" if hint else own
         return ToolsetOptions(
             scope=self.scope, mode=self.mode, instructions=own, packages=packages, outline=outline, classes=classes

@@ -33,7 +33,7 @@ from cellwright.guard.private_notes import PrivateNotes, with_values
 from cellwright.guard.private_sandbox import PrivateSandbox
 from cellwright.guard.rate_limits import RateLimit, RateLimits
 from cellwright.guard.served_flow import BY_CODE, SERVED_FLOW, ServedFlow
-from cellwright.guard.session_network import Networked, SessionNetwork
+from cellwright.guard.session_network import NetworkSandbox, SessionNetwork
 from cellwright.guard.workspace_labels import WorkspaceLabels
 
 __all__ = [
@@ -66,7 +66,7 @@ __all__ = [
     "Network",
     "NetworkEntry",
     "NetworkList",
-    "Networked",
+    "NetworkSandbox",
     "OperationLabels",
     "OperationTimeout",
     "Pattern",

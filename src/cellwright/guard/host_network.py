@@ -56,6 +56,11 @@ def bound_network(network: Network, upstream: UpstreamPool) -> HostNetwork:
     return cast(HostNetwork, own(network, upstream))
 
 
+def is_network(value: object) -> bool:
+    """Whether it is such an object: of this session, or of another one."""
+    return getattr(type(value), "__module__", "") == __name__ and type(value).__name__ == HostNetwork.__name__
+
+
 def _checked(headers: GivenHeaders) -> HttpHeaders:
     """The headers to send; raises `RequestRefused` for one that names another route, another method or a sender."""
     given = list(headers.items()) if isinstance(headers, Mapping) else [(name, value) for name, value in headers]

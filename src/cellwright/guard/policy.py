@@ -16,6 +16,7 @@ from cellwright.errors import UsageError
 from cellwright.guard.argument_conditions import MISSING, Condition
 from cellwright.guard.flow_policy import FlowPolicy
 from cellwright.guard.operation_globs import covers_name, may_be_below, names_of
+from cellwright.guard.network import Network
 from cellwright.guard.privacy import Privacy
 from cellwright.guard.rate_limits import RateLimit, RateLimits
 
@@ -208,6 +209,7 @@ class Policy:
     timeouts: tuple[OperationTimeout, ...] = ()
     flow: FlowPolicy = field(default_factory=FlowPolicy)
     private: Privacy | None = None  # None: nothing is
+    network: Network | None = None  # None: guests have none
 
     def __post_init__(self) -> None:
         if self.default not in _ACTIONS:

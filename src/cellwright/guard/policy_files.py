@@ -11,12 +11,13 @@ from typing import Any, TypeVar, cast
 from cellwright.errors import UsageError
 from cellwright.guard.flow_policy import FlowPolicy, OperationLabels, ProvenValues
 from cellwright.guard.policy import OperationTimeout, Policy, PolicyRule
+from cellwright.guard.network import Network
 from cellwright.guard.privacy import Privacy
 from cellwright.guard.private_kinds import Pattern
 from cellwright.guard.rate_limits import RateLimit
 
 Part = TypeVar("Part")
-_WHOLE = ("default", "rules", "limits", "timeout_s", "timeouts", "flow", "private")
+_WHOLE = ("default", "rules", "limits", "timeout_s", "timeouts", "flow", "private", "network")
 _RULE = ("operation", "kind", "action", "arguments", "labels", "user", "why", "pattern")
 
 
@@ -59,6 +60,8 @@ def policy_from(found: Any, title: str) -> Policy:
     private = _private(whole["private"], f"{title}, private") if "private" in whole else None
     said = {key: whole[key] for key in ("default", "timeout_s") if key in whole}
     parts: dict[str, Any] = {"rules": rules, "limits": limits, "timeouts": timeouts, "flow": flow, "private": private}
+    if "network" in whole:
+        parts["network"] = _network(whole["network"], f"{title}, network")
     return _made(lambda: Policy(**parts, **said), title)
 
 
@@ -99,6 +102,13 @@ def _flow(found: Any, title: str) -> FlowPolicy:
     )
     said = {key: whole[key] for key in ("mode", "readers") if key in whole}
     return _made(lambda: FlowPolicy(proven=proven, labels=labels, **said), title)
+
+
+def _network(found: Any, title: str) -> Network:
+    whole = dict(_table(found, title, ("hosts", "private", "body_mb", "timeout_s", "certificates")))
+    if "hosts" not in whole:
+        raise UsageError(f'{title} needs `hosts`, such as hosts = ["api.example.com"]')
+    return _made(lambda: Network(**whole), title)
 
 
 _PRIVATE = ("kinds", "columns", "patterns", "names", "region", "may_have", "answers", "strict")

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from cellwright.doors import Answer, Beginning, GuestDoor, Host, Lineage, Wrapper
 from cellwright.errors import UsageError
-from cellwright.guard.host_network import NAME, bound_network
+from cellwright.guard.host_network import NAME, bound_network, is_network
 from cellwright.guard.network import Network
 from cellwright.guard.network_proxy import GuestRequest, ProxyConnection
 from cellwright.guard.session_authority import SessionAuthority
 from cellwright.guard.upstream_connection import AT_ONCE, HEAD_BYTES, UpstreamPool
-from cellwright.sandboxes import RequestDoor
+from cellwright.sandboxes import Interpreter, Opening, RequestDoor, Sandbox
+from cellwright.scope import Scope
 from cellwright.settings import install_command
 
 CONNECTIONS = 128  # of one guest
@@ -34,9 +36,19 @@ class SessionNetwork:
         except ImportError:
             raise UsageError(f"network= needs two packages: {install_command('network')}") from None
         self.target = 0
-        self._options = network
+        self.options = network
         self._upstream = UpstreamPool(network)
         self.host = bound_network(network, self._upstream)
+
+    def in_scope(self, scope: Scope) -> Scope:
+        """The scope with `network`, in the place of that of a session that it came from."""
+        if NAME not in dict(scope.names()):
+            return scope.extended({NAME: self.host})
+        if not is_network(scope.get(NAME)):
+            raise UsageError(f"network= binds the name {NAME!r}, which this scope has already; bind that under another")
+        other = scope.extended({})
+        other.bind(NAME, self.host, own=True)
+        return other
 
     @property
     def certificate(self) -> str:
@@ -62,7 +74,7 @@ class SessionNetwork:
             # asyncio does so by itself only where the listener was made with a protocol
             writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             try:
-                connection = ProxyConnection(self._options, self._authority, ask, slots, reader, writer)
+                connection = ProxyConnection(self.options, self._authority, ask, slots, reader, writer)
                 await connection.run(f"more than {CONNECTIONS} connections are open; close some first" if full else "")
             except (OSError, EOFError, asyncio.CancelledError):
                 pass  # the guest's client has gone, or this ends
@@ -85,6 +97,29 @@ class SessionNetwork:
 
         accepting = asyncio.get_running_loop().create_task(accept())
         return end
+
+
+class NetworkSandbox:
+    """A sandbox whose guests have the network of the session. See `Sandbox`; it is closed with the one inside."""
+
+    def __init__(self, inner: Sandbox, network: SessionNetwork) -> None:
+        self._inner = inner
+        self._network = network
+
+    @property
+    def rung(self) -> str:
+        return self._inner.rung
+
+    async def open(self, opening: Opening) -> Interpreter:
+        return await self._inner.open(
+            replace(opening, host=Networked(opening.host, self._network), network=self._network)
+        )
+
+    async def pins(self) -> dict[str, str]:
+        return await self._inner.pins()
+
+    async def close(self) -> None:
+        await self._inner.close()
 
 
 class Networked(Wrapper):

@@ -27,9 +27,11 @@ from cellwright.guard import (
     FlowMode,
     FlowPolicy,
     GuardRules,
+    NetworkSandbox,
     Private,
     PrivateNotes,
     PrivateSandbox,
+    SessionNetwork,
     SessionPrivacy,
     StoredApproval,
     WorkspaceLabels,
@@ -133,6 +135,7 @@ class RuntimeOptions:
     audit: str | Path | AuditTrail | None = None
     guard: GuardRules = field(default_factory=GuardRules)
     flow: FlowMode | None = None
+    network: SessionNetwork | None = None
     start: NewStart | ResumedStart | ForkedStart = NewStart()
 
 
@@ -184,6 +187,9 @@ async def open_session(
     """Open all but the guest, in order; where a part fails, those before it are closed."""
     async with AsyncExitStack() as stack:
         sandbox, site = await _sandbox(options, stack)
+        if options.network is not None:
+            sandbox = NetworkSandbox(sandbox, options.network)
+            stack.callback(options.network.close)
         store = await _store(options, stack)
         workspace = await _workspace(options, store)
         stack.push_async_callback(asyncio.to_thread, workspace.remove if workspace.fresh else workspace.close)

@@ -20,8 +20,10 @@ from cellwright.guard import (
     FlowMode,
     GuardRules,
     Hook,
+    Network,
     Policy,
     Privacy,
+    SessionNetwork,
     SessionPrivacy,
     policy_of,
 )
@@ -80,6 +82,7 @@ class Runtime(ScopeSearch):
     user       for whom it works: policy, limits and audit know it
     flow       what is done about calls that untrusted content may have chosen: "ask" a person, "warn", "deny", or "off"
     audit      the directory of the audit, or an `AuditTrail`: each call is told there before its effect, or not made
+    network    the hosts that guest code may reach by HTTP, or a `Network`; none when left out
     private    True, kinds of values, or a `Privacy`: the guest, the journal and the audit have tokens of private values
     """
 
@@ -105,6 +108,7 @@ class Runtime(ScopeSearch):
         flow: FlowMode | None = None,
         audit: str | Path | AuditTrail | None = None,
         private: Privacy | Collection[str] | bool | None = None,
+        network: Network | Sequence[str] | None = None,
     ) -> None:
         if check not in ("off", "warn", "strict"):
             raise UsageError(f'check={check!r}: give "off", "warn" or "strict"')
@@ -112,9 +116,11 @@ class Runtime(ScopeSearch):
             raise UsageError(f'sandbox={sandbox!r}: give "auto", "process", "landlock", "best", or a Sandbox')
         if session is not None and store is None:
             raise UsageError(f'session={session!r} needs a store to be kept in, as in store="sqlite:///agents.db"')
-        self.scope = Scope.of(scope)
-        self.limits = limits or Limits()
         policy = policy_of(policy)
+        network = policy.network if network is None and policy is not None else network
+        opened = SessionNetwork(Network.of(network)) if network else None
+        self.scope = Scope.of(scope) if opened is None else opened.in_scope(Scope.of(scope))
+        self.limits = limits or Limits()
         private = policy.private if private is None and policy is not None else Privacy.of(private)
         self.privacy = None if private is None else SessionPrivacy(private, SERVED_PRIVACY.get())
         self.session = None if store is None else check_id(session or uuid.uuid4().hex[:12])
@@ -135,6 +141,7 @@ class Runtime(ScopeSearch):
             audit=audit,
             guard=GuardRules(policy=policy, hooks=tuple(hooks), user=user),
             flow=flow,
+            network=opened,
         )
         self._host = ScopeHost(self.scope, session=self.session or "")
         self.flow = flow_guard(self._options, self._host, self.scope)
@@ -322,12 +329,14 @@ class Runtime(ScopeSearch):
         same: Any = {"limits": self.limits, "progress": options.progress, "flow": options.flow}
         same |= {"policy": options.guard.policy, "hooks": options.guard.hooks}  # scope and host are told of these
         same |= {"private": False if self.privacy is None else self.privacy.options}
+        same |= {"network": [] if options.network is None else options.network.options}
         branch = Runtime(scope or self.scope, store=kept.session.store, session=session, **same)
         branch._options = replace(
             options,
             workspace=None,
             store=kept.session.store if place == "memory:" else place,  # another one that is named so is another store
             session=branch._options.session,
+            network=branch._options.network,
             owner=SessionOwner(agent=options.owner.agent),
             start=ForkedStart(parent=parent, tree=tree),
         )
