@@ -124,7 +124,7 @@ class ZygoteServer:
 
     def _answer(self) -> bool:
         """One request. False when the host has closed its end."""
-        message, fds, _, _ = socket.recv_fds(self._control, forks.REQUEST, 2)
+        message, fds, _, _ = socket.recv_fds(self._control, forks.REQUEST, 3)
         if not message:
             return False
         request = json.loads(message)

@@ -1,0 +1,102 @@
+"""A `GuestNetwork` for tests: answers each HTTP request by a call of the guest, and keeps what it was asked."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from tests.cells import PATIENCE_S
+from tests.sandboxes.jails import PYTHON
+
+from cellwright import Limits
+from cellwright.errors import CellwrightError
+from cellwright.sandboxes import GUEST_UID, Environment, Opening, ProcessSandbox, Workspace
+from cellwright.sandboxes.guest_network import RequestDoor
+from cellwright.sandboxes.interpreter import ProcessInterpreter
+from cellwright.scope import Scope, ScopeHost
+from cellwright_guest.wire import Packed
+
+
+class Echo:
+    """Serves every listener: the answer is what `echo.said(method, target)` gives in the guest's own session."""
+
+    certificate = "-----BEGIN CERTIFICATE-----\nof this session\n-----END CERTIFICATE-----\n"
+
+    def __init__(self, target: int = 1) -> None:
+        self.target = target
+        self.listeners: list[socket.socket] = []
+        self.heads: list[str] = []
+        self.errors: list[BaseException] = []
+
+    def serve(self, listener: socket.socket, door: RequestDoor) -> Callable[[], None]:
+        self.listeners.append(listener)
+        listener.setblocking(False)
+        serving = asyncio.get_running_loop().create_task(self._serve(listener, door))
+        return lambda: None if serving.cancel() else listener.close()
+
+    async def _serve(self, listener: socket.socket, door: RequestDoor) -> None:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            try:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                self.heads.append(head)
+                method, target, _ = head.split("\r\n")[0].split(" ")
+                body = await self._said(door, method, target)
+                writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            except (asyncio.IncompleteReadError, ConnectionError):
+                pass
+            finally:
+                writer.close()
+
+        async with await asyncio.start_server(answer, sock=listener) as server:
+            await server.serve_forever()
+
+    async def _said(self, door: RequestDoor, method: str, target: str) -> bytes:
+        arguments = Packed({"t": [method, target]}, [])
+        try:
+            answer = await door.ask("k" + str(abs(hash(target)) % 1000), arguments, self.target, "said")
+        except CellwrightError as error:
+            self.errors.append(error)
+            return f"{type(error).__name__}: {error}".encode()
+        return str(answer.value.tree).encode()
+
+
+class Host:
+    """What the requests become calls of."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def said(self, method: str, target: str) -> str:
+        self.calls.append(f"{method} {target}")
+        return f"{method} {target}"
+
+
+@asynccontextmanager
+async def networked(
+    network: Any = None,
+    limits: Limits | None = None,
+    environment: Environment | None = None,
+    scratch: bool = False,
+    **names: Any,
+) -> AsyncGenerator[ProcessInterpreter]:
+    """A guest with a network, `Echo` unless another is given."""
+    live, cover = [await asyncio.to_thread(Workspace.create, None, GUEST_UID) for _ in range(2)]
+    sandbox = ProcessSandbox(environment or Environment(python=PYTHON))
+    host = ScopeHost(Scope({"echo": Host(), **names}))
+    opening = Opening(
+        host=host,
+        limits=limits or Limits(wall_s=PATIENCE_S),
+        workspace=live,
+        scratch=cover if scratch else None,
+        network=network or Echo(),
+    )
+    try:
+        yield await sandbox.open(opening)
+    finally:
+        await sandbox.close()
+        host.close()
+        await asyncio.to_thread(live.remove)
+        await asyncio.to_thread(cover.remove)
