@@ -24,6 +24,8 @@ SPINS = 64
 # In a journaled session looking for it is a call to the host: the longer nothing comes, the more turns go before it.
 MOST_SPINS = 4096
 
+LOOK_S = 0.01  # between two looks at its own descriptors, while another thread reads the door
+
 MOST_TIMERS = 8  # under way at once; then the longest is given up
 
 # takes a message, and the loop that it came to
@@ -132,10 +134,18 @@ class DoorSelector(selectors.PollSelector):
         if len(_threads) > 1 or (timeout is None and not self._door.asking):
             self._before_waiting()  # with nothing asked, a thread that Python does not know of may be what wakes it
         waits = timeout is None or timeout > 0
-        message = self._door.receive(self.mailbox, self._poll, timeout, ready=self.ready if waits else ())
+        message = self._receive(timeout, self.ready if waits else ())
         if message is not None:
             self._deliver(message)
         return self._found
+
+    def _receive(self, timeout: float | None, ready: Any) -> Any:
+        sockets = len(self._fd_to_key) > 1  # besides the one that other threads wake the loop by
+        beside_s = LOOK_S if sockets and len(_threads) > 1 else None
+        message = self._door.receive(self.mailbox, self._poll, timeout, ready=ready, beside_s=beside_s)
+        if message is None and beside_s is not None and not self._found:
+            self._poll(0)
+        return message
 
     def _select_by_messages(self, timeout: float | None) -> list[Any]:
         if timeout is None:
@@ -153,7 +163,7 @@ class DoorSelector(selectors.PollSelector):
         if len(_threads) > 1 or not self._door.asking:
             self._before_waiting()
         waits = timeout is None or timeout > 0
-        message = self._door.receive(self.mailbox, self._poll, ready=self.ready if waits else ())
+        message = self._receive(None, self.ready if waits else ())
         if message is not None:
             if message[0][0] != "a" or message[0][1] not in self.timers:
                 self.woken()

@@ -19,11 +19,24 @@ from cellwright.sandboxes.interpreter import ProcessInterpreter
 from cellwright.scope import Scope, ScopeHost
 from cellwright_guest.wire import Packed
 
+CERTIFICATE = """\
+-----BEGIN CERTIFICATE-----
+MIIBdjCCAR2gAwIBAgIUUIn4dGSbk5aNx2zNZenCUnrWyaowCgYIKoZIzj0EAwIw
+EDEOMAwGA1UEAwwFdGVzdHMwIBcNMjYxMTE5MjAwMzI3WhgPMjEyNjEwMjYyMDAz
+MjdaMBAxDjAMBgNVBAMMBXRlc3RzMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
+A3xcV2KO1vKGvA+Q87ve3bt1HGRb/uoxOZteNg9Qs2v6uPrwBdxUotICkt/Zg6ZN
+V4mVXuF80fo/Mnv95kfYe6NTMFEwHQYDVR0OBBYEFOXcNthwI19e/jxCwxOZsM/d
+WfnnMB8GA1UdIwQYMBaAFOXcNthwI19e/jxCwxOZsM/dWfnnMA8GA1UdEwEB/wQF
+MAMBAf8wCgYIKoZIzj0EAwIDRwAwRAIgakaY16OjvmxAbJnQ8E8FBXTT3O0dy/HQ
+FLy4kP5/l0UCIDvTIM43vxIj6xgujzifVe1rPRfH0SJwY9VpUN9Fhlch
+-----END CERTIFICATE-----
+"""
+
 
 class Echo:
     """Serves every listener: the answer is what `echo.said(method, target)` gives in the guest's own session."""
 
-    certificate = "-----BEGIN CERTIFICATE-----\nof this session\n-----END CERTIFICATE-----\n"
+    certificate = CERTIFICATE
 
     def __init__(self, target: int = 1) -> None:
         self.target = target
@@ -72,6 +85,9 @@ class Host:
     def said(self, method: str, target: str) -> str:
         self.calls.append(f"{method} {target}")
         return f"{method} {target}"
+
+    async def slow(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
 
 @asynccontextmanager
