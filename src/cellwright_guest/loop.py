@@ -114,6 +114,8 @@ class DoorSelector(selectors.PollSelector):
         self._fd = -1
         self._found: list[Any] = []
         self._spins, self._patience = 0, SPINS
+        self._passed = 0
+        self.pipe = -1  # by which other threads wake the loop
         self.mailbox = Mailbox()
         self.ready: Any = ()  # what its loop is about to run
         self.timers = HostTimers(door, self.mailbox)
@@ -140,12 +142,25 @@ class DoorSelector(selectors.PollSelector):
         return self._found
 
     def _receive(self, timeout: float | None, ready: Any) -> Any:
-        sockets = len(self._fd_to_key) > 1  # besides the one that other threads wake the loop by
+        """The next message, if no socket of the guest's comes first."""
+        sockets = len(self._fd_to_key) > (self.pipe in self._fd_to_key)
+        if sockets and self._door.journaled:
+            self._poll(0)
+            if self._is_socket_first():
+                return None
         beside_s = LOOK_S if sockets and len(_threads) > 1 else None
         message = self._door.receive(self.mailbox, self._poll, timeout, ready=ready, beside_s=beside_s)
         if message is None and beside_s is not None and not self._found:
             self._poll(0)
         return message
+
+    def _is_socket_first(self) -> bool:
+        """Whether to run what waits for a socket before the door is read, so that a timer whose end is told again at
+        once does not overtake the response that came before it."""
+        if not self._door.journaled or all(key.fd == self.pipe for key, _ in self._found):
+            return False
+        self._passed = (self._passed + 1) % SPINS  # a socket that is always ready does not shut the door
+        return self._passed != 0
 
     def _select_by_messages(self, timeout: float | None) -> list[Any]:
         if timeout is None:
@@ -187,6 +202,7 @@ class DoorSelector(selectors.PollSelector):
         if self._fd < 0:
             self._fd = self._door.conn.fileno()
             poller.register(self._fd, 1)
+        self._found = []
         ready = poller.poll(None if timeout is None else max(0, -int(-timeout * 1000 // 1)))
         door = False
         for fd, event in ready:
@@ -197,7 +213,7 @@ class DoorSelector(selectors.PollSelector):
             if key:
                 mask = (event & ~1 and selectors.EVENT_WRITE) | (event & ~4 and selectors.EVENT_READ)
                 self._found.append((key, mask & key.events))
-        return door
+        return door and not self._is_socket_first()
 
 
 class GuestLoop(asyncio.SelectorEventLoop):
@@ -205,6 +221,7 @@ class GuestLoop(asyncio.SelectorEventLoop):
 
     _ready: Any  # CPython's own, which typeshed leaves out
     _scheduled: Any
+    _ssock: Any
 
     def __init__(self, door: Door, deliver: Deliver) -> None:
         self._door = door
@@ -287,6 +304,7 @@ class GuestLoop(asyncio.SelectorEventLoop):
     def _open_self_pipe(self) -> None:
         if self._ssock is None:
             super()._make_self_pipe()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]  not in typeshed
+            self.selector.pipe = self._ssock.fileno()
 
     def _close_self_pipe(self) -> None:
         if self._ssock is not None:
