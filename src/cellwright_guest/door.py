@@ -189,6 +189,9 @@ class Door:
                 mailbox.queue.append(entry)
         elif kind == "i":
             self._invokes.append(entry)
+        elif kind == "n":  # a loop of the main thread waits for it; other code reads its socket at its own pace
+            if len(self._main_stack) > 1:
+                self._main_stack[-1].queue.append(entry)
         elif kind == "w":  # done by whichever thread reads: later messages of the host rely on it
             workspace_name.move_to_live()
             self._moved = True

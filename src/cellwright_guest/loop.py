@@ -24,6 +24,7 @@ SPINS = 64
 # In a journaled session looking for it is a call to the host: the longer nothing comes, the more turns go before it.
 MOST_SPINS = 4096
 
+RESPONSE_S = 0.1  # at most, from the word that a response comes until it is there
 LOOK_S = 0.01  # between two looks at its own descriptors, while another thread reads the door
 
 MOST_TIMERS = 8  # under way at once; then the longest is given up
@@ -114,7 +115,6 @@ class DoorSelector(selectors.PollSelector):
         self._fd = -1
         self._found: list[Any] = []
         self._spins, self._patience = 0, SPINS
-        self._passed = 0
         self.pipe = -1  # by which other threads wake the loop
         self.mailbox = Mailbox()
         self.ready: Any = ()  # what its loop is about to run
@@ -142,25 +142,23 @@ class DoorSelector(selectors.PollSelector):
         return self._found
 
     def _receive(self, timeout: float | None, ready: Any) -> Any:
-        """The next message, if no socket of the guest's comes first."""
         sockets = len(self._fd_to_key) > (self.pipe in self._fd_to_key)
-        if sockets and self._door.journaled:
-            self._poll(0)
-            if self._is_socket_first():
-                return None
         beside_s = LOOK_S if sockets and len(_threads) > 1 else None
         message = self._door.receive(self.mailbox, self._poll, timeout, ready=ready, beside_s=beside_s)
         if message is None and beside_s is not None and not self._found:
             self._poll(0)
+        if message is not None and message[0][0] == "n":
+            if sockets:
+                self._poll_sockets()
+            return None
         return message
 
-    def _is_socket_first(self) -> bool:
-        """Whether to run what waits for a socket before the door is read, so that a timer whose end is told again at
-        once does not overtake the response that came before it."""
-        if not self._door.journaled or all(key.fd == self.pipe for key, _ in self._found):
-            return False
-        self._passed = (self._passed + 1) % SPINS  # a socket that is always ready does not shut the door
-        return self._passed != 0
+    def _poll_sockets(self) -> None:
+        """A response comes by one of them: take it up before the next message, as the host sent them."""
+        if self._fd >= 0:
+            self._selector.modify(self._fd, 0)
+        self._poll(RESPONSE_S)
+        self._selector.modify(self._fd, 1)
 
     def _select_by_messages(self, timeout: float | None) -> list[Any]:
         if timeout is None:
@@ -202,7 +200,6 @@ class DoorSelector(selectors.PollSelector):
         if self._fd < 0:
             self._fd = self._door.conn.fileno()
             poller.register(self._fd, 1)
-        self._found = []
         ready = poller.poll(None if timeout is None else max(0, -int(-timeout * 1000 // 1)))
         door = False
         for fd, event in ready:
@@ -213,7 +210,9 @@ class DoorSelector(selectors.PollSelector):
             if key:
                 mask = (event & ~1 and selectors.EVENT_WRITE) | (event & ~4 and selectors.EVENT_READ)
                 self._found.append((key, mask & key.events))
-        return door and not self._is_socket_first()
+        if door and self._door.journaled:
+            self._found = []  # in the order in which the host sent them: sockets are looked at again
+        return door
 
 
 class GuestLoop(asyncio.SelectorEventLoop):

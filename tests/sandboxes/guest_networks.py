@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -69,7 +70,7 @@ class Echo:
     async def _said(self, door: RequestDoor, method: str, target: str) -> bytes:
         arguments = Packed({"t": [method, target]}, [])
         try:
-            answer = await door.ask("k" + str(abs(hash(target)) % 1000), arguments, self.target, "said")
+            answer = await door.ask(hashlib.sha256(target.encode()).hexdigest()[:16], arguments, self.target, "said")
         except CellwrightError as error:
             self.errors.append(error)
             return f"{type(error).__name__}: {error}".encode()

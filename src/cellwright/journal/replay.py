@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future
@@ -22,33 +21,13 @@ from cellwright.journal.call_paths import CallPaths, is_of_cell, is_of_request, 
 from cellwright.journal.call_rows import finished, has_short_answer, in_memory, is_same_call
 from cellwright.journal.call_text import call_line
 from cellwright.journal.divergence import Divergence
+from cellwright.journal.guest_clock import GuestClock
 from cellwright.journal.writer import JournalWriter
 from cellwright.store import CellRow, Row, StoredPacked
 from cellwright_guest.wire import Packed
 
-
-def _elapsed() -> float:
-    """Seconds that nobody can set; the time that the machine was suspended counts, where the system tells it."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
-
-
-class GuestClock:
-    """The guest's time: the machine's wall clock is read once, here; from then on it is the time that passed since.
-
-    So a wall clock that jumps is not noticed before the session is resumed, and then the time is never before `floor`.
-    """
-
-    def __init__(
-        self, floor: float = 0.0, *, wall: Callable[[], float] = time.time, elapsed: Callable[[], float] = _elapsed
-    ) -> None:
-        self._elapsed = elapsed
-        self._origin = max(wall(), floor) - elapsed()
-
-    def now(self) -> float:
-        return self._origin + self._elapsed()
-
-
 READ_AHEAD = 16  # answers of some kilobytes
+REQUEST_S = 0.002  # in which the guest reads a response, which comes by another way than other answers do
 CELL_BYTES = 1 << 30  # that the calls of one cell may add to the journal
 
 
@@ -302,7 +281,10 @@ class Replay:
             if first is not None:
                 await first()
         finally:
-            self._loop.call_soon(self._handed)
+            if is_of_request(row.path):
+                self._loop.call_later(REQUEST_S, self._handed)
+            else:
+                self._loop.call_soon(self._handed)
 
     def _is_next(self, row: Row) -> bool:
         return bool(self._prefix) and self._prefix[0] is row and (row.delivered or 0) <= self._upto

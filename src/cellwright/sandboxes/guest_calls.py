@@ -176,6 +176,10 @@ class GuestCalls:
         if task is not None:
             task.cancel(BY_GUEST)
 
+    def announce(self) -> None:
+        """Tell the guest, in the order of its answers, that one goes over its network."""
+        self._send(["n"], [])
+
     def stop(self) -> None:
         for task in self._tasks.values():
             task.cancel()

@@ -53,6 +53,8 @@ class RequestCalls:
         def deliver(call: Call, answer: Answer) -> None:
             for lent, count in answer.back:  # the guest hears of it at once: no answer of its door tells it
                 self._callbacks.give_back(lent, count)
+            if self._journaled:
+                self._calls.announce()
             if not answered.done():
                 answered.set_result(answer)
 

@@ -171,9 +171,7 @@ def _network() -> dict[str, SyscallVerdict]:
     streams = tuple(_SOCK_STREAM | flags for flags in _SOCKET_FLAGS)
     levels = (_SOL_SOCKET, _TCP)
     plain = {  # with the flag a message connects, which Landlock does not see
-        name: SyscallVerdict(
-            errno=EPERM, checks=(ArgumentCheck(argument=place, kind="no_bit", values=(_FAST_OPEN,)),)
-        )
+        name: SyscallVerdict(errno=EPERM, checks=(ArgumentCheck(argument=place, kind="no_bit", values=(_FAST_OPEN,)),))
         for name, place in (("sendto", 3), ("sendmsg", 2))
     }
     return plain | {
