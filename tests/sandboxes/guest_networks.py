@@ -41,12 +41,9 @@ class Echo:
 
     def __init__(self, target: int = 1) -> None:
         self.target = target
-        self.listeners: list[socket.socket] = []
         self.heads: list[str] = []
-        self.errors: list[BaseException] = []
 
     def serve(self, listener: socket.socket, door: RequestDoor) -> Callable[[], None]:
-        self.listeners.append(listener)
         listener.setblocking(False)
         serving = asyncio.get_running_loop().create_task(self._serve(listener, door))
         return lambda: None if serving.cancel() else listener.close()
@@ -72,23 +69,25 @@ class Echo:
         try:
             answer = await door.ask(hashlib.sha256(target.encode()).hexdigest()[:16], arguments, self.target, "said")
         except CellwrightError as error:
-            self.errors.append(error)
             return f"{type(error).__name__}: {error}".encode()
         return str(answer.value.tree).encode()
 
 
 class Host:
-    """What the requests become calls of."""
+    """What the requests become calls of. `wait` ends when somebody asks for a path that ends with "open"."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
+        self._gate = asyncio.Event()
 
     def said(self, method: str, target: str) -> str:
         self.calls.append(f"{method} {target}")
+        if target.endswith("open"):
+            self._gate.set()
         return f"{method} {target}"
 
-    async def slow(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+    async def wait(self) -> None:
+        await self._gate.wait()
 
 
 @asynccontextmanager
@@ -97,14 +96,14 @@ async def networked(
     limits: Limits | None = None,
     environment: Environment | None = None,
     scratch: bool = False,
-    **names: Any,
+    host: Host | None = None,
 ) -> AsyncGenerator[ProcessInterpreter]:
     """A guest with a network, `Echo` unless another is given."""
     live, cover = [await asyncio.to_thread(Workspace.create, None, GUEST_UID) for _ in range(2)]
     sandbox = ProcessSandbox(environment or Environment(python=PYTHON))
-    host = ScopeHost(Scope({"echo": Host(), **names}))
+    doors = ScopeHost(Scope({"echo": host or Host()}))
     opening = Opening(
-        host=host,
+        host=doors,
         limits=limits or Limits(wall_s=PATIENCE_S),
         workspace=live,
         scratch=cover if scratch else None,
@@ -114,6 +113,6 @@ async def networked(
         yield await sandbox.open(opening)
     finally:
         await sandbox.close()
-        host.close()
+        doors.close()
         await asyncio.to_thread(live.remove)
         await asyncio.to_thread(cover.remove)
