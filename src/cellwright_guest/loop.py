@@ -220,7 +220,6 @@ class GuestLoop(asyncio.SelectorEventLoop):
 
     _ready: Any  # CPython's own, which typeshed leaves out
     _scheduled: Any
-    _ssock: Any
 
     def __init__(self, door: Door, deliver: Deliver) -> None:
         self._door = door
@@ -303,7 +302,7 @@ class GuestLoop(asyncio.SelectorEventLoop):
     def _open_self_pipe(self) -> None:
         if self._ssock is None:
             super()._make_self_pipe()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]  not in typeshed
-            self.selector.pipe = self._ssock.fileno()
+            self.selector.pipe = self.__dict__["_ssock"].fileno()
 
     def _close_self_pipe(self) -> None:
         if self._ssock is not None:

@@ -90,7 +90,7 @@ class ZygoteOwner:
     Other namespaces need one of users first, unless the kernel gives them to this process as it is.
     """
 
-    def __init__(self, guest_uid: int, *, network: bool) -> None:
+    def __init__(self, guest_uid: int, *, network: bool = False) -> None:
         self.uid = 0 if 0 in os.getresuid() else os.getuid()  # whoever is root in part can be it wholly
         self.guest_uid = guest_uid if self.uid == 0 else -1
         with open("/proc/self/status") as status:

@@ -17,6 +17,7 @@ from cellwright.sandboxes.directory_tree import DiskUsage
 from cellwright.sandboxes.exit_errors import GONE
 from cellwright.sandboxes.files import FileEntry, Files, clone
 from cellwright.sandboxes.guest_calls import guest_at_work, waiting, waiting_for_agent
+from cellwright.sandboxes.guest_network import GuestNetwork, RequestDoor
 from cellwright.sandboxes.guest_uid import GUEST_UID
 from cellwright.sandboxes.jail import LAYERS, STANDARD
 from cellwright.sandboxes.landlock import LandlockSandbox
@@ -58,6 +59,7 @@ __all__ = [
     "Environment",
     "FileEntry",
     "Files",
+    "GuestNetwork",
     "GuestValue",
     "Interpreter",
     "LandlockSandbox",
@@ -69,6 +71,7 @@ __all__ = [
     "Outcome",
     "OuterLimits",
     "ProcessSandbox",
+    "RequestDoor",
     "Sandbox",
     "SandboxName",
     "SavedState",
