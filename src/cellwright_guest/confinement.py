@@ -1,4 +1,4 @@
-"""What a child does to itself between the fork and the first guest byte: eight steps, each a named layer.
+"""What a child does to itself between the fork and the first guest byte: nine steps, each a named layer.
 
 The zygote rehearses the steps once in a child that runs nothing, so that a layer which this machine refuses is known
 before the first guest; for guests every step that passed the rehearsal must pass again. Knows no policy: paths, limits
@@ -14,13 +14,14 @@ import errno
 import fcntl
 import os
 import resource
+import socket
 import struct
 from collections.abc import Callable
 from typing import Any
 
-from cellwright_guest import kernel, mounts, namespaces, workspace_name
+from cellwright_guest import guest_listener, kernel, mounts, namespaces, workspace_name
 
-STEPS = ("mount", "uid", "user", "rlimits", "caps", "no_new_privs", "landlock", "seccomp")
+STEPS = ("network", "mount", "uid", "user", "rlimits", "caps", "no_new_privs", "landlock", "seccomp")
 
 _CLOSED = "closed"
 _OUT_OF_THE_WAY = 32  # of the numbers that a guest's own descriptors get
@@ -62,6 +63,8 @@ class Confinement:
         self._readable: list[tuple[str, int]] = []
         self._held: list[int] = []  # without the mount layer: the directories that the guest works in
         self._count_nproc: bool = plan["count_nproc"]
+        self._network: dict[str, Any] = plan["network"]
+        self._listener: socket.socket | None = None
 
     def measure(self) -> None:
         """Takes the address space and the private writable memory of now as what a child has before it begins."""
@@ -70,10 +73,11 @@ class Confinement:
         self._mapped, self._baseline = fields[0], fields[5]
 
     def steps(
-        self, workspace: str, limits: dict[str, int], scratch: str = ""
+        self, workspace: str, limits: dict[str, int], scratch: str = "", line: int = -1, certificate: str = ""
     ) -> list[tuple[str, Callable[[], object]]]:
         return [
-            ("mount", lambda: self._move_in(workspace, scratch)),
+            ("network", lambda: self._hand_over(line)),
+            ("mount", lambda: self._move_in(workspace, scratch, certificate)),
             ("uid", self._become),
             ("user", self._nest),
             ("rlimits", lambda: self._limit(limits)),
@@ -114,6 +118,7 @@ class Confinement:
 
     def _try_out(self, writer: int, limits: dict[str, int], modules: dict[str, str]) -> None:
         self._hold_on()
+        self._layers.attempt("network", self._listen)
         self._layers.attempt("mount", lambda: mounts.begin(self._tmp))
         self._layers.attempt("landlock", self._open_ruleset)
         for name, step in self.steps("/dev", limits):
@@ -160,14 +165,22 @@ class Confinement:
     def begin(self) -> None:
         """In the child, before its request."""
         self._hold_on()
+        if "network" in self._layers.got:
+            with contextlib.suppress(OSError):  # tried again, and told, when there is a request
+                self._listen()
 
     def _hold_on(self) -> None:
         self._zygote.die_with()
         self._proc_self = os.open(self._proc, os.O_PATH | os.O_DIRECTORY)
 
-    def apply(self, workspace: str, limits: dict[str, int], scratch: str = "") -> None:
-        """All layers that are in force, in order. Descriptors above 3 are closed. Raises OSError."""
-        steps = self.steps(workspace, limits, scratch)
+    def apply(
+        self, workspace: str, limits: dict[str, int], scratch: str = "", line: int = -1, certificate: str = ""
+    ) -> None:
+        """All layers that are in force, in order. Descriptors above 3 are closed. Raises OSError.
+
+        `line` leads to who takes the listener of a guest with a network.
+        """
+        steps = self.steps(workspace, limits, scratch, line, certificate)
         got = self._layers.got
         self._hold_bare(workspace, scratch)
         for name, step in steps[:-1]:
@@ -194,8 +207,20 @@ class Confinement:
                 self._held.append(fcntl.fcntl(fd, fcntl.F_DUPFD, _OUT_OF_THE_WAY))
                 os.close(fd)
 
-    def _move_in(self, workspace: str, scratch: str) -> None:
+    def _listen(self) -> None:
+        self._listener = guest_listener.listening(self._network["port"])
+
+    def _hand_over(self, line: int) -> None:
+        if self._listener is None:
+            self._listen()
+        listener, self._listener = self._listener, None
+        if listener is not None and line >= 0:
+            guest_listener.hand_over(listener, line)
+
+    def _move_in(self, workspace: str, scratch: str, certificate: str) -> None:
         mounts.place(workspace)
+        if self._network:
+            mounts.publish(self._network["certificate"], certificate)
         if scratch:
             if self._ruleset >= 0:
                 self._allow("/workspace", ~_MAKE_SPECIAL)  # now: from here on the name leads to what covers it
@@ -268,6 +293,8 @@ class Confinement:
             self._allow(path, _DEVICE)
         if rooted:
             self._allow("/tmp", ~_MAKE_SPECIAL)
+        if self._network and len(self._landlock) > 8:
+            kernel.landlock_allow_connecting(self._ruleset, self._network["port"])
 
     def _allow(self, path: str, access: int) -> None:
         kernel.landlock_allow(self._ruleset, os.fsencode(path), access & self._handled)

@@ -120,12 +120,19 @@ class Door:
                 self._main_stack.remove(mailbox)
 
     def receive(
-        self, mailbox: Mailbox, poll: Any = None, timeout_s: float | None = None, only: int = 0, ready: Any = ()
+        self,
+        mailbox: Mailbox,
+        poll: Any = None,
+        timeout_s: float | None = None,
+        only: int = 0,
+        ready: Any = (),
+        beside_s: float | None = None,
     ) -> Any:
         """The next message of `mailbox`; None when `timeout_s` passed, `poll` saw something else or `ready` has any.
 
         `poll(timeout_s)` says whether the socket can be read; without it the read just blocks. With `only` it is None
-        as well when the next message is not the answer to that call; it stays the next.
+        as well when the next message is not the answer to that call; it stays the next. Where another thread reads, it
+        is None after `beside_s` too.
         """
         while True:
             with self._turn:
@@ -133,7 +140,7 @@ class Door:
                 if entry is None and ready:  # put there by a thread after the loop looked: nothing else wakes the loop
                     return None
                 if entry is None and self._reading:
-                    if not self._turn.wait(timeout_s):
+                    if not self._turn.wait(_shorter(timeout_s, beside_s)):
                         return None
                     entry = self._next(mailbox)
                     if entry is None and self._reading:
@@ -182,6 +189,9 @@ class Door:
                 mailbox.queue.append(entry)
         elif kind == "i":
             self._invokes.append(entry)
+        elif kind == "n":  # a loop of the main thread waits for it; other code reads its socket at its own pace
+            if len(self._main_stack) > 1:
+                self._main_stack[-1].queue.append(entry)
         elif kind == "w":  # done by whichever thread reads: later messages of the host rely on it
             workspace_name.move_to_live()
             self._moved = True
@@ -214,3 +224,7 @@ class Door:
             if body[0] == "a":
                 del self._waiting[body[1]]
         return entry[1]
+
+
+def _shorter(first: float | None, second: float | None) -> float | None:
+    return first if second is None else second if first is None else min(first, second)

@@ -111,7 +111,7 @@ class Forks:
             os.setsid()
             self._confinement.begin()
             interpreter.rehearse()
-            message, fds, _, _ = socket.recv_fds(line, REQUEST, 2)
+            message, fds, _, _ = socket.recv_fds(line, REQUEST, 3)
             if not message:
                 os._exit(0)
             os.dup2(fds[1], 1)
@@ -119,7 +119,10 @@ class Forks:
             os.dup2(fds[0], 3, inheritable=False)
             request = json.loads(message)
             scratch = self._host + request["scratch"] if "scratch" in request else ""
-            self._confinement.apply(self._host + request["workspace"], request["limits"], scratch)
+            listener_line, certificate = fds[2] if len(fds) > 2 else -1, request.get("certificate", "")
+            self._confinement.apply(
+                self._host + request["workspace"], request["limits"], scratch, listener_line, certificate
+            )
             confined = True
             _run(request)
         finally:  # no way back from here but out: the parent's code must not run twice

@@ -35,6 +35,7 @@ _PRCTLS = {value: name for name, value in list(globals().items()) if name.starts
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT, _CLOSE_RANGE, _MOUNT_SETATTR = 444, 445, 446, 436, 442
 _PIDFD_OPEN = 434
 _LANDLOCK_OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # execute, write, read; truncate; device ioctl
+_CONNECT_TCP = 1 << 1
 _AT_RECURSIVE = 0x8000
 _CAPABILITY_VERSION_3 = 0x2008_0522
 
@@ -155,6 +156,12 @@ def landlock_allow(ruleset: int, path: bytes, access: int) -> None:
         _checked("landlock_add_rule", _syscall5(_LANDLOCK_ADD, ruleset, 1, ctypes.addressof(rule), 0, 0))
     finally:
         os.close(fd)
+
+
+def landlock_allow_connecting(ruleset: int, port: int) -> None:
+    """To this TCP port, of any address."""
+    rule = ctypes.create_string_buffer(struct.pack("=QQ", _CONNECT_TCP, port), 16)
+    _checked("landlock_add_rule", _syscall5(_LANDLOCK_ADD, ruleset, 2, ctypes.addressof(rule), 0, 0))
 
 
 def landlock_restrict(ruleset: int) -> None:

@@ -24,6 +24,9 @@ SPINS = 64
 # In a journaled session looking for it is a call to the host: the longer nothing comes, the more turns go before it.
 MOST_SPINS = 4096
 
+RESPONSE_S = 0.1  # at most, from the word that a response comes until it is there
+LOOK_S = 0.01  # between two looks at its own descriptors, while another thread reads the door
+
 MOST_TIMERS = 8  # under way at once; then the longest is given up
 
 # takes a message, and the loop that it came to
@@ -112,6 +115,7 @@ class DoorSelector(selectors.PollSelector):
         self._fd = -1
         self._found: list[Any] = []
         self._spins, self._patience = 0, SPINS
+        self.pipe = -1  # by which other threads wake the loop
         self.mailbox = Mailbox()
         self.ready: Any = ()  # what its loop is about to run
         self.timers = HostTimers(door, self.mailbox)
@@ -132,10 +136,29 @@ class DoorSelector(selectors.PollSelector):
         if len(_threads) > 1 or (timeout is None and not self._door.asking):
             self._before_waiting()  # with nothing asked, a thread that Python does not know of may be what wakes it
         waits = timeout is None or timeout > 0
-        message = self._door.receive(self.mailbox, self._poll, timeout, ready=self.ready if waits else ())
+        message = self._receive(timeout, self.ready if waits else ())
         if message is not None:
             self._deliver(message)
         return self._found
+
+    def _receive(self, timeout: float | None, ready: Any) -> Any:
+        sockets = len(self._fd_to_key) > (self.pipe in self._fd_to_key)
+        beside_s = LOOK_S if sockets and len(_threads) > 1 else None
+        message = self._door.receive(self.mailbox, self._poll, timeout, ready=ready, beside_s=beside_s)
+        if message is None and beside_s is not None and not self._found:
+            self._poll(0)
+        if message is not None and message[0][0] == "n":
+            if sockets:
+                self._poll_sockets()
+            return None
+        return message
+
+    def _poll_sockets(self) -> None:
+        """A response comes by one of them: take it up before the next message, as the host sent them."""
+        if self._fd >= 0:
+            self._selector.modify(self._fd, 0)
+        self._poll(RESPONSE_S)
+        self._selector.modify(self._fd, 1)
 
     def _select_by_messages(self, timeout: float | None) -> list[Any]:
         if timeout is None:
@@ -153,7 +176,7 @@ class DoorSelector(selectors.PollSelector):
         if len(_threads) > 1 or not self._door.asking:
             self._before_waiting()
         waits = timeout is None or timeout > 0
-        message = self._door.receive(self.mailbox, self._poll, ready=self.ready if waits else ())
+        message = self._receive(None, self.ready if waits else ())
         if message is not None:
             if message[0][0] != "a" or message[0][1] not in self.timers:
                 self.woken()
@@ -187,6 +210,8 @@ class DoorSelector(selectors.PollSelector):
             if key:
                 mask = (event & ~1 and selectors.EVENT_WRITE) | (event & ~4 and selectors.EVENT_READ)
                 self._found.append((key, mask & key.events))
+        if door and self._door.journaled:
+            self._found = []  # in the order in which the host sent them: sockets are looked at again
         return door
 
 
@@ -277,6 +302,7 @@ class GuestLoop(asyncio.SelectorEventLoop):
     def _open_self_pipe(self) -> None:
         if self._ssock is None:
             super()._make_self_pipe()  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]  not in typeshed
+            self.selector.pipe = self.__dict__["_ssock"].fileno()
 
     def _close_self_pipe(self) -> None:
         if self._ssock is not None:

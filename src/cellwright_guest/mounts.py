@@ -131,6 +131,16 @@ def place(workspace: str) -> None:
     kernel.mount(b"none", b"/workspace", None, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | kept)
 
 
+def publish(path: str, text: str) -> None:
+    """A file that the guest reads and cannot change: on a file system of its own, which is read-only from here on."""
+    where = os.fsencode(os.path.dirname(path))
+    kernel.mount(b"published", where, b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=755,size=64k,nr_inodes=8")
+    with open(path, "w") as file:
+        file.write(text)
+    os.chmod(path, 0o444)
+    kernel.mount(b"none", where, None, MS_REMOUNT | MS_BIND | _KEPT)
+
+
 def enter() -> None:
     """The machine's own files are gone."""
     kernel.umount(_HOST, kernel.MNT_DETACH)

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from cellwright_guest import kernel
 
-_CAP_SYS_CHROOT, _CAP_SYS_ADMIN = 18, 21
+_CAP_NET_ADMIN, _CAP_SYS_CHROOT, _CAP_SYS_ADMIN = 12, 18, 21
 
 
 class Layers:
@@ -90,12 +90,13 @@ class ZygoteOwner:
     Other namespaces need one of users first, unless the kernel gives them to this process as it is.
     """
 
-    def __init__(self, guest_uid: int) -> None:
+    def __init__(self, guest_uid: int, *, network: bool = False) -> None:
         self.uid = 0 if 0 in os.getresuid() else os.getuid()  # whoever is root in part can be it wholly
         self.guest_uid = guest_uid if self.uid == 0 else -1
         with open("/proc/self/status") as status:
             effective = next(int(line.split()[1], 16) for line in status if line.startswith("CapEff:"))
-        self.privileged = all(effective >> capability & 1 for capability in (_CAP_SYS_ADMIN, _CAP_SYS_CHROOT))
+        needed = (_CAP_SYS_ADMIN, _CAP_SYS_CHROOT, *((_CAP_NET_ADMIN,) if network else ()))
+        self.privileged = all(effective >> capability & 1 for capability in needed)
 
 
 def map_ids(uids: bytes, gids: bytes, proc_self: int) -> None:

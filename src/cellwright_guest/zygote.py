@@ -124,7 +124,7 @@ class ZygoteServer:
 
     def _answer(self) -> bool:
         """One request. False when the host has closed its end."""
-        message, fds, _, _ = socket.recv_fds(self._control, forks.REQUEST, 2)
+        message, fds, _, _ = socket.recv_fds(self._control, forks.REQUEST, 3)
         if not message:
             return False
         request = json.loads(message)
@@ -173,7 +173,10 @@ class ZygoteServer:
 
 def _prepare(plan: dict[str, Any], control: socket.socket) -> ZygoteServer:
     """Namespaces, root, rehearsal, packages; then tells the host its outcome."""
-    layers, owner = namespaces.Layers(plan["layers"]), namespaces.ZygoteOwner(plan["uid"])
+    layers, owner = (
+        namespaces.Layers(plan["layers"]),
+        namespaces.ZygoteOwner(plan["uid"], network=bool(plan["network"])),
+    )
     namespaces.enter(layers, owner)
     root, tmp = plan["root"], plan["tmp"].encode()
     layers.attempt_whole("mount", lambda: mounts.rehearse(root, _HOME, tmp), lambda: mounts.build(root, _HOME))

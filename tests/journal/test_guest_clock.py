@@ -11,7 +11,7 @@ import pytest
 from tests.journal.lasting import PATIENT, SESSION, value
 
 from cellwright import Runtime, replay
-from cellwright.journal.replay import GuestClock
+from cellwright.journal.guest_clock import GuestClock
 from cellwright.store import DroppedCheckpoint, open_store
 
 pytestmark = pytest.mark.usefixtures("warm")

@@ -7,7 +7,8 @@ import itertools
 import random
 
 from cellwright.doors import Call
-from cellwright.journal.replay import GuestClock, Replay
+from cellwright.journal.guest_clock import GuestClock
+from cellwright.journal.replay import Replay
 from cellwright.journal.writer import DryWriter
 from cellwright.store import MemoryStore
 from cellwright.store.rows import CellRow, Row

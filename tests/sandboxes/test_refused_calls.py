@@ -138,7 +138,8 @@ def test_a_landlock_that_does_not_refuse_truncate_is_no_guard_of_files(monkeypat
     monkeypatch.setattr(kernel, "landlock_abi", lambda: 2)
     layers = Layers(["landlock"])
     layers.got.add("landlock")
-    plan: dict[str, Any] = {"tmp": "", "seccomp": {}, "inner_uid": 0, "count_nproc": True, "landlock": {}}
+    plan: dict[str, Any] = {"tmp": "", "inner_uid": 0, "count_nproc": True}
+    plan |= dict.fromkeys(("seccomp", "landlock", "network"), dict[str, Any]())
     with pytest.raises(OSError, match="does not refuse truncate"):
         Confinement(plan, layers, ZygoteOwner(-1), "/proc").ahead()
 

@@ -58,6 +58,16 @@ def is_of_cell(path: str, cell: int) -> bool:
     return match is not None and match[1] == str(cell) and is_timely(path)
 
 
+def is_of_request(path: str) -> bool:
+    """Whether a request over the guest's network is the call."""
+    return ":net:" in path
+
+
+def is_of_timer(path: str) -> bool:
+    """Whether a loop of the guest waits by the call, for the next of its timers."""
+    return ":timer#" in path
+
+
 def origin_of(path: str) -> tuple[int, int]:
     """The cell, or the callback that host code made on its own, that a call, a block or an undo of that path is of."""
     match = _ROOT.match(path)

@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 from cellwright.doors import About, Answer, Beginning, Call, GuestDoor, Host, Lineage, Made, Operation, Wrapper
 from cellwright.journal.call_text import LONGEST, call_line
 from cellwright.journal.divergence import Divergence, divergence_of, printed_otherwise
+from cellwright.journal.guest_clock import GuestClock
 from cellwright.journal.history import History
 from cellwright.journal.old_files import not_repeated
 from cellwright.journal.outcomes import cell_in_memory, outcome_in
-from cellwright.journal.replay import GuestClock, Replay
+from cellwright.journal.replay import Replay
 from cellwright.journal.replay_deaths import GUESTS, GuestDied, replay_s, require_survived, until_told
 from cellwright.journal.replayed import Replayed
 from cellwright.journal.session_journal import changed_pins, with_rows

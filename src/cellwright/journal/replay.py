@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future
@@ -18,37 +17,17 @@ from dataclasses import replace
 
 from cellwright.doors import Answer, Call
 from cellwright.errors import JournalFailed
-from cellwright.journal.call_paths import CallPaths, is_of_cell, is_timely
+from cellwright.journal.call_paths import CallPaths, is_of_cell, is_of_request, is_of_timer, is_timely
 from cellwright.journal.call_rows import finished, has_short_answer, in_memory, is_same_call
 from cellwright.journal.call_text import call_line
 from cellwright.journal.divergence import Divergence
+from cellwright.journal.guest_clock import GuestClock
 from cellwright.journal.writer import JournalWriter
 from cellwright.store import CellRow, Row, StoredPacked
 from cellwright_guest.wire import Packed
 
-
-def _elapsed() -> float:
-    """Seconds that nobody can set; the time that the machine was suspended counts, where the system tells it."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
-
-
-class GuestClock:
-    """The guest's time: the machine's wall clock is read once, here; from then on it is the time that passed since.
-
-    So a wall clock that jumps is not noticed before the session is resumed, and then the time is never before `floor`.
-    """
-
-    def __init__(
-        self, floor: float = 0.0, *, wall: Callable[[], float] = time.time, elapsed: Callable[[], float] = _elapsed
-    ) -> None:
-        self._elapsed = elapsed
-        self._origin = max(wall(), floor) - elapsed()
-
-    def now(self) -> float:
-        return self._origin + self._elapsed()
-
-
 READ_AHEAD = 16  # answers of some kilobytes
+REQUEST_S = 0.002  # in which the guest reads a response, which comes by another way than other answers do
 CELL_BYTES = 1 << 30  # that the calls of one cell may add to the journal
 
 
@@ -113,6 +92,7 @@ class Replay:
         self._unasked: set[str] = set()  # calls of the cell that was cut off, which it has not made again yet
         self._left = {row.path: row for row in left}
         self._ahead: dict[str, Packed | None] = {}  # values that were read with an earlier one
+        self._requesting: set[int] = set()  # cells whose code made requests over its network
         self._prefix = self._read(recorded or ())
         self.pump()
 
@@ -121,6 +101,8 @@ class Replay:
         for row in recorded:
             rows = self.host_rows if row.door == "host" else self.guest_rows
             rows[row.path] = row
+            if is_of_request(row.path):
+                self._requesting.add(row.cell)
             if row.delivered is not None and (row.value is not None or row.door == "guest"):
                 prefix.append(row)
         return deque(sorted(prefix, key=lambda row: row.delivered or 0))
@@ -247,6 +229,9 @@ class Replay:
     def misfit(self, call: Call) -> Divergence | None:
         """Why this call is not the one that was recorded in its place."""
         row = self.host_rows.get(call.path)
+        waits = call.verb == "sleep" and is_of_timer(call.path) and (row is None or row.verb == "sleep")
+        if waits and call.cell in self._requesting:
+            return None  # how long a loop waits, and how often, depends on when its sockets were ready
         if row is None:
             pending = self.strict.get(call.cell)
             if pending is None or call.path in pending or call.cell != self._running or call.path.startswith("!"):
@@ -296,7 +281,10 @@ class Replay:
             if first is not None:
                 await first()
         finally:
-            self._loop.call_soon(self._handed)
+            if is_of_request(row.path):
+                self._loop.call_later(REQUEST_S, self._handed)
+            else:
+                self._loop.call_soon(self._handed)
 
     def _is_next(self, row: Row) -> bool:
         return bool(self._prefix) and self._prefix[0] is row and (row.delivered or 0) <= self._upto

@@ -15,11 +15,12 @@ from typing import TypeVar
 from cellwright.doors import Beginning, Made
 from cellwright.errors import Cancelled, CodeError, GuestError, NoSession, UsageError
 from cellwright.journal.checkpoints import SessionCheckpoints
+from cellwright.journal.guest_clock import GuestClock
 from cellwright.journal.heartbeat import claim_session
 from cellwright.journal.history import NAMES, History, checked_entry, names_of
 from cellwright.journal.outcomes import packed_value, told_error
 from cellwright.journal.questions import Asker
-from cellwright.journal.replay import GuestClock, Replay
+from cellwright.journal.replay import Replay
 from cellwright.journal.writer import JournalWriter
 from cellwright.sandboxes import Outcome
 from cellwright.store import CellRow, Facts, Row, Store, off_loop, this_process

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from cellwright.doors import Host
 from cellwright.errors import GuestError, UsageError
 from cellwright.events import Event
+from cellwright.sandboxes.guest_network import GuestNetwork
 from cellwright.sandboxes.workspace import Workspace
 
 OnEvent = Callable[[Event], None]
@@ -98,7 +99,7 @@ class Opening:
     rung cannot give it, `open` raises `PlatformError`.
 
     Until `repeats` is done the guest only does again what it did before: neither `wall_s` nor `cpu_s` counts for its
-    cells. Whoever opens it bounds the time that they take.
+    cells. Whoever opens it bounds the time that they take. Without a `network` it reaches none.
     """
 
     host: Host
@@ -106,6 +107,7 @@ class Opening:
     workspace: Workspace
     scratch: Workspace | None = None
     repeats: asyncio.Future[None] | None = None
+    network: GuestNetwork | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

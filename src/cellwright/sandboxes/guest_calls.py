@@ -35,6 +35,7 @@ STOP_S = 10.0  # for cancelled calls to end: a spawned agent closes its session
 
 Send = Callable[[list[Any], list[Any]], None]
 Kill = Callable[[GuestError], None]
+Deliver = Callable[[Call, Answer], None]
 
 
 class RunningCell:
@@ -144,8 +145,8 @@ class GuestCalls:
     def under_way(self) -> list[asyncio.Task[None]]:
         return list(self._tasks.values())
 
-    def ask(self, call: Call, size: int) -> None:
-        """Begin a call whose arguments take about `size` bytes."""
+    def ask(self, call: Call, size: int, deliver: Deliver | None = None) -> asyncio.Task[None]:
+        """Begin a call whose arguments take about `size` bytes. The answer goes to `deliver`, else to the guest."""
         if call.id in self._tasks:
             raise WireError("a call with the number of another")
         refused = self._refused(size) if call.verb != SLEEP else self._refused_sleep(size)
@@ -157,13 +158,14 @@ class GuestCalls:
             self._drain()
             cell.tell(CallStarted(cell=cell.number, call=call.id, name=title))
         self._bytes += size
-        task = start_now(self._loop, self._serve(call, title, cell, size))
+        task = start_now(self._loop, self._serve(call, title, cell, size, deliver or self._reply))
         if not task.done():
             self._tasks[call.id] = task
             if call.about.operation.patient:
                 waits = self.waits
                 waits(1)
                 task.add_done_callback(lambda _: waits(-1))
+        return task
 
     def cancel(self, number: int) -> None:
         """The guest no longer waits for this call."""
@@ -173,6 +175,10 @@ class GuestCalls:
         task = self._tasks.get(number)
         if task is not None:
             task.cancel(BY_GUEST)
+
+    def announce(self) -> None:
+        """Tell the guest, in the order of its answers, that one goes over its network."""
+        self._send(["n"], [])
 
     def stop(self) -> None:
         for task in self._tasks.values():
@@ -207,7 +213,13 @@ class GuestCalls:
             return f"a cell sleeps at most {SLEEPS} times; sleep longer, or await what you wait for"
         return None
 
-    async def _serve(self, call: Call, title: str, cell: RunningCell | None, size: int) -> None:
+    def _reply(self, call: Call, answer: Answer) -> None:
+        message = ["a", call.id, 0 if answer.failed else 1, answer.value.tree]
+        if answer.at:
+            message += [answer.at, answer.back]
+        self._send(message, answer.value.blobs)
+
+    async def _serve(self, call: Call, title: str, cell: RunningCell | None, size: int, deliver: Deliver) -> None:
         began = time.monotonic()
         served = _Served(cell, self.waits, self.at_work, self._limits.wall_s != WALL_S, self._within)
         _SERVING.set(served)  # in the context of this task alone
@@ -217,10 +229,7 @@ class GuestCalls:
             finally:
                 self._bytes -= size
                 self._tasks.pop(call.id, None)  # from here on the guest may use its number again
-            message = ["a", call.id, 0 if answer.failed else 1, answer.value.tree]
-            if answer.at:
-                message += [answer.at, answer.back]
-            self._send(message, answer.value.blobs)
+            deliver(call, answer)
         except WireError as error:
             self._kill(ProtocolError(f"the guest broke the protocol ({error}). {exit_errors.GONE}"))
             return

@@ -32,6 +32,7 @@ from cellwright.sandboxes.guest_socket import GuestOutput, GuestSocket
 from cellwright.sandboxes.limit_watch import CellWatch, DiskGauge, IdleWatch, at_work
 from cellwright.sandboxes.outer_limits import OuterLimits
 from cellwright.sandboxes.process_tree import family
+from cellwright.sandboxes.request_calls import RequestCalls
 from cellwright.sandboxes.state_transfer import StateTransfer
 from cellwright.sandboxes.workspace_stack import WorkspaceStack
 from cellwright.sandboxes.zygotes import SETUP_FAILED, Child
@@ -93,6 +94,7 @@ class ProcessInterpreter:
         except BaseException:
             child.kill()  # its end closes both lines
             raise
+        self.requests = RequestCalls(opening.host, self._calls, self._invokes, lambda: self.alive, bool(beginning.seed))
         if group is None and warm:
             self._unwatch = memory_watch.watch(child, opening.limits, warm, self.kill)
         if group is None:

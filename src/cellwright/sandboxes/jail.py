@@ -33,6 +33,8 @@ _FLOOR = {  # of each line one layer is in force wherever guest code runs
     ("uid", "user", "caps"): "the rights of root",
 }
 INNER_UID = 1000
+PROXY_PORT = 3128
+CERTIFICATE = "/etc/cellwright/authority.pem"
 
 # What agents' code usually imports: loaded once, shared by all children.
 STDLIB = tuple(
@@ -50,6 +52,7 @@ _PROGRAMS = ("/bin", "/sbin", "/lib", "/usr/bin", "/usr/lib", "/usr/libexec", "/
 # No /dev/zero: a shared mapping of it is memory that RLIMIT_DATA does not count.
 _DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 _MEMINFO = "".join(f"{name}: {1 << 20:>15} kB\n" for name in ("MemTotal", "MemFree", "MemAvailable"))
+_TRUST = "SSL_CERT_FILE REQUESTS_CA_BUNDLE CURL_CA_BUNDLE PIP_CERT GIT_SSL_CAINFO NODE_EXTRA_CA_CERTS".split()
 _TMP = "size=64m,nr_inodes=4096,mode=1777"
 
 RootEntry = tuple[str, str, str]  # kind, where in the guest's root, from where
@@ -66,6 +69,7 @@ class JailPlan:
     programs: bool = False  # subprocesses, and programs for them
     required: frozenset[str] = field(default=STANDARD)
     without: frozenset[str] = frozenset()  # layers not to use though the machine gives them
+    network: bool = False  # each guest has a loopback of its own, with a listener of the host's
     probing: bool = False  # runs the probe's own trials and no guest code: layers may lack
 
 
@@ -83,6 +87,8 @@ def check_layers(plan: JailPlan, layers: frozenset[str], missing: dict[str, str]
             + _lower_rung(plan, lacking),
             sorted(lacking),
         )
+    if plan.network and (lacking := {"mount", "net", "network"} - layers):
+        raise IsolationMissing(f"this machine gives guests no network: {reasons(sorted(lacking))}", sorted(lacking))
     for names, guarded in _FLOOR.items():
         if layers.isdisjoint(names):
             raise IsolationMissing(
@@ -111,8 +117,8 @@ class InterpreterPaths:
 
 def render(plan: JailPlan, interpreter: InterpreterPaths) -> dict[str, Any]:
     """The plan as the zygote reads it."""
-    programs = base64.b64encode(seccomp.program(programs=True)).decode()
-    threads = base64.b64encode(seccomp.program(programs=False)).decode()
+    programs = base64.b64encode(seccomp.program(programs=True, network=plan.network)).decode()
+    threads = base64.b64encode(seccomp.program(programs=False, network=plan.network)).decode()
     bare = base64.b64encode(seccomp.program(programs=False, bare=True)).decode()
     entries = _root(plan, interpreter)
     if "mount" not in plan.without:
@@ -120,7 +126,8 @@ def render(plan: JailPlan, interpreter: InterpreterPaths) -> dict[str, Any]:
     shown = [source for kind, _, source in entries if kind == "bind"]
     hidden = [target for kind, target, _ in entries if kind == "empty"]
     return {
-        "layers": [name for name in LAYERS if name not in plan.without],
+        "layers": [name for name in LAYERS if name not in plan.without] + (["network"] if plan.network else []),
+        "network": {"port": PROXY_PORT, "certificate": CERTIFICATE} if plan.network else {},
         "root": entries,
         "landlock": {  # in a root of its own a guest may read all; otherwise what that root would have held
             "rooted": {"read": ["/"], "hidden": [], "device": ["/dev"]},
@@ -142,6 +149,10 @@ def render(plan: JailPlan, interpreter: InterpreterPaths) -> dict[str, Any]:
 
 def _environ(plan: JailPlan) -> dict[str, str]:
     environ = {"HOME": "/workspace", "TMPDIR": "/tmp", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"}
+    if plan.network:
+        proxy = f"http://127.0.0.1:{PROXY_PORT}"
+        environ |= dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), proxy)
+        environ |= dict.fromkeys(("NO_PROXY", "no_proxy"), "") | dict.fromkeys(_TRUST, CERTIFICATE)
     return environ | ({"PATH": "/usr/local/bin:/usr/bin:/bin"} if plan.programs else {})
 
 
@@ -166,6 +177,8 @@ def _root(plan: JailPlan, interpreter: InterpreterPaths) -> list[RootEntry]:
             entries.add("bind", place, str(path))
     entries.add("dir", "/workspace")
     entries.add("dir", "/tmp")
+    if plan.network:
+        entries.add("dir", os.path.dirname(CERTIFICATE))
     entries.add("text", "/etc/passwd", f"guest:x:{INNER_UID}:{INNER_UID}::/workspace:/bin/sh\n")
     entries.add("text", "/etc/group", f"guest:x:{INNER_UID}:\n")
     # No /proc, but for two files: without them polars cannot tell where its stack ends, and maps one for every query

@@ -23,14 +23,14 @@ class LandlockSandbox(ProcessSandbox):
     def __init__(self, environment: Environment, *, required: frozenset[str] = frozenset()) -> None:
         super().__init__(environment, required=WITHOUT_NAMESPACES | required, without=NAMESPACES)
 
-    async def _zygote(self, limits: Limits) -> Zygote:
+    async def _zygote(self, limits: Limits, *, network: bool = False) -> Zygote:
         abi = kernel.landlock_abi()
         if abi < LANDLOCK_ABI:
             raise IsolationMissing(
                 f"the landlock sandbox needs Landlock's ABI {LANDLOCK_ABI}, and this kernel has "
                 f"{abi or 'none'}: use Linux 6.12 or later, with landlock among the boot parameter lsm=…"
             )
-        zygote = await super()._zygote(limits)
+        zygote = await super()._zygote(limits, network=network)
         if zygote.closed:
             raise IsolationMissing(
                 f"guests have another uid here, and may not read {zygote.closed}: run the host as an ordinary user, or "

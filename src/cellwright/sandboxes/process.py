@@ -12,8 +12,9 @@ from importlib import metadata
 from cellwright.errors import IsolationMissing, UsageError
 from cellwright.sandboxes import cgroup, memory_watch, zygotes
 from cellwright.sandboxes.base import Limits, Opening
+from cellwright.sandboxes.guest_network import ServedListener
 from cellwright.sandboxes.interpreter import ProcessInterpreter
-from cellwright.sandboxes.jail import STANDARD, JailPlan
+from cellwright.sandboxes.jail import NAMESPACES, STANDARD, JailPlan
 from cellwright.sandboxes.packages import Environment, versions
 
 
@@ -43,7 +44,11 @@ class ProcessSandbox:
     async def open(self, opening: Opening) -> ProcessInterpreter:
         if self._closed:
             raise UsageError("this sandbox is closed")
-        zygote = await self._zygote(opening.limits)
+        if opening.network is not None and self._plan.without & NAMESPACES:
+            raise UsageError(
+                f'the {self.rung} sandbox gives guests no network; give sandbox="process", or leave out network=…'
+            )
+        zygote = await self._zygote(opening.limits, network=opening.network is not None)
         if opening.limits.processes and "mount" not in zygote.layers:
             raise IsolationMissing(
                 f"Limits(processes={opening.limits.processes}): without the layer mount no program is started; give "
@@ -54,22 +59,32 @@ class ProcessSandbox:
             group = cgroup.create(opening.limits)
             if group is None and "cgroup" in self._plan.required:
                 raise IsolationMissing("this machine does not give: cgroup. `cellwright doctor` says how to add it")
+        interpreter = self._started(zygote, opening, group)
+        self._open.add(interpreter)
+        return interpreter
+
+    def _started(self, zygote: zygotes.Zygote, opening: Opening, group: cgroup.Cgroup | None) -> ProcessInterpreter:
         ours, theirs = socket.socketpair()
         printed, output = os.pipe()
+        line, listener_line = socket.socketpair() if opening.network is not None else (None, None)
         child = zygote.spawn(
             conn=theirs,
             output=output,
             workspace=opening.workspace.path,
             limits=opening.limits,
             scratch=opening.scratch.path if opening.scratch is not None else None,
+            network=listener_line,
+            certificate=opening.network.certificate if opening.network is not None else "",
         )
         bare = "mount" not in zygote.layers
         warm = max(memory_watch.held(zygote.pid))
         interpreter = ProcessInterpreter(
             child, ours, printed, opening, zygote.modules, group, self.rung, bare=bare, warm=warm
         )
-        self._open.add(interpreter)
         interpreter.on_end = self._open.discard
+        if opening.network is not None and line is not None:
+            served = ServedListener(line, opening.network, interpreter.requests)
+            interpreter.on_end = lambda ended: (served.end(), self._open.discard(ended))[1]
         return interpreter
 
     async def ready(self) -> None:
@@ -85,8 +100,8 @@ class ProcessSandbox:
             "cpu": platform.machine(),
         }
 
-    async def _zygote(self, limits: Limits) -> zygotes.Zygote:
-        plan = replace(self._plan, programs=limits.processes > 0)
+    async def _zygote(self, limits: Limits, *, network: bool = False) -> zygotes.Zygote:
+        plan = replace(self._plan, programs=limits.processes > 0, network=network)
         dead = [zygote for zygote in self._held if not zygote.alive]
         self._held = [zygote for zygote in self._held if zygote.alive]
         for zygote in dead:

@@ -20,12 +20,18 @@ _MAP_SHARED, _MAP_ANONYMOUS, _MAP_GROWSDOWN, _MAP_HUGETLB = 0x01, 0x20, 0x0100, 
 _SET_ID_BITS = 0o6000
 _AF_UNIX = 1
 _SOCK_STREAM, _SOCK_SEQPACKET, _SOCK_NONBLOCK, _SOCK_CLOEXEC = 1, 5, 0o4000, 0o200_0000
+_SOCKET_FLAGS = (0, _SOCK_NONBLOCK, _SOCK_CLOEXEC, _SOCK_NONBLOCK | _SOCK_CLOEXEC)
 # descriptors, flags, locks, sizes of pipes, seals; not: owners, signals, notices; nor leases, for which the host waits
 _FCNTLS = (0, 1, 2, 3, 4, 5, 6, 7, 9, 36, 37, 38, 1030, 1031, 1032, 1034)
+_AF_INET, _TCP, _FAST_OPEN = 2, 6, 0x2000_0000
 _SOL_SOCKET = 1
 # REUSEADDR, TYPE, ERROR, SNDBUF, RCVBUF, KEEPALIVE, LINGER, RCVLOWAT, RCVTIMEO, SNDTIMEO, ACCEPTCONN, PROTOCOL, DOMAIN;
 # not those that tell of the peer, which is the host: its pidfd, its number, its groups
 _SOCKET_OPTIONS = (2, 3, 4, 7, 8, 9, 13, 18, 20, 21, 30, 38, 39)
+# of a guest with a network; a number means one option at the level of sockets and another at that of TCP, and each of
+# these is harmless at both: NODELAY, REUSEADDR, ERROR / KEEPIDLE, KEEPINTVL, KEEPCNT, KEEPALIVE, USER_TIMEOUT, timeouts
+_SET_OPTIONS = (1, 2, 4, 5, 6, 9, 18, 20, 21)
+_TCP_OPTIONS = (*_SOCKET_OPTIONS, 1, 5, 6, 11)  # and INFO, to read
 # All but HWPOISON, MERGEABLE (equal pages of other sessions would show in the time that a write takes), COLLAPSE, and
 # PAGEOUT, because `memory_watch` does not count what was swapped out
 _ADVICE = (0, 1, 2, 3, 4, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19, 20, 22, 23)
@@ -128,8 +134,7 @@ def _bare() -> dict[str, SyscallVerdict]:
     def equals(argument: int, *values: int) -> ArgumentCheck:
         return ArgumentCheck(argument=argument, kind="one_of", values=values)
 
-    flags = (0, _SOCK_NONBLOCK, _SOCK_CLOEXEC, _SOCK_NONBLOCK | _SOCK_CLOEXEC)
-    connected = [kind | flag for kind in (_SOCK_STREAM, _SOCK_SEQPACKET) for flag in flags]
+    connected = [kind | flag for kind in (_SOCK_STREAM, _SOCK_SEQPACKET) for flag in _SOCKET_FLAGS]
     only = {
         # process 0 is the caller
         "sched_setaffinity": (equals(0, 0),),
@@ -156,7 +161,28 @@ def _bare() -> dict[str, SyscallVerdict]:
     }
 
 
-def program(*, programs: bool, bare: bool = False) -> bytes:
+def _network() -> dict[str, SyscallVerdict]:
+    """TCP over IPv4, and only outward: neither bind nor listen nor accept."""
+
+    def when(errno: int, *checks: tuple[int, tuple[int, ...]]) -> SyscallVerdict:
+        made = tuple(ArgumentCheck(argument=place, kind="one_of", values=values) for place, values in checks)
+        return SyscallVerdict(errno=errno, checks=made)
+
+    streams = tuple(_SOCK_STREAM | flags for flags in _SOCKET_FLAGS)
+    levels = (_SOL_SOCKET, _TCP)
+    plain = {  # with the flag a message connects, which Landlock does not see
+        name: SyscallVerdict(errno=EPERM, checks=(ArgumentCheck(argument=place, kind="no_bit", values=(_FAST_OPEN,)),))
+        for name, place in (("sendto", 3), ("sendmsg", 2))
+    }
+    return plain | {
+        "socket": when(EACCES, (0, (_AF_INET,)), (1, streams), (2, (0, _TCP))),
+        "connect": ALLOW,
+        "setsockopt": when(ENOPROTOOPT, (1, levels), (2, _SET_OPTIONS)),
+        "getsockopt": when(ENOPROTOOPT, (1, levels), (2, _TCP_OPTIONS)),
+    }
+
+
+def program(*, programs: bool, bare: bool = False, network: bool = False) -> bytes:
     """The filter for this machine's processor. `programs` allows fork and exec besides threads."""
     machine = platform.machine()
     if machine not in NUMBERS:
@@ -166,6 +192,7 @@ def program(*, programs: bool, bare: bool = False) -> bytes:
         dict.fromkeys((*ALWAYS, *(PROGRAMS if programs else ())), ALLOW)
         | _special(programs)
         | (_bare() if bare else {})
+        | (_network() if network else {})
     )
     verdicts = {numbers[name]: verdict for name, verdict in by_name.items() if name in numbers}
     return assemble(

@@ -31,7 +31,7 @@ from cellwright_guest import cloudpickle_copy
 INTERPRETER = "cellwright_guest.interpreter"
 SETUP_FAILED = 97  # exit code of a child that could not confine itself; its reason is the last line of its output
 _MESSAGE = 1 << 18
-_UNANSWERED = 64  # descriptors in flight on a socket are bounded by RLIMIT_NOFILE: two for each of these
+_UNANSWERED = 64  # descriptors in flight on a socket are bounded by RLIMIT_NOFILE: three for each of these
 _START_S, _END_S = 60.0, 5.0
 _KILLED = 9  # the wait status of a process that SIGKILL ended
 
@@ -158,17 +158,19 @@ class Zygote:
         workspace: Path,
         limits: Limits,
         scratch: Path | None = None,
+        network: socket.socket | None = None,
         entry: str = INTERPRETER,
         **more: Any,
     ) -> Child:
-        """Asks for a child and returns at once. Takes over `conn` and `output`, and closes them when they are sent.
+        """Asks for a child and returns at once. Takes over `conn`, `output` and `network`, and closes them when they
+        are sent. On `network` comes the listener of a guest whose plan has a network.
 
         `scratch` covers the workspace until `Child.reveal`. `entry` is a module that the zygote has imported; the child
         calls its `main` with the connection and the request, which holds `more` too.
         """
         if limits.processes and not self.plan.programs:
             raise UsageError(f"Limits(processes={limits.processes}) needs a zygote whose plan has programs=True")
-        fds = [conn.detach(), output]
+        fds = [conn.detach(), output] + ([network.detach()] if network is not None else [])
         with self._lock:
             self._numbers += 1
             child = Child(self._numbers, self._kill, self._reveal)
