@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cellwright.agent import Agent, Recovered, Result, Session
     from cellwright.connectors import Command, Secret
     from cellwright.events import CallFinished, CallStarted, Event, Printed
-    from cellwright.guard import Approvals, Policy, PolicyRule, Privacy, decide, open_questions
+    from cellwright.guard import Approvals, Network, Policy, PolicyRule, Privacy, allow_hosts, decide, open_questions
     from cellwright.journal import Divergence, Repeated, Restored, RolledBack
     from cellwright.mcp import MCP
     from cellwright.models import Budget
@@ -41,7 +41,7 @@ _HOME = {
         "agent": "Agent Recovered Result Session",
         "connectors": "Command Secret",
         "events": "CallFinished CallStarted Event Printed",
-        "guard": "Approvals Policy PolicyRule Privacy decide open_questions",
+        "guard": "Approvals Network Policy PolicyRule Privacy allow_hosts decide open_questions",
         "journal": "Divergence Repeated Restored RolledBack",
         "mcp": "MCP",
         "models": "Budget",
@@ -72,6 +72,7 @@ __all__ = [
     "GuestValue",
     "Limits",
     "LostObject",
+    "Network",
     "OpenAPI",
     "Operation",
     "Outcome",
@@ -92,6 +93,7 @@ __all__ = [
     "Session",
     "Sessions",
     "Undoing",
+    "allow_hosts",
     "current_call",
     "decide",
     "open_questions",

@@ -1,4 +1,4 @@
-"""A clinic with patients and invoices: made-up people, whose names, addresses and numbers nothing but the mail may have."""
+"""A clinic with patients and invoices: made-up people, whose names and numbers nothing but the mail may have."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Clinic:
     @operation(reads=True)
     def letter(self) -> str:
         """A letter that came in."""
-        return "Dear clinic, this is Ann Lee. Write to ann.lee@mail.example, or <EMAIL_1_aaaaaaaa>, or call +1 212 555 0147."
+        return "Dear clinic, this is Ann Lee. Write to ann.lee@mail.example, <EMAIL_1_aaaaaaaa>, or call +1 212 555 0147."
 
     @operation(reads=True)
     def open(self, id: int) -> Record:

@@ -116,12 +116,10 @@ class Agent:
         self.budget = replace(budget, steps=budget.steps or STEPS) if budget else Budget(steps=STEPS)
         self.within = within
         self.plan = plan
-        self.limits = limits
-        self.packages = packages
+        self.limits, self.packages = limits, packages
         self.generation = generation or Generation()
         self.store = store
-        self.approve = approve
-        self.approvals = approvals
+        self.approve, self.approvals = approve, approvals
         self.spawning = Spawning() if spawn is True else spawn or None
         self.policy = policy_of(policy)  # read once: its limits count for all sessions
         self._guard: dict[str, Any] = {"hooks": tuple(hooks), "user": user, "flow": flow, "audit": audit}

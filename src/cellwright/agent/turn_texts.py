@@ -1,6 +1,6 @@
 """`TurnTexts`: texts of people and for models, with tokens where the session has private values; else as they are.
 
-Answers of calls and prints have tokens where they come in, and so have words of people, here. `PrivateModel` is the last
+Answers of calls and prints have tokens where they come in; words of people get them here. `PrivateModel` is the last
 look, at what comes in no other way: instructions, descriptions of what is in scope, a value that is known only now.
 """
 

@@ -33,7 +33,7 @@ from cellwright.guard.private_notes import PrivateNotes, with_values
 from cellwright.guard.private_sandbox import PrivateSandbox
 from cellwright.guard.rate_limits import RateLimit, RateLimits
 from cellwright.guard.served_flow import BY_CODE, SERVED_FLOW, ServedFlow
-from cellwright.guard.session_network import NetworkSandbox, SessionNetwork
+from cellwright.guard.session_network import Networked, NetworkSandbox, SessionNetwork
 from cellwright.guard.workspace_labels import WorkspaceLabels
 
 __all__ = [
@@ -67,6 +67,7 @@ __all__ = [
     "NetworkEntry",
     "NetworkList",
     "NetworkSandbox",
+    "Networked",
     "OperationLabels",
     "OperationTimeout",
     "Pattern",

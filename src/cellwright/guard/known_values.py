@@ -1,4 +1,4 @@
-"""`KnownValues`: names, addresses and the like that a session has met in a column, found again where they stand in text.
+"""`KnownValues`: names, addresses and the like that a session has met in a column, found again in texts.
 
 No pattern finds them there. Upper and lower case are one. It knows neither tokens nor columns.
 """

@@ -15,8 +15,8 @@ from typing import Any, Literal, cast, get_args
 from cellwright.errors import UsageError
 from cellwright.guard.argument_conditions import MISSING, Condition
 from cellwright.guard.flow_policy import FlowPolicy
-from cellwright.guard.operation_globs import covers_name, may_be_below, names_of
 from cellwright.guard.network import Network
+from cellwright.guard.operation_globs import covers_name, may_be_below, names_of
 from cellwright.guard.privacy import Privacy
 from cellwright.guard.rate_limits import RateLimit, RateLimits
 

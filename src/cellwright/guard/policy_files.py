@@ -10,8 +10,8 @@ from typing import Any, TypeVar, cast
 
 from cellwright.errors import UsageError
 from cellwright.guard.flow_policy import FlowPolicy, OperationLabels, ProvenValues
-from cellwright.guard.policy import OperationTimeout, Policy, PolicyRule
 from cellwright.guard.network import Network
+from cellwright.guard.policy import OperationTimeout, Policy, PolicyRule
 from cellwright.guard.privacy import Privacy
 from cellwright.guard.private_kinds import Pattern
 from cellwright.guard.rate_limits import RateLimit

@@ -1,4 +1,4 @@
-"""`Private`: innermost at the door, directly round the host objects: what leaves them has tokens, what they get has values.
+"""`Private`: innermost at the door, round the host objects: what leaves them has tokens, what they get has values.
 
 So the journal, the audit, people's questions and the guest all have tokens. `PrivateEntry` is outermost: a value that
 guest code has by itself, from a file of the workspace, becomes a token before anybody writes it down.

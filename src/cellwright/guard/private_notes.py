@@ -66,8 +66,8 @@ class PrivateNotes:
             return json.loads(self._cipher.decrypt(raw[:_NONCE], raw[_NONCE:], session.encode()))
         except self._wrong:
             raise PlatformError(
-                f"session {session!r} has private values that were sealed on another machine, or by another user; open it "
-                "there, or copy checkpoints.key of that user's state directory to this one's"
+                f"session {session!r} has private values that were sealed on another machine, or by another user; open "
+                "it there, or copy checkpoints.key of that user's state directory to this one's"
             ) from None
 
 

@@ -1,8 +1,8 @@
 """`PrivateValues`: the tokens of one session and the values that they stand for. Only the host has it.
 
-A token is `<EMAIL_1_k7q2xzab>`: the kind, a number, and a mark that is made with a secret of the session. A text that was
-written by an outsider cannot hold a token that means anything. Equal values have equal tokens. It looks for nothing in
-texts, and does not know who may have a value.
+A token is `<EMAIL_1_k7q2xzab>`: the kind, a number, and a mark that is made with a secret of the session, so that no
+outsider writes one that means anything. Equal values have equal tokens. It looks for nothing in texts, and does not
+know who may have a value.
 """
 
 from __future__ import annotations

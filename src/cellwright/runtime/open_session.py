@@ -55,6 +55,7 @@ from cellwright.journal import (
 from cellwright.sandboxes import (
     GUEST_UID,
     MOST_FILES,
+    SANDBOXES,
     DiskUsage,
     Files,
     Limits,
@@ -137,6 +138,12 @@ class RuntimeOptions:
     flow: FlowMode | None = None
     network: SessionNetwork | None = None
     start: NewStart | ResumedStart | ForkedStart = NewStart()
+
+    def __post_init__(self) -> None:
+        if self.check not in ("off", "warn", "strict"):
+            raise UsageError(f'check={self.check!r}: give "off", "warn" or "strict"')
+        if isinstance(self.sandbox, str) and self.sandbox not in SANDBOXES:
+            raise UsageError(f'sandbox={self.sandbox!r}: give "auto", "process", "landlock", "best", or a Sandbox')
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

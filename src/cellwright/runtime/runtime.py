@@ -49,7 +49,7 @@ from cellwright.runtime.open_session import (
     say,
 )
 from cellwright.runtime.scope_search import ScopeSearch
-from cellwright.sandboxes import SANDBOXES, Files, Limits, OnEvent, Outcome, Sandbox, SandboxName
+from cellwright.sandboxes import Files, Limits, OnEvent, Outcome, Sandbox, SandboxName
 from cellwright.scope import Scope, ScopeHost, current_call, surface_of
 from cellwright.store import Store
 
@@ -110,10 +110,6 @@ class Runtime(ScopeSearch):
         private: Privacy | Collection[str] | bool | None = None,
         network: Network | Sequence[str] | None = None,
     ) -> None:
-        if check not in ("off", "warn", "strict"):
-            raise UsageError(f'check={check!r}: give "off", "warn" or "strict"')
-        if isinstance(sandbox, str) and sandbox not in SANDBOXES:
-            raise UsageError(f'sandbox={sandbox!r}: give "auto", "process", "landlock", "best", or a Sandbox')
         if session is not None and store is None:
             raise UsageError(f'session={session!r} needs a store to be kept in, as in store="sqlite:///agents.db"')
         policy = policy_of(policy)

@@ -256,7 +256,7 @@ class Values:
         return Unpacker(packed.blobs, other or self.unpack_other, self._bounds).unpack(packed.tree)
 
     def unpack_told(self, packed: Packed) -> Any:
-        """A value that is only told, and given to no code: a record whose fields are not as its class wants is a dict."""
+        """A value that is only told, and given to no code: a record that its class does not accept is a dict."""
 
         def other(tag: str, body: Any, unpacker: Unpacker) -> Any:
             if tag != "o":
