@@ -208,7 +208,7 @@ class Confinement:
                 os.close(fd)
 
     def _listen(self) -> None:
-        self._listener = guest_listener.listening(self._network["port"])
+        self._listener = guest_listener.listening(self._network["port"], os.path.dirname(self._proc))
 
     def _hand_over(self, line: int) -> None:
         if self._listener is None:

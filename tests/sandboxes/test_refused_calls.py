@@ -139,7 +139,7 @@ def test_a_landlock_that_does_not_refuse_truncate_is_no_guard_of_files(monkeypat
     layers = Layers(["landlock"])
     layers.got.add("landlock")
     plan: dict[str, Any] = {"tmp": "", "inner_uid": 0, "count_nproc": True}
-    plan |= dict.fromkeys(("seccomp", "landlock", "network"), dict[str, Any]())
+    plan |= {key: {} for key in ("seccomp", "landlock", "network")}
     with pytest.raises(OSError, match="does not refuse truncate"):
         Confinement(plan, layers, ZygoteOwner(-1), "/proc").ahead()
 
