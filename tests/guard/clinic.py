@@ -105,7 +105,9 @@ class Clinic:
     @operation(reads=True)
     def letter(self) -> str:
         """A letter that came in."""
-        return "Dear clinic, this is Ann Lee. Write to ann.lee@mail.example, <EMAIL_1_aaaaaaaa>, or call +1 212 555 0147."
+        return (
+            "Dear clinic, this is Ann Lee. Write to ann.lee@mail.example, <EMAIL_1_aaaaaaaa>, or call +1 212 555 0147."
+        )
 
     @operation(reads=True)
     def open(self, id: int) -> Record:

@@ -16,6 +16,7 @@ from cellwright.guard.private import PrivateEntry
 from cellwright.sandboxes import GuestValue, Interpreter, OnEvent, Opening, Outcome, Sandbox, SavedState
 from cellwright.scope import ScopeHost
 
+BEFORE = 20_000  # characters of what was printed before
 LARGE = 200_000  # characters of output that are looked through on a thread
 
 
@@ -110,12 +111,16 @@ class _PrivateInterpreter:
 
 
 class _Lines:
-    """Tells a listener what is printed, in whole lines: a value that is cut in two would not be found."""
+    """Tells a listener what is printed, in whole lines: a value that is cut in two would not be found.
+
+    Each is looked at with what stands before it: the header of a table says what is in its lines.
+    """
 
     def __init__(self, tell: OnEvent, text: Callable[[str], str]) -> None:
         self._tell = tell
         self._text = text
         self._last: Printed | None = None
+        self._before = ""
 
     def __call__(self, event: Event) -> None:
         if not isinstance(event, Printed):
@@ -125,9 +130,14 @@ class _Lines:
         whole, newline, rest = text.rpartition("\n")
         self._last = replace(event, text=rest) if rest else None
         if newline:
-            self._tell(replace(event, text=self._text(whole + newline)))
+            self._tell(replace(event, text=self._hidden(whole + newline)))
+
+    def _hidden(self, text: str) -> str:
+        before, together = self._text(self._before), self._text(self._before + text)
+        self._before = (self._before + text)[-BEFORE:]
+        return together[len(before) :] if together.startswith(before) else self._text(text)
 
     def end(self) -> None:
         if self._last is not None:
-            self._tell(replace(self._last, text=self._text(self._last.text)))
+            self._tell(replace(self._last, text=self._hidden(self._last.text)))
             self._last = None
