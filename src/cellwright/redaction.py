@@ -143,6 +143,7 @@ _MARKS = tuple(  # one of these is in each
     "xox xapp- hooks.slack AIza ya29. SG. sk- gsk_ xai- pypi- pplx- key- eyJ hvs. ATATT3 "
     "PMAK- AGE-SECRET dapi nvapi- tvly- figd_ sntrys_".split()
 )
+_BEFORE_MARK = 6  # characters of a format before its mark: `sk_live_`, `dop_v1_`
 _SHORTEST_KEY = 15  # characters, of what has one of these formats
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----(?:[^-]|-(?!----))*+(?:-----END [^-]{1,60}-----)?"
@@ -164,11 +165,42 @@ def without_keys(text: str) -> str:
     return _USER.sub(lambda user: f"{MASK}@" if _is_random(user[0]) else user[0], text)
 
 
+def key_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of what has the format of a key, for long texts in which keys are rare; they may overlap."""
+    for mark in _MARKS:
+        at = text.find(mark)
+        while at >= 0:
+            end = at + len(mark)
+            for begin in range(max(at - _BEFORE_MARK, 0), at + 1):
+                found = _FORMATS.match(text, begin)
+                if found and _is_key(found):
+                    end = max(end, found.end())
+                    yield found.span()
+                    break
+            at = text.find(mark, end)
+    at = text.find("-----BEGIN ")
+    while at >= 0:
+        found = _PEM.match(text, at)
+        if found:
+            yield found.span()
+        at = text.find("-----BEGIN ", found.end() if found else at + 1)
+    at = text.find("://")
+    while at >= 0:
+        found = _LOGIN.match(text, at + 3)
+        if found:
+            yield found.start(), found.end() - 1
+        at = text.find("://", at + 3)
+
+
 def _masked_format(found: re.Match[str]) -> str:
+    return MASK if _is_key(found) else found[0]
+
+
+def _is_key(found: re.Match[str]) -> bool:
     text = found[0]
     if text.startswith("eyJ"):
-        return MASK if found["jwt"] else text
-    return text if found["digit"] and not any(c.isdigit() for c in text) else MASK
+        return bool(found["jwt"])
+    return not found["digit"] or any(c.isdigit() for c in text)
 
 
 # texts about host objects

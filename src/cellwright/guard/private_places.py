@@ -1,0 +1,93 @@
+"""Street addresses and postal lines round a number, by the forms of several languages."""
+
+from __future__ import annotations
+
+import re
+
+_UP = "A-ZÀ-ÖØ-ÞĀ-Ž"
+_KINDS = (
+    "Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Place|Pl|Square|Sq|Terrace|Ter|Way|Parkway|"
+    "Pkwy|Highway|Hwy|Circle|Cir|Close|Crescent|Cres|Gardens|Grove|Mews|Row|Trail|Trl|Alley|Plaza|Loop|Ridge|Path|Pike|"
+    "Walk|Hill|Park|Estate|Estates|Station|Crossing|Track|Run|Pass|Bypass|Turnpike|Cove|Creek|Ford|Forge|Fork|Glen|"
+    "Green|Harbor|Heights|Hollow|Island|Junction|Key|Knoll|Lake|Landing|Lodge|Manor|Meadow|Meadows|Mill|Mission|"
+    "Mountain|Orchard|Oval|Pine|Point|Port|Prairie|Ranch|Rest|River|Shoal|Shore|Spring|Springs|Spur|Summit|Throughway|"
+    "Trace|Tunnel|Union|Valley|Via|Viaduct|View|Village|Ville|Vista|Wall|Well|Wells"
+)
+_TAIL = (
+    rf"(?:,?\s(?:Apt|Apartment|Suite|Ste|Unit|Floor|Fl|Flat)\b\.? ?#?[\w-]{{1,6}})?"
+    rf"(?:,?\s{{1,2}}(?:[{_UP}][\w'’.-]*[ ]?){{1,3}},? [A-Z]{{2}} \d{{5}}(?:-\d{{4}})?\b"
+    rf"|,?\s{{1,2}}(?:[A-Z]-)?\d{{4,5}}(?: ?[A-Z]{{2}})? [{_UP}][\w'’-]+(?:[ -][{_UP}][\w'’-]+){{0,2}}"
+    rf"|(?:,?\s{{1,2}}[{_UP}][\w'’ -]{{2,30}}){{0,2}},?\s{{1,2}}[A-Z]{{1,2}}\d[A-Z\d]? \d[A-Z]{{2}}\b)?"
+)
+_NUMBER_FIRST = re.compile(
+    rf"\d{{1,5}}[A-Za-z]?(?:[-/]\d{{1,4}})?,? (?:[{_UP}\d][\w'’.-]* ){{1,4}}?(?:{_KINDS})\b(?! [a-z]+ly\b)\.?{_TAIL}"
+)
+_FRENCH = re.compile(
+    rf"\d{{1,4}}(?: ?(?:bis|ter))?,? (?:rue|avenue|av\.|boulevard|bd|chemin|place|allée|impasse|quai|route|cours|passage)\b"
+    rf" (?:(?:de la|de l'|des|du|de|d'|le|la|les) ?)?[{_UP}][\w'’-]+(?:[ -](?:de |du |la )?[{_UP}][\w'’-]+){{0,3}}{_TAIL}"
+)
+_COMPOUND = (
+    "straße", "strasse", "str.", "weg", "platz", "allee", "gasse", "damm", "ufer", "straat", "laan", "gracht", "plein",
+    "kade", "gatan", "gata", "vägen", "vegen", "veien", "katu", "gade", "vej", "straße,", "stien", "gaten",
+)  # fmt: skip
+_ROMANCE = re.compile(
+    rf"(?:[Vv]ia|[Vv]iale|[Pp]iazza|[Cc]orso|[Vv]icolo|[Cc]alle|C/|[Aa]venida|[Aa]vda\.?|[Pp]aseo|[Pp]laza|[Rr]ua|[Cc]arrer|[Rr]onda|"
+    rf"[Tt]ravessa|[Ll]argo|[Ss]trada|[Uu]l\.|[Aa]l\.|[Uu]lica|[Pp]asaje|[Cc]amino|[Gg]lorieta|[Uu]rbanización|Cuesta|Callejón|Vial|Pasadizo|Alameda) "
+    rf"(?:(?:de|del|della|delle|dei|di|da|do|dos|das|la|las|los|el|san|santa) ){{0,3}}[{_UP}][\w'’.-]*(?: [\w'’.-]+){{0,4}},?\s"
+)
+_HOUSE = re.compile(rf"\d{{1,4}} ?[a-zA-Z]?\b(?:[-/]\d{{1,3}}\b)?(?:,? (?:piso|puerta|bajo|m\.|appartamento) ?\w{{0,3}})?{_TAIL}")
+_STATES = frozenset(
+    "AL AK AZ AR CA CO CT DE DC FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA "
+    "PR RI SC SD TN TX UT VT VA WA WV WI WY GU VI AS MP FM MH PW AP AE AA".split()
+)
+_CITY = re.compile(rf"(?:[{_UP}][\w'’.-]+ ){{0,2}}[{_UP}][\w'’.-]+, ?\Z")
+_POSTCODE = re.compile(r"[A-Z]{1,2}\d[A-Z\d]? \d[ABD-HJLNP-UW-Z]{2}\b")
+_ZIP = re.compile(r"\d{5}(?:-\d{4})?(?!\d)")
+_LEFT = 60
+
+
+def place_at(text: str, start: int, digits: int) -> tuple[int, int] | None:
+    """The address that the number at `digits` is part of; `start` is where capitals before it begin."""
+    after = text[digits + 1 : digits + 8]
+    if start < digits:
+        found = _POSTCODE.match(text, start)
+        return found.span() if found else None
+    if " " in after:
+        found = _NUMBER_FIRST.match(text, digits) or _FRENCH.match(text, digits)
+        if found:
+            return found.span()
+    if digits < 4 or not text[digits - 1].isspace():
+        return None
+    left = text[max(digits - _LEFT, 0) : digits]
+    word = left.rsplit(None, 1)[-1] if left.strip() else ""
+    if len(word) == 2 and word in _STATES:
+        return _postal_line(text, left, digits)
+    if word[:-1].lower() == "bo" and left.lower().rstrip().endswith(("po box", "p.o. box")):
+        return digits - (len(left) - left.lower().rfind("p")), _digits_end(text, digits)
+    lower = word.lower().rstrip(",")
+    if lower.endswith(_COMPOUND):
+        begin = digits - len(left) + left.rfind(word)
+        if lower in _COMPOUND:  # `Lange Straße 5`
+            before = left[: left.rfind(word)].rsplit(None, 1)
+            begin -= len(before[-1]) + 1 if before and before[-1][0].isupper() else 0
+        house = _HOUSE.match(text, digits)
+        return (begin, house.end()) if house and text[begin].isupper() else None
+    street = None
+    for street in _ROMANCE.finditer(left):
+        pass
+    house = _HOUSE.match(text, digits) if street and street.end() == len(left) else None
+    return (digits - len(left) + street.start(), house.end()) if street and house else None
+
+
+def _postal_line(text: str, left: str, digits: int) -> tuple[int, int] | None:
+    """`Springfield, IL 62701`"""
+    code = _ZIP.match(text, digits)
+    state = left.rstrip()[:-2]
+    city = _CITY.search(state) if state.endswith((" ", ",")) else None
+    return (digits - len(left) + city.start(), code.end()) if code and city else None
+
+
+def _digits_end(text: str, at: int) -> int:
+    while at < len(text) and text[at].isdigit():
+        at += 1
+    return at

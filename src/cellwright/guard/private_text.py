@@ -1,0 +1,296 @@
+"""`PrivateText`: where private values stand in a text, by their form and by the names beside them.
+
+One pass finds the digits, others the marks (`@`, `:`, keys' prefixes) from which a value is looked at; nothing is
+searched for at each character. What a value is for, and where it may go, is not known here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from cellwright.errors import UsageError
+from cellwright.guard.private_columns import is_bare_name, is_personal, is_private_value, kind_of_column
+from cellwright.guard.private_kinds import KINDS, Detector, NameFinder, PrivateSpan
+from cellwright.guard.private_numbers import COUNTRIES, NumberSpan, is_ip, numbers_in
+from cellwright.guard.private_places import place_at
+from cellwright.guard.private_records import PERSON, inserted_values, named_values, table_values, tagged_values
+from cellwright.redaction import key_spans
+
+_RUN = re.compile(r"[0-9](?:[ \u00a0\u202f.\u2010\u2011\u2013/()-]{0,2}[0-9A-Z]){0,48}+")
+_NUMERIC = frozenset({"phone", "card", "iban", "national_id", "ip", "npi", "address"})
+_BEFORE, _AFTER = 40, 20  # where the word stands that a weak number needs
+_LOCAL = re.compile(r"(?:[^\s<>()\[\]{},;:\"'@=|&?/\\!#$%^*`~]|(?<=\w)['!#$%&*/=?^`{|}~](?=[\w]))+\Z")
+_LOCAL_MOST, _DOMAIN_MOST = 64, 253
+_DOMAIN = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+(?:[^\W\d_]{2,24}|xn--[a-z0-9-]{2,60})(?![\w@])")
+_QUOTED_LOCAL = re.compile(r"\"[^\"\n]{1,62}\"\Z")
+_BEFORE_MAIL = re.compile(rf"(?:\A|(?<=[\s,;:>\"'(]))({PERSON.pattern})[\"']? ?\Z")
+_COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
+_IP6 = re.compile(r"[0-9A-Fa-f:]{3,39}(?:\.\d{1,3}){0,3}")
+_DATE = (
+    r"(?:\d{1,4}[-/. ]{1,2}\d{1,2}[-/. ]{1,2}\d{1,4}"
+    r"|\d{1,2}(?:st|nd|rd|th|er|\.)? (?:of |de )?[^\W\d_]{3,10}\.?,?(?: de)? \d{4}|[^\W\d_]{3,10}\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})"
+)
+_BORN = re.compile(rf"(?:[^\n\d]{{0,24}}?)\b({_DATE})(?!\d)")
+_BIRTHS = (
+    "born", "Born", "BORN", "DOB", "dob", "D.O.B", "irth", "IRTH", "geboren", "Geboren", "geb.", "Geb.", "Geburts", "né le", "née le",
+    "Né le", "Née le", "naiss", "nacid", "nacim", "Nacid", "nato il", "nata il", "nasc", "Nato il", "Nata il", "Nasc", "urodz", "född", "Född", "født", "Født",
+)  # fmt: skip
+_RECORDS = ("MRN", "mrn", "Mrn", "edical record", "edical Record", "EDICAL RECORD", "atient ID", "atient id", "atient no", "atient No", "hart no", "hart number", "hart #")
+_RECORD = re.compile(r"(?: ?(?:number|no|num|id|is|was|of|ID|Number|No)\b\.?| ?\(MRN\)|[ :#=.\"'-]){0,6}((?=[A-Z-]{0,5}\d)[A-Z0-9][A-Z0-9-]{2,19})\b")
+_TITLES = (
+    "Mr. ", "Mrs. ", "Ms. ", "Mr ", "Mrs ", "Ms ", "Dr. ", "Dr ", "Prof. ", "Miss ", "Herr ", "Frau ", "Mme ", "Monsieur ", "Madame ",
+    "Sr. ", "Sra. ", "Señor ", "Señora ", "Signor ", "Signora ", "Dear ", "my name is ", "My name is ", "I am called ", "Sincerely,\n", "regards,\n",
+    "Regards,\n", "Liebe ", "Lieber ", "Cher ", "Chère ", "Estimado ", "Estimada ", "Best,\n", "Thanks,\n", "Cheers,\n", "patient ", "Patient ",
+)  # fmt: skip
+_TITLE_WORDS = frozenset("Dr Mr Mrs Ms Prof Dr. Mr. Mrs. Ms. Prof. Herr Frau Professor Doctor".split())
+_NO_NAMES = frozenset(
+    "All Team Sir Madam Sirs Customer Customers Colleague Colleagues Friend Friends Hiring Manager Everyone Support Members "
+    "Member User Users Client Sales Admin Editor Valued Students Parents Damen Herren Kollegen Portal Care Safety Services "
+    "Records Information Name Id ID No Number Notes History Data Date Access Sir/Madam Reader Subscriber Partner Was Is Has".split()
+)
+
+
+class PrivateText:
+    """Finds private values. Made once for a session; it does not change.
+
+    `region` is where national phone numbers belong; `countries`, whose national ids are looked for; `columns`, more
+    names and the kinds of their values; `detectors`, the developer's own. `names` finds names in free text: without it
+    names count by the fields, titles and addresses that they stand beside.
+    """
+
+    def __init__(
+        self,
+        kinds: Collection[str] = KINDS,
+        *,
+        region: str = "US",
+        countries: Sequence[str] = COUNTRIES,
+        columns: Mapping[str, str] | None = None,
+        detectors: Sequence[Detector] = (),
+        names: NameFinder | None = None,
+    ) -> None:
+        own = {detector.kind for detector in detectors} | set((columns or {}).values())
+        if unknown := sorted(set(kinds) - set(KINDS) - own):
+            raise UsageError(f"no such kind of private data: {unknown[0]!r}; there is {', '.join(KINDS)}")
+        if unknown := sorted(set(countries) - set(COUNTRIES)):
+            raise UsageError(f"no national ids of {unknown[0]!r} are known; of {', '.join(COUNTRIES)} they are")
+        self.kinds = frozenset(kinds) | own
+        self._region = region
+        self._countries = tuple(countries)
+        self._detectors = tuple(detectors)
+        self._names = names
+        self._columns = {name: detector.kind for detector in detectors for name in detector.columns} | dict(columns or {})
+        self._by_key = {_key(name): kind for name, kind in self._columns.items()}
+
+    def kind_of_column(self, name: str) -> str | None:
+        """The kind of the values in a column or field of this name."""
+        own = self._by_key.get(_key(name)) if self._by_key else None
+        kind = own or kind_of_column(name)
+        return kind if kind in self.kinds else None
+
+    def kinds_of_columns(self, names: Sequence[str]) -> dict[str, str]:
+        """The private columns of one record or table; `name` is one where another column is only a person's."""
+        kinds = {name: kind for name in names if (kind := self.kind_of_column(name))}
+        others = any(kind not in ("secret", "ip") for kind in kinds.values()) or any(map(is_personal, names))
+        if others and "name" in self.kinds:
+            kinds |= {name: "name" for name in names if name not in kinds and is_bare_name(name)}
+        return kinds
+
+    def is_value(self, kind: str, value: str) -> bool:
+        """Whether a value in a column of this kind is private at all: not empty, not "n/a", not a type or a token."""
+        return is_private_value(kind, value)
+
+    def spans(self, text: str) -> list[PrivateSpan]:
+        """The private values, in order and apart from each other. Of those that overlap the longest is whole."""
+        found = list(self._found(text))
+        return _apart(text, found, self._people(text) if "name" in self.kinds else [])
+
+    def _found(self, text: str) -> Iterator[PrivateSpan]:
+        kinds = self.kinds
+        if "@" in text and not kinds.isdisjoint(("email", "name")):
+            yield from (span for span in _emails(text) if span.kind in kinds)
+        if not kinds.isdisjoint(_NUMERIC):
+            yield from (span for span in self._numbers(text) if span.kind in kinds)
+        if "ip" in kinds:
+            yield from _ip6(text)
+        if "secret" in kinds:
+            yield from (PrivateSpan(start, end, "secret") for start, end in key_spans(text))
+        if "birth_date" in kinds:
+            yield from _after(text, _BIRTHS, _BORN, "birth_date")
+        if "medical_record" in kinds:
+            yield from _after(text, _RECORDS, _RECORD, "medical_record")
+        yield from named_values(text, self.kind_of_column)
+        yield from table_values(text, self.kinds_of_columns)
+        yield from tagged_values(text, self.kind_of_column)
+        yield from inserted_values(text, self.kinds_of_columns)
+        for detector in self._detectors:
+            yield from (PrivateSpan(start, end, detector.kind) for start, end in detector.find(text))
+
+    def _numbers(self, text: str) -> Iterator[PrivateSpan]:
+        places = "address" in self.kinds
+        for found in _RUN.finditer(text):
+            digits, end = found.span()
+            start = digits
+            while start and digits - start < 6 and text[start - 1] in "ABCDEFGHIJKLMNOPQRSTUVWXYZ":
+                start -= 1
+            place = place_at(text, start, digits) if places and (end - digits < 7 or not found[0][:6].isdigit()) else None
+            if place is not None:
+                yield PrivateSpan(*place, "address")
+            if end - start < 7 or (start and (text[start - 1].isalnum() or text[start - 1] in "_-\\")):
+                run = _later_pieces(text, start, end)
+            else:
+                while start and digits - start < 3 and text[start - 1] in "+(":
+                    start -= 1
+                run = text[start:end]
+            if len(run) > 6:
+                begin = end - len(run)
+                for number in numbers_in(run, self._region, self._countries):
+                    if _counts(text, begin, number):
+                        yield PrivateSpan(begin + number.start, begin + number.end, number.kind)
+
+    def _people(self, text: str) -> list[PrivateSpan]:
+        spans = [span for span in _titled(text)]
+        if self._names is not None:
+            spans += [PrivateSpan(start, end, "name") for start, end in self._names.names(text)]
+        return spans
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).lower()
+
+
+def _later_pieces(text: str, start: int, end: int) -> str:
+    """A run without the piece that begins inside a word."""
+    return text[start:end].partition(" ")[2]
+
+
+def _counts(text: str, begin: int, number: NumberSpan) -> bool:
+    start, end = begin + number.start, begin + number.end
+    if end < len(text) and (text[end].isalnum() or text[end] == "_"):
+        return False
+    before = text[max(start - _BEFORE, 0) : start].lower()
+    if before.endswith(("$", "€", "£")):
+        return False
+    if number.unless and (other := _last(number.unless, before)) > 0 and other >= _last(number.needs, before):
+        return False
+    if not number.needs or _last(number.needs, before) > 0:
+        return True
+    return bool(_search(number.needs, text[end : end + _AFTER].partition("\n")[0].lower()))
+
+
+_COMPILED: dict[str, re.Pattern[str]] = {}
+
+
+def _search(pattern: str, text: str) -> Any:
+    compiled = _COMPILED.get(pattern) or _COMPILED.setdefault(pattern, re.compile(pattern))
+    return compiled.search(text)
+
+
+def _last(pattern: str, text: str) -> int:
+    """Where the last of these words ends; 0 where there is none."""
+    if not pattern or not _search(pattern, text):
+        return 0
+    return max(found.end() for found in _COMPILED[pattern].finditer(text))
+
+
+def _emails(text: str) -> Iterator[PrivateSpan]:
+    at = text.find("@")
+    while at >= 0:
+        domain = _DOMAIN.match(text, at + 1, at + 1 + _DOMAIN_MOST)
+        left = text[max(at - _LOCAL_MOST, 0) : at] if domain else ""
+        local = (_QUOTED_LOCAL if left.endswith('"') else _LOCAL).search(left) if left else None
+        if domain and local and "://" not in left[: local.start()].rpartition(" ")[2]:  # a login in a URL is a secret
+            start = at - len(left) + local.start() + len(local[0]) - len(local[0].lstrip(".-"))
+            if start < at:
+                yield PrivateSpan(start, domain.end(), "email")
+                if start and text[start - 1] == "<":
+                    yield from _named_before(text, start - 1)
+        at = text.find("@", at + 1)
+
+
+def _named_before(text: str, at: int) -> Iterator[PrivateSpan]:
+    """`Ann Lee <ann@lee.example>`"""
+    begin = max(at - 60, 0)
+    found = _BEFORE_MAIL.search(text[begin:at])
+    if found:
+        yield PrivateSpan(begin + found.start(1), begin + found.end(1), "name")
+
+
+def _ip6(text: str) -> Iterator[PrivateSpan]:
+    done = 0
+    for found in _COLONS.finditer(text):
+        if found.start() < done:
+            continue
+        start = found.start()
+        while start and found.start() - start < 4 and text[start - 1] in "0123456789abcdefABCDEF":
+            start -= 1
+        value = _IP6.match(text, start)
+        if value and (not start or not (text[start - 1].isalnum() or text[start - 1] in "_:")):
+            done = value.end()
+            written = value[0] if value[0].endswith("::") else value[0].rstrip(":.")
+            if sum(map(str.isalnum, written)) > 3 and is_ip(written) and not text[done : done + 1].isalnum():
+                yield PrivateSpan(start, start + len(written), "ip")
+
+
+def _after(text: str, labels: Sequence[str], value: re.Pattern[str], kind: str) -> Iterator[PrivateSpan]:
+    """Values that follow one of these words."""
+    for label in labels:
+        at = text.find(label)
+        while at >= 0:
+            end = at + len(label)
+            found = value.match(text, end, end + 70)
+            if found:
+                yield PrivateSpan(*found.span(1), kind)
+            at = text.find(label, end)
+
+
+def _titled(text: str) -> Iterator[PrivateSpan]:
+    """Names after a title, a greeting or a farewell."""
+    for title in _TITLES:
+        at = text.find(title)
+        while at >= 0:
+            end = at + len(title)
+            found = PERSON.match(text, end, end + 60) if not at or not text[at - 1].isalpha() else None
+            if found:
+                words = re.split(r"[ ,]+", found[0])
+                while words and words[0] in _TITLE_WORDS:
+                    end += len(words.pop(0)) + 1
+                if words and not _NO_NAMES.intersection(words) and (len(words) > 1 or title[-2:] != "t "):
+                    yield PrivateSpan(end, found.end(), "name")
+            at = text.find(title, end)
+
+
+def _apart(text: str, found: list[PrivateSpan], people: list[PrivateSpan]) -> list[PrivateSpan]:
+    """Sorted, the longest whole, of others the part that it leaves. A name by its looks gives way to all else."""
+    found.sort(key=lambda span: (span.start, -span.end, KINDS.index(span.kind) if span.kind in KINDS else -1))
+    spans = _swept(text, found)
+    if not people:
+        return spans
+    people.sort(key=lambda span: (span.start, -span.end))
+    taken = iter([*spans, PrivateSpan(len(text) + 1, len(text) + 1, "")])
+    other = next(taken)
+    free: list[PrivateSpan] = []
+    for person in people:
+        while other.end <= person.start:
+            other = next(taken)
+        if other.start >= person.end:
+            free.append(person)
+    return sorted([*spans, *_swept(text, free)], key=lambda span: span.start) if free else spans
+
+
+def _swept(text: str, found: list[PrivateSpan]) -> list[PrivateSpan]:
+    spans: list[PrivateSpan] = []
+    end = 0
+    for span in found:
+        start = span.start
+        if span.end <= end:
+            continue
+        if start < end:
+            start = end
+            while start < span.end and not text[start].isalnum():
+                start += 1
+        if start < span.end:
+            spans.append(PrivateSpan(start, span.end, span.kind))
+            end = span.end
+    return spans
