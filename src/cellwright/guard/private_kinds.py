@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -61,6 +62,7 @@ class Pattern:
                 yield found.span(group)
 
 
+@cache
 def library(name: str) -> Any:
     """A module of the extra `privacy`, loaded when it is first needed."""
     try:

@@ -22,6 +22,7 @@ _ISSUERS = re.compile(
     r"|(?:6011|65|64[4-9])\d{12,15}|(?:352[89]|35[3-8]\d)\d{12,15}|3(?:0[0-5]|[689]\d)\d{11,16}|62\d{14,17}"
     r"|(?:50|5[6-9]|6\d)\d{10,17}"
 )
+_IBAN = re.compile(r"[A-Z]{2}\d\d[0-9A-Z]{11,30}")
 _DATE = re.compile(r"(?:19|20)\d\d([-/.])\d{1,2}\1\d{1,2}.*|\d{1,2}([-/.])\d{1,2}\2(?:19|20)?\d\d(?:[ T].*)?")
 _NANP = re.compile(r"(?:\+?1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}")
 _GROUPED = re.compile(r"\(?0\d{1,5}\)?(?:[ ./-]{1,3}\d{2,8}){1,5}|\d{2,4}(?:[ .]\d{2,4}){2,4}")
@@ -141,8 +142,9 @@ def _kinds_of(value: str, region: str, countries: tuple[str, ...]) -> Iterator[t
             yield "ip", "", r"version|release|build|v\.?|§|section"
         return
     if not compact.isdigit():
-        if size > 14 and compact[:2].isalpha() and compact[2:4].isdigit() and _valid("iban", compact):
-            yield "iban", "", ""
+        if size > 14 and _IBAN.fullmatch(compact) and int("".join(str(int(c, 36)) for c in compact[4:] + compact[:4])) % 97 == 1:
+            if _valid("iban", compact):
+                yield "iban", "", ""
         for row in _ids(countries).get(size, ()):
             if row.pattern.fullmatch(value) and (row.module == "-" or _valid(row.module, compact)):
                 yield "national_id", row.needs, ""
@@ -150,13 +152,13 @@ def _kinds_of(value: str, region: str, countries: tuple[str, ...]) -> Iterator[t
     if value.count(".") == 3 and _is_ip(value):
         yield "ip", "", r"version|release|build|v\.?|§|section"
         return
-    if 12 <= size <= 19 and _LUHN_CARD.fullmatch(value) and _ISSUERS.fullmatch(compact) and _valid("luhn", compact):
+    if 12 <= size <= 19 and _LUHN_CARD.fullmatch(value) and _ISSUERS.fullmatch(compact) and _luhn(compact):
         doubtful = compact[0] in "56" and not re.match(r"5[1-5]|6011|65|64|62", compact)
         yield "card", r"card|visa|master|amex|maestro|credit|debit|payment" if doubtful else "", ""
     for row in _ids(countries).get(size, ()):
         if row.pattern.fullmatch(value) and _valid(row.module, value if row.country in ("SE", "FI", "CZ") else compact):
             yield "national_id", row.needs, "isbn|issn"
-    if size == 10 and compact[0] in "12" and _valid("luhn", f"80840{compact}"):
+    if size == 10 and compact[0] in "12" and _luhn(f"80840{compact}"):
         yield "npi", r"npi|national provider", ""
     yield from _phone(value, compact, region)
 
@@ -198,6 +200,14 @@ def _is_ip(value: str) -> bool:
 def is_ip(value: str) -> bool:
     """Whether it is an address of a machine; `::1` and `127.0.0.1` are of every machine, and do not count."""
     return _is_ip(value)
+
+
+_DOUBLED = "0246813579"
+
+
+def _luhn(digits: str) -> bool:
+    doubled = [int(_DOUBLED[int(digit)]) for digit in digits[-2::-2]]
+    return (sum(map(int, digits[::-2])) + sum(doubled)) % 10 == 0
 
 
 def _valid(module: str, value: str) -> bool:

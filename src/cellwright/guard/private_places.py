@@ -26,6 +26,7 @@ _FRENCH = re.compile(
     rf"\d{{1,4}}(?: ?(?:bis|ter))?,? (?:rue|avenue|av\.|boulevard|bd|chemin|place|allée|impasse|quai|route|cours|passage)\b"
     rf" (?:(?:de la|de l'|des|du|de|d'|le|la|les) ?)?[{_UP}][\w'’-]+(?:[ -](?:de |du |la )?[{_UP}][\w'’-]+){{0,3}}{_TAIL}"
 )
+_STREETS = re.compile(rf"[\dA-Za-z/-]{{1,9}},? (?:(?:bis|ter),? )?(?:[{_UP}\d]|rue|av|bo?u?l?|chem|pla|all|imp|qu|rou|cou|pas)")
 _COMPOUND = (
     "straße", "strasse", "str.", "weg", "platz", "allee", "gasse", "damm", "ufer", "straat", "laan", "gracht", "plein",
     "kade", "gatan", "gata", "vägen", "vegen", "veien", "katu", "gade", "vej", "straße,", "stien", "gaten",
@@ -48,18 +49,19 @@ _LEFT = 60
 
 def place_at(text: str, start: int, digits: int) -> tuple[int, int] | None:
     """The address that the number at `digits` is part of; `start` is where capitals before it begin."""
-    after = text[digits + 1 : digits + 8]
     if start < digits:
         found = _POSTCODE.match(text, start)
         return found.span() if found else None
-    if " " in after:
+    if _STREETS.match(text, digits):
         found = _NUMBER_FIRST.match(text, digits) or _FRENCH.match(text, digits)
         if found:
             return found.span()
-    if digits < 4 or not text[digits - 1].isspace():
+    if digits < 4 or text[digits - 1] != " ":
         return None
     left = text[max(digits - _LEFT, 0) : digits]
-    word = left.rsplit(None, 1)[-1] if left.strip() else ""
+    word = left.split()[-1] if not left.isspace() else ""
+    if not word[:1].isupper() and word[-1:] not in (",", "."):
+        return None
     if len(word) == 2 and word in _STATES:
         return _postal_line(text, left, digits)
     if word[:-1].lower() == "bo" and left.lower().rstrip().endswith(("po box", "p.o. box")):
