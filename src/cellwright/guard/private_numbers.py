@@ -26,8 +26,11 @@ _IBAN = re.compile(r"[A-Z]{2}\d\d[0-9A-Z]{11,30}")
 _DATE = re.compile(r"(?:19|20)\d\d([-/.])\d{1,2}\1\d{1,2}.*|\d{1,2}([-/.])\d{1,2}\2(?:19|20)?\d\d(?:[ T].*)?")
 _NANP = re.compile(r"(?:\+?1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}")
 _GROUPED = re.compile(r"\(?0\d{1,5}\)?(?:[ ./-]{1,3}\d{2,8}){1,5}|\d{2,4}(?:[ .]\d{2,4}){2,4}")
+_TRUNK = re.compile(r"\(0\d{1,4}\) ?\d{2,4}(?:[ -]?\d{2,4}){1,3}|0\d{1,4}[ /-]\d{2,8}(?:[ -]\d{2,4}){0,4}")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?|\d{1,3}(?:[ .]\d{3})+")
-_CALL = r"phone|tel\b|tel[.:]|mobile|mobil\b|cell|fax|call|dial|text me|whatsapp|sms|telefon|handy|téléphone|teléfono|contact\b|☎|portable|mob\b"
+_CALL = r"phone|tel\b|tel[.:]|mobile|mobil\b|cell|fax|call|dial|reach|text me|whatsapp|sms|telefon|handy|téléphone|teléfono|contact\b|☎|portable|mob\b"
+_VERSION = r"version|release|build|\bv\.?$|§|section"
+_LOCATED = r"\bip|host|addr|from|client|server|peer"  # `1.2.0.7` is a version as well
 _OTHER = r"order|invoice|isbn|sku|serial|tracking|ticket|case|part|item|version|account|#|\bno\.?|\bref"
 
 
@@ -139,18 +142,17 @@ def _kinds_of(value: str, region: str, countries: tuple[str, ...]) -> Iterator[t
     size = len(compact)
     if size < 7:
         if value.count(".") == 3 and _is_ip(value):
-            yield "ip", "", r"version|release|build|v\.?|§|section"
+            yield "ip", "" if size > 4 else _LOCATED, _VERSION
         return
     if not compact.isdigit():
-        if size > 14 and _IBAN.fullmatch(compact) and int("".join(str(int(c, 36)) for c in compact[4:] + compact[:4])) % 97 == 1:
-            if _valid("iban", compact):
-                yield "iban", "", ""
+        if size > 14 and _IBAN.fullmatch(compact) and _is_iban(compact):
+            yield "iban", "", ""
         for row in _ids(countries).get(size, ()):
             if row.pattern.fullmatch(value) and (row.module == "-" or _valid(row.module, compact)):
                 yield "national_id", row.needs, ""
         return
     if value.count(".") == 3 and _is_ip(value):
-        yield "ip", "", r"version|release|build|v\.?|§|section"
+        yield "ip", "" if size > 4 else _LOCATED, _VERSION
         return
     if 12 <= size <= 19 and _LUHN_CARD.fullmatch(value) and _ISSUERS.fullmatch(compact) and _luhn(compact):
         doubtful = compact[0] in "56" and not re.match(r"5[1-5]|6011|65|64|62", compact)
@@ -167,24 +169,27 @@ def _phone(value: str, compact: str, region: str) -> Iterator[tuple[str, str, st
     if not 7 <= len(compact) <= 15 or _DATE.fullmatch(value) or value.count("(") > 1:
         return
     if value.startswith(("+", "(+")):
-        if _is_phone("+" + compact, None):
+        if _is_phone("+" + compact, None, possible=True):
             yield "phone", "", ""
     elif compact.startswith("00") and _is_phone("+" + compact[2:], None):
         yield "phone", "" if value != compact else _CALL, _OTHER
     elif _NANP.fullmatch(value):
         if _is_phone(value, region if region in ("US", "CA") else "US"):
             yield "phone", "" if region in ("US", "CA") else _CALL, _OTHER
-        elif compact[-7:-4] == "555":  # reserved for examples, which people copy
-            yield "phone", _CALL, _OTHER
+        elif value.startswith("("):
+            yield "phone", "", _OTHER
+    elif _TRUNK.fullmatch(value) and 8 <= len(compact) <= 12:  # of whichever region
+        yield "phone", "", _OTHER
     elif _GROUPED.fullmatch(value) and not _NUMBER.fullmatch(value) and _is_phone(value, region):
         yield "phone", "", _OTHER
     yield "phone", _CALL, _OTHER
 
 
-def _is_phone(value: str, region: str | None) -> bool:
+def _is_phone(value: str, region: str | None, *, possible: bool = False) -> bool:
     phones = library("phonenumbers")
     try:
-        return phones.is_valid_number(phones.parse(value, region))
+        number = phones.parse(value, region)
+        return phones.is_valid_number(number) or (possible and phones.is_possible_number(number))
     except phones.NumberParseException:
         return False
 
@@ -210,12 +215,10 @@ def _luhn(digits: str) -> bool:
     return (sum(map(int, digits[::-2])) + sum(doubled)) % 10 == 0
 
 
+def _is_iban(compact: str) -> bool:
+    """By its check digits. Lengths by country change, and one of 97 other numbers is no harm."""
+    return int("".join(str(int(each, 36)) for each in compact[4:] + compact[:4])) % 97 == 1
+
+
 def _valid(module: str, value: str) -> bool:
-    checked = library(f"stdnum.{module}")
-    if module == "iban":
-        try:
-            checked.validate(value, check_country=False)
-        except library("stdnum.exceptions").ValidationError:
-            return False
-        return True
-    return bool(checked.is_valid(value))
+    return bool(library(f"stdnum.{module}").is_valid(value))

@@ -33,10 +33,20 @@ _COMPOUND = (
 )  # fmt: skip
 _ROMANCE = re.compile(
     rf"(?:[Vv]ia|[Vv]iale|[Pp]iazza|[Cc]orso|[Vv]icolo|[Cc]alle|C/|[Aa]venida|[Aa]vda\.?|[Pp]aseo|[Pp]laza|[Rr]ua|[Cc]arrer|[Rr]onda|"
-    rf"[Tt]ravessa|[Ll]argo|[Ss]trada|[Uu]l\.|[Aa]l\.|[Uu]lica|[Pp]asaje|[Cc]amino|[Gg]lorieta|[Uu]rbanización|Cuesta|Callejón|Vial|Pasadizo|Alameda) "
-    rf"(?:(?:de|del|della|delle|dei|di|da|do|dos|das|la|las|los|el|san|santa) ){{0,3}}[{_UP}][\w'’.-]*(?: [\w'’.-]+){{0,4}},?\s"
+    rf"rue|avenue|chemin|boulevard|place|[Tt]ravessa|[Ll]argo|[Ss]trada|[Uu]l\.|[Aa]l\.|[Uu]lica|[Pp]asaje|[Cc]amino|[Gg]lorieta|[Uu]rbanización|Cuesta|Callejón|Vial|Pasadizo|Alameda) "
+    rf"(?:(?:de|du|des|le|del|della|delle|dei|di|da|do|dos|das|la|las|los|el|san|santa) ){{0,3}}[{_UP}][\w'’.-]*(?: [\w'’.-]+){{0,4}},?\s"
 )
 _HOUSE = re.compile(rf"\d{{1,4}} ?[a-zA-Z]?\b(?:[-/]\d{{1,3}}\b)?(?:,? (?:piso|puerta|bajo|m\.|appartamento) ?\w{{0,3}})?{_TAIL}")
+_CITY_LINE = rf"(?:[A-Z]{{1,2}}-)?(?:\d{{4,5}}(?: ?[A-Z]{{2}}\b|-\d{{3}})?|\d\d-\d{{3}}),? [{_UP}][\w'’-]+(?:[ -][{_UP}][\w'’-]+){{0,3}}"
+_TOWN = re.compile(_CITY_LINE)
+# any words in capitals and a number, if a postal code and a town follow; or a number, such words, a town, state and code
+_STREET_AND_TOWN = re.compile(rf"\d{{1,4}}(?: ?[a-zA-Z])?\b(?:[ /-]{{1,2}}(?:\d{{1,4}}|[A-Za-z]{{1,5}}\.? \d{{1,4}})\b){{0,2}}?,?\s{{1,2}}{_CITY_LINE}")
+_NUMBER_AND_TOWN = re.compile(
+    rf"\d{{1,6}},? (?:[{_UP}][\w'’.-]*\s){{1,5}}?(?:(?:Apt|Suite|Unit|Flat|Ste)\.? \w{{1,6}})?,?\s{{0,2}}(?:[{_UP}][\w'’.-]*[ ]?){{1,3}},? "
+    rf"[A-Z]{{2}} (?:\d{{5}}(?:-\d{{4}})?|[A-Z]\d[A-Z] ?\d[A-Z]\d)\b"
+)
+_WORDS_BEFORE = re.compile(rf"[{_UP}][\w'’.-]*(?: (?:(?:de|da|do|del|der|van|la|of|af|von|zum|am|den|het) )*[{_UP}\d][\w'’.-]*){{0,3}},? \Z")
+_LINES_BEFORE = re.compile(rf"(?:(?<!\S)[{_UP}\d][\w'’.-]*(?: [{_UP}\d][\w'’.-]*){{0,4}}(?:, ?|\n)){{1,4}}\Z")
 _STATES = frozenset(
     "AL AK AZ AR CA CO CT DE DC FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA "
     "PR RI SC SD TN TX UT VT VA WA WV WI WY GU VI AS MP FM MH PW AP AE AA".split()
@@ -51,9 +61,10 @@ def place_at(text: str, start: int, digits: int) -> tuple[int, int] | None:
     """The address that the number at `digits` is part of; `start` is where capitals before it begin."""
     if start < digits:
         found = _POSTCODE.match(text, start)
-        return found.span() if found else None
+        lines = _LINES_BEFORE.search(text[max(start - 2 * _LEFT, 0) : start]) if found else None
+        return (start - len(lines[0]) if lines else start, found.end()) if found else None
     if _STREETS.match(text, digits):
-        found = _NUMBER_FIRST.match(text, digits) or _FRENCH.match(text, digits)
+        found = _NUMBER_FIRST.match(text, digits) or _FRENCH.match(text, digits) or _NUMBER_AND_TOWN.match(text, digits)
         if found:
             return found.span()
     if digits < 4 or text[digits - 1] != " ":
@@ -77,8 +88,12 @@ def place_at(text: str, start: int, digits: int) -> tuple[int, int] | None:
     street = None
     for street in _ROMANCE.finditer(left):
         pass
-    house = _HOUSE.match(text, digits) if street and street.end() == len(left) else None
-    return (digits - len(left) + street.start(), house.end()) if street and house else None
+    if street and street.end() == len(left):
+        house = _HOUSE.match(text, digits) or _TOWN.match(text, digits)
+        return (digits - len(left) + street.start(), house.end()) if house else None
+    house = _STREET_AND_TOWN.match(text, digits)
+    words = _WORDS_BEFORE.search(left) if house else None
+    return (digits - len(words[0]), house.end()) if house and words else None
 
 
 def _postal_line(text: str, left: str, digits: int) -> tuple[int, int] | None:

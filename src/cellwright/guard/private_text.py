@@ -20,13 +20,14 @@ from cellwright.redaction import key_spans
 
 _RUN = re.compile(r"[0-9](?:[ \u00a0\u202f.\u2010\u2011\u2013/()-]{0,2}(?:[0-9]|[A-Z](?![a-z]))){0,48}+")
 _NUMERIC = frozenset({"phone", "card", "iban", "national_id", "ip", "npi", "address", "birth_date", "medical_record"})
-_BEFORE, _AFTER = 40, 20  # where the word stands that a weak number needs
+_BEFORE, _AFTER, _CLOSE = 40, 20, 16  # where the word stands that a weak number needs
 _BEFORE_LOCAL = re.compile(r".*(?:[\s<>()\[\]{},;:\"@=|&?/\\!#$%^*`~]|(?<!\w)')", re.DOTALL)
 _LOCAL_MOST, _DOMAIN_MOST = 64, 253
 _DOMAIN = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+(?:[^\W\d_]{2,24}|xn--[a-z0-9-]{2,60})(?![\w@])")
 _QUOTED_LOCAL = re.compile(r"\"[^\"\n]{1,62}\"\Z")
 _BEFORE_MAIL = re.compile(rf"(?:\A|(?<=[\s,;:>\"'(]))({PERSON.pattern})[\"']? ?\Z")
 _FAR = 1 << 62
+_EXTENSION = re.compile(r" ?(?:x|ext\.?) ?\d{1,6}\b")
 _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _IP6 = re.compile(r"[0-9A-Fa-f:]{3,39}(?:\.\d{1,3}){0,3}")
 _DATE = (
@@ -44,11 +45,18 @@ _RECORD = re.compile(
     re.IGNORECASE,
 )
 _DAY = re.compile(r"(?:st|nd|rd|th|er|\.)?(?: (?:of |de )?[^\W\d_]{3,10}\.?)?,?(?: de)? \d{4}")
-_HINTS = tuple("born birth dob d.o.b geb né naiss naci nat nasc urodz föd fød mrn record patient chart".split())
+_ID_LABEL = re.compile(
+    r"(?:\b(?:ssn|itin|nino|bsn|pesel|cpf|curp|nir|dni|nie|cpr|sin|tfn|pps)|national insurance|social security|aadhaa?r|personnummer"
+    r"|fødselsnummer|henkilötunnus|codice fiscale|steuer-?id(?:nr)?|passport|national id|tax id)"
+    r"(?:[- ](?:number|no|nr|num|is|was|id)\b\.?){0,2}[ :#=.\"']{1,4}[a-z]{0,6} ?\Z",
+    re.IGNORECASE,
+)
+_HINTS = tuple("ssn itin nino bsn pesel cpf curp nir dni nie cpr sin tfn pps insurance security aadha nummer tunnus fiscale steuer passport tax born birth dob d.o.b geb né naiss naci nat nasc urodz föd fød mrn record patient chart".split())
+_LABELLED_ID = re.compile(r"[A-Z]{0,6} ?\d(?:[ .+/-]?[\dA-Z](?![a-z])){4,20}\b")
 _RECORD_ID = re.compile(r"[A-Z0-9][A-Z0-9-]{3,19}\b")
-_TITLES = re.compile(  # each begins with a capital of one set, which is searched for fast
-    r"[MDPHSLERBKTCF](?:r|rs|s|iss|me|onsieur|adame|rof|err|rau|ra|eñora?|ignora?|ear|iebe[rs]?|stimad[oa]|h[eè]re?|atient|y name is"
-    r"|(?:egards|incerely|est|ind|hanks|heers)(?: regards| wishes)?,\n)\b\.?(?: |(?<=\n))"
+_TITLES = re.compile(
+    r"(?:M(?:rs?|s|iss|me|onsieur|adame|y name is)|D(?:r|ear)|P(?:rof|t|atient)|H(?:err|allo|i|ello)|Frau|S(?:r|ra|eñora?|ignora?)|L(?:iebe[rs]?)"
+    r"|Estimad[oa]|C(?:her|hère|heers,\n)|Regards,\n|Sincerely,\n|Thanks,\n|(?:Best|Kind)(?: regards| wishes)?,\n)\b\.?(?: |(?<=\n))"
 )
 _TITLE_WORDS = frozenset("Dr Mr Mrs Ms Prof Dr. Mr. Mrs. Ms. Prof. Herr Frau Professor Doctor".split())
 _NO_NAMES = frozenset(
@@ -171,7 +179,9 @@ class PrivateText:
                 begin = end - len(run)
                 for number in numbers_in(run, self._region, self._countries):
                     if _counts(text, begin, number):
-                        yield PrivateSpan(begin + number.start, begin + number.end, number.kind)
+                        stop = begin + number.end
+                        more = _EXTENSION.match(text, stop) if number.kind == "phone" else None
+                        yield PrivateSpan(begin + number.start, more.end() if more else stop, number.kind)
 
     def _people(self, text: str) -> list[PrivateSpan]:
         spans = [span for span in _titled(text)]
@@ -191,12 +201,12 @@ def _later_pieces(text: str, start: int, end: int) -> str:
 
 def _counts(text: str, begin: int, number: NumberSpan) -> bool:
     start, end = begin + number.start, begin + number.end
-    if end < len(text) and (text[end].isalnum() or text[end] == "_"):
+    if end < len(text) and (text[end].isalnum() or text[end] == "_") and not (number.kind == "phone" and _EXTENSION.match(text, end)):
         return False
-    before = text[max(start - _BEFORE, 0) : start].lower()
+    before = text[max(start - _BEFORE, 0) : start].lower().rpartition("\n")[2]
     if before.endswith(("$", "€", "£")):
         return False
-    if number.unless and (other := _last(number.unless, before)) > 0 and other >= _last(number.needs, before):
+    if number.unless and (other := _last(number.unless, before)) > max(len(before) - _CLOSE, 0) and other >= _last(number.needs, before):
         return False
     if not number.needs or _last(number.needs, before) > 0:
         return True
@@ -274,6 +284,11 @@ def _labelled(text: str, start: int, digits: int) -> Iterator[PrivateSpan]:
         found = _RECORD_ID.match(text, begin if text[begin:start].replace("-", "").isupper() else start)
         if found:
             yield PrivateSpan(*found.span(), "medical_record")
+    labelled = _ID_LABEL.search(left)
+    if labelled:
+        found = _LABELLED_ID.match(text, start)
+        if found and sum(map(str.isdigit, found[0])) > 4:
+            yield PrivateSpan(*found.span(), "national_id")
     born = _BORN.search(left)
     if born:
         found = _BORN_ON.match(text, digits)
