@@ -63,9 +63,9 @@ class Pattern:
 
 
 @cache
-def library(name: str) -> Any:
-    """A module of the extra `privacy`, loaded when it is first needed."""
+def library(name: str, extra: str = "privacy") -> Any:
+    """A module of an extra, loaded when it is first needed."""
     try:
         return import_module(name)
     except ImportError:
-        raise UsageError(f"finding private data needs {name.partition('.')[0]}: {install_command('privacy')}") from None
+        raise UsageError(f"finding private data needs {name.partition('.')[0]}: {install_command(extra)}") from None
