@@ -23,7 +23,7 @@ from evals.privacy.people_records import records
 ENTITIES = {
     "EMAIL_ADDRESS": "email", "PHONE_NUMBER": "phone", "CREDIT_CARD": "card", "IBAN_CODE": "iban", "IP_ADDRESS": "ip",
     "PERSON": "name", "LOCATION": "address", "UK_POSTCODE": "address", "CA_POSTAL_CODE": "address", "DATE_TIME": "birth_date",
-    "US_NPI": "npi", "MEDICAL_LICENSE": "medical_record",
+    "US_NPI": "npi",
 } | dict.fromkeys(
     "US_SSN US_ITIN UK_NINO UK_NHS CA_SIN ES_NIF ES_NIE IT_FISCAL_CODE PL_PESEL SE_PERSONNUMMER FI_PERSONAL_IDENTITY_CODE "
     "IN_AADHAAR IN_PAN DE_TAX_ID".split(),

@@ -10,6 +10,7 @@ from benchmarks.page import put_between
 
 from evals.privacy.scores import ALL, FinderScore
 
+WIDE = ("address", "birth_date")  # Presidio's words are any place and any date: others of these are not counted as wrong
 BEGIN, END = "<!-- begin: python -m evals.privacy --write -->", "<!-- end: privacy -->"
 
 
@@ -70,7 +71,8 @@ def _better(scores: Sequence[FinderScore]) -> Iterator[str]:
     theirs = next(each for each in scores if each.name.startswith("Presidio"))
     kinds = sorted(mine.values)
     recall = [kind for kind in kinds if theirs.recall(kind) > mine.recall(kind)]
-    precision = [kind for kind in kinds if (theirs.precision(kind) or 0) > (mine.precision(kind) or 0)]
+    narrow = [kind for kind in kinds if theirs.wrong[kind] or kind not in WIDE]
+    precision = [kind for kind in narrow if (theirs.precision(kind) or 0) > (mine.precision(kind) or 0)]
     yield f"- Presidio finds more of: {', '.join(recall) or 'no kind'}; is more precise on: {', '.join(precision) or 'no kind'}."
 
 

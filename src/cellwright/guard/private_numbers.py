@@ -27,6 +27,7 @@ _DATE = re.compile(r"(?:19|20)\d\d([-/.])\d{1,2}\1\d{1,2}.*|\d{1,2}([-/.])\d{1,2
 _NANP = re.compile(r"(?:\+?1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}")
 _GROUPED = re.compile(r"\(?0\d{1,5}\)?(?:[ ./-]{1,3}\d{2,8}){1,5}|\d{2,4}(?:[ .]\d{2,4}){2,4}")
 _TRUNK = re.compile(r"\(0\d{1,4}\) ?\d{2,4}(?:[ -]?\d{2,4}){1,3}|0\d{1,4}[ /-]\d{2,8}(?:[ -]\d{2,4}){0,4}")
+_POSTAL = re.compile(r"\d{5}-\d{3,4}")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?|\d{1,3}(?:[ .]\d{3})+")
 _CALL = r"phone|tel\b|tel[.:]|mobile|mobil\b|cell|fax|call|dial|reach|text me|whatsapp|sms|telefon|handy|téléphone|teléfono|contact\b|☎|portable|mob\b"
 _VERSION = r"version|release|build|\bv\.?$|§|section"
@@ -126,6 +127,8 @@ def numbers_in(run: str, region: str, countries: tuple[str, ...]) -> tuple[Numbe
         for last in range(min(len(pieces), first + _MOST_PIECES), first, -1):
             start, end = pieces[first][0], pieces[last - 1][1]
             found = list(_kinds_of(run[start:end], region, countries))
+            if first and run[start] not in "+(":  # a phone number is not the end of something longer
+                found = [each for each in found if each[0] != "phone"]
             if found:
                 spans += [NumberSpan(start, end, kind, needs, unless) for kind, needs, unless in found]
                 if not all(needs for _, needs, _ in found):
@@ -178,7 +181,7 @@ def _phone(value: str, compact: str, region: str) -> Iterator[tuple[str, str, st
             yield "phone", "" if region in ("US", "CA") else _CALL, _OTHER
         elif value.startswith("("):
             yield "phone", "", _OTHER
-    elif _TRUNK.fullmatch(value) and 8 <= len(compact) <= 12:  # of whichever region
+    elif _TRUNK.fullmatch(value) and not _POSTAL.fullmatch(value) and 8 <= len(compact) <= 12:  # of whichever region
         yield "phone", "", _OTHER
     elif _GROUPED.fullmatch(value) and not _NUMBER.fullmatch(value) and _is_phone(value, region):
         yield "phone", "", _OTHER

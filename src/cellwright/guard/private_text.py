@@ -28,6 +28,7 @@ _QUOTED_LOCAL = re.compile(r"\"[^\"\n]{1,62}\"\Z")
 _BEFORE_MAIL = re.compile(rf"(?:\A|(?<=[\s,;:>\"'(]))({PERSON.pattern})[\"']? ?\Z")
 _FAR = 1 << 62
 _EXTENSION = re.compile(r" ?(?:x|ext\.?) ?\d{1,6}\b")
+_TWO_CAPITALS = re.compile(r"[^A-Za-z0-9]?[A-Z]{2} \Z")  # `AB 12 34 56 C`
 _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _IP6 = re.compile(r"[0-9A-Fa-f:]{3,39}(?:\.\d{1,3}){0,3}")
 _DATE = (
@@ -62,7 +63,7 @@ _TITLE_WORDS = frozenset("Dr Mr Mrs Ms Prof Dr. Mr. Mrs. Ms. Prof. Herr Frau Pro
 _NO_NAMES = frozenset(
     "All Team Sir Madam Sirs Customer Customers Colleague Colleagues Friend Friends Hiring Manager Everyone Support Members "
     "Member User Users Client Sales Admin Editor Valued Students Parents Damen Herren Kollegen Portal Care Safety Services "
-    "Records Information Name Id ID No Number Notes History Data Date Access Sir/Madam Reader Subscriber Partner Was Is Has".split()
+    "Records Information Name Id ID No Number Notes History Data Date Access Sir/Madam Reader Subscriber Partner Was Is Has Ltd Inc Inc. GmbH AB AG BV LLC Corp Corp. SA Phone Email Address Mobile Street Road".split()
 )
 
 
@@ -174,6 +175,8 @@ class PrivateText:
             else:
                 while start and digits - start < 3 and text[start - 1] in "+(":
                     start -= 1
+                if start == digits and _TWO_CAPITALS.match(text, start - 4 if start > 3 else 0, start):
+                    start -= 3
                 run = text[start:end]
             if len(run) > 6:
                 begin = end - len(run)
@@ -186,7 +189,11 @@ class PrivateText:
     def _people(self, text: str) -> list[PrivateSpan]:
         spans = [span for span in _titled(text)]
         if self._names is not None:
-            spans += [PrivateSpan(start, end, "name") for start, end in self._names.names(text)]
+            spans += [
+                PrivateSpan(start, end, "name")
+                for start, end in self._names.names(text)
+                if _NO_NAMES.isdisjoint(text[start:end].split()) and (end - start > 2 or text[start].isupper())
+            ]
         return spans
 
 
@@ -286,7 +293,8 @@ def _labelled(text: str, start: int, digits: int) -> Iterator[PrivateSpan]:
             yield PrivateSpan(*found.span(), "medical_record")
     labelled = _ID_LABEL.search(left)
     if labelled:
-        found = _LABELLED_ID.match(text, start)
+        two = _TWO_CAPITALS.match(text, start - 4 if start > 3 else 0, start)
+        found = _LABELLED_ID.match(text, start - 3 if two and text[start - 3 : start - 1] not in ("NO", "NR", "ID") else start)
         if found and sum(map(str.isdigit, found[0])) > 4:
             yield PrivateSpan(*found.span(), "national_id")
     born = _BORN.search(left)
