@@ -19,6 +19,8 @@ _PIECE = 8_000  # characters at a time: memory is for a piece, and not for the t
 _UNUSED = ("parser", "tagger", "lemmatizer", "attribute_ruler", "senter")
 _LINE = re.compile(r"[^\n\t|<>{}\[\]\"=:;@/\\_,()*#\d]+")
 _END = re.compile(r"['’]s?\Z|[\s.,'’-]+\Z")
+_FIELD = re.compile(r"[\d_]|\s{0,2}=|[\"'] ?:")  # what was found is a part of a code, or the name of a field
+_INSIDE_WORD = re.compile(r"[\d_]")
 
 
 def names_model(settings: Settings) -> Path:
@@ -68,6 +70,8 @@ def _parts(text: str, start: int, stop: int) -> list[tuple[int, int]]:
         begin += len(part) - len(part.lstrip(" .'’-"))
         while (tail := _END.search(text, begin, end)) and tail.start() < end:
             end = tail.start()
+        if _INSIDE_WORD.match(text, max(begin - 1, 0)) or _FIELD.match(text, end):
+            continue
         if end - begin > 1 and any(map(str.isalpha, text[begin:end])):
             parts.append((begin, end))
     return parts

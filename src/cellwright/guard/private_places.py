@@ -13,11 +13,17 @@ _KINDS = (
     "Mountain|Orchard|Oval|Pine|Point|Port|Prairie|Ranch|Rest|River|Shoal|Shore|Spring|Springs|Spur|Summit|Throughway|"
     "Trace|Tunnel|Union|Valley|Via|Viaduct|View|Village|Ville|Vista|Wall|Well|Wells"
 )
+_CODE_AND_TOWN = (
+    rf"(?:(?:[A-Z]{{1,2}}-)?(?:\d{{5}}-?\d{{3}}|\d{{5}}|(?!19|20)\d{{4}}|\d\d-\d{{3}})[, ]{{1,2}}|\d{{4}} ?[A-Z]{{2}}[, \n]{{1,2}})[{_UP}][\w'’-]+"
+    rf"(?:[ -](?:(?:d[aeio]s?|del|am|im|sur|en|aan) )?[{_UP}][\w'’-]*){{0,3}}(?: \([A-Z]{{2}}\)| / [A-Z]{{2}}\b)?"
+)
+_TOWN_AND_CODE = (
+    rf"[{_UP}][\w'’.-]*(?: [{_UP}][\w'’.-]*){{0,2}}(?:,? [A-Z]{{2}},? (?:\d{{5}}(?:-\d{{4}})?|[A-Z]\d[A-Z] ?\d[A-Z]\d)|[- ]\d{{6}})\b"
+)
+_TOWN_LINE = f"{_CODE_AND_TOWN}|{_TOWN_AND_CODE}"
 _TAIL = (
     rf"(?:,?\s(?:Apt|Apartment|Suite|Ste|Unit|Floor|Fl|Flat)\b\.? ?#?[\w-]{{1,6}})?"
-    rf"(?:,?\s{{1,2}}(?:[{_UP}][\w'’.-]*[ ]?){{1,3}},? [A-Z]{{2}},? (?:\d{{5}}(?:-\d{{4}})?|[A-Z]\d[A-Z] ?\d[A-Z]\d)\b"
-    rf"|,?\s{{1,2}}(?:[A-Z]-)?\d{{4,5}}(?: ?[A-Z]{{2}})? [{_UP}][\w'’-]+(?:[ -][{_UP}][\w'’-]+){{0,2}}"
-    rf"|(?:,?\s{{1,2}}[{_UP}][\w'’ -]{{2,30}}){{0,2}},?\s{{1,2}}[A-Z]{{1,2}}\d[A-Z\d]? \d[A-Z]{{2}}\b)?"
+    rf"(?:,?\s{{1,2}}(?:{_TOWN_LINE})|(?:,?\s{{1,2}}[{_UP}][\w'’ -]{{2,30}}){{0,2}},?\s{{1,2}}[A-Z]{{1,2}}\d[A-Z\d]? \d[A-Z]{{2}}\b)?"
 )
 _NUMBER_FIRST = re.compile(
     rf"\d{{1,5}}[A-Za-z]?(?:[-/]\d{{1,4}})?,? (?:[{_UP}\d][\w'’.-]* ){{1,4}}?(?:{_KINDS})\b(?! [a-z]+ly\b)\.?{_TAIL}"
@@ -37,13 +43,14 @@ _ROMANCE = re.compile(
     rf"(?:(?:de|du|des|le|del|della|delle|dei|di|da|do|dos|das|la|las|los|el|san|santa) ){{0,3}}[{_UP}][\w'’.-]*(?: [\w'’.-]+){{0,4}},?\s"
 )
 _HOUSE = re.compile(rf"\d{{1,4}} ?[a-zA-Z]?\b(?:[-/]\d{{1,3}}\b)?(?:,? (?:piso|puerta|bajo|m\.|appartamento) ?\w{{0,3}})?{_TAIL}")
-_CITY_LINE = rf"(?:[A-Z]{{1,2}}-)?(?:\d{{4,5}}(?: ?[A-Z]{{2}}\b|-\d{{3}})?|\d\d-\d{{3}}),? [{_UP}][\w'’-]+(?:[ -][{_UP}][\w'’-]+){{0,3}}"
-_TOWN = re.compile(_CITY_LINE)
-# any words in capitals and a number, if a postal code and a town follow; or a number, such words, a town, state and code
-_STREET_AND_TOWN = re.compile(rf"\d{{1,4}}(?: ?[a-zA-Z])?\b(?:[ /-]{{1,2}}(?:\d{{1,4}}|[A-Za-z]{{1,5}}\.? \d{{1,4}})\b){{0,2}}?,?\s{{1,2}}{_CITY_LINE}")
+_TOWN = re.compile(_TOWN_LINE)
+# any words in capitals and a number, if a postal code and a town follow; or a number, such words, a town and its code
+_STREET_AND_TOWN = re.compile(
+    rf"\d{{1,4}}(?: ?[a-zA-Z])?\b(?:[ /-]{{1,2}}(?:\d{{1,4}}|[A-Za-z]{{1,5}}\.? \d{{1,4}})\b){{0,2}}?"
+    rf"(?:,?\s{{1,2}}[{_UP}][^\n,\d]{{2,30}}(?:\dª[^\n,\d]{{2,20}})?)?,?\s{{1,2}}(?:{_TOWN_LINE})"
+)
 _NUMBER_AND_TOWN = re.compile(
-    rf"\d{{1,6}},? (?:[{_UP}][\w'’.-]*\s){{1,5}}?(?:(?:Apt|Suite|Unit|Flat|Ste)\.? \w{{1,6}})?,?\s{{0,2}}(?:[{_UP}][\w'’.-]*[ ]?){{1,3}},? "
-    rf"[A-Z]{{2}} (?:\d{{5}}(?:-\d{{4}})?|[A-Z]\d[A-Z] ?\d[A-Z]\d)\b"
+    rf"\d{{1,6}}(?:/\d{{1,4}})?,? (?:[{_UP}][\w'’.-]*[\s,]{{1,2}}){{1,5}}?(?:(?:Apt|Suite|Unit|Flat|Ste)\.? \w{{1,6}},?\s)?{_TOWN_AND_CODE}"
 )
 _WORDS_BEFORE = re.compile(rf"[{_UP}][\w'’.-]*(?: (?:(?:de|da|do|del|der|van|la|of|af|von|zum|am|den|het) )*[{_UP}\d][\w'’.-]*){{0,3}},? \Z")
 _LINES_BEFORE = re.compile(rf"(?:(?<!\S)[{_UP}\d][\w'’.-]*(?: [{_UP}\d][\w'’.-]*){{0,4}}(?:, ?|\n)){{1,4}}\Z")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from cellwright.errors import UsageError
@@ -26,6 +27,7 @@ _LOCAL_MOST, _DOMAIN_MOST = 64, 253
 _DOMAIN = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+(?:[^\W\d_]{2,24}|xn--[a-z0-9-]{2,60})(?![\w@])")
 _QUOTED_LOCAL = re.compile(r"\"[^\"\n]{1,62}\"\Z")
 _BEFORE_MAIL = re.compile(rf"(?:\A|(?<=[\s,;:>\"'(]))({PERSON.pattern})[\"']? ?\Z")
+_RANK = {kind: at for at, kind in enumerate((*(kind for kind in KINDS if kind != "phone"), "phone"))}  # the least certain last
 _FAR = 1 << 62
 _EXTENSION = re.compile(r" ?(?:x|ext\.?) ?\d{1,6}\b")
 _TWO_CAPITALS = re.compile(r"[^A-Za-z0-9]?[A-Z]{2} \Z")  # `AB 12 34 56 C`
@@ -191,7 +193,7 @@ class PrivateText:
         if self._names is not None:
             spans += [
                 PrivateSpan(start, end, "name")
-                for start, end in self._names.names(text)
+                for start, end in map(partial(_untitled, text), self._names.names(text))
                 if _NO_NAMES.isdisjoint(text[start:end].split()) and (end - start > 2 or text[start].isupper())
             ]
         return spans
@@ -321,9 +323,15 @@ def _titled(text: str) -> Iterator[PrivateSpan]:
             yield PrivateSpan(end, found.end(), "name")
 
 
+def _untitled(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    """A name without the greeting or title before it."""
+    title = _TITLES.match(text, *span)
+    return (title.end() if title and title.end() < span[1] else span[0]), span[1]
+
+
 def _apart(text: str, found: list[PrivateSpan], people: list[PrivateSpan]) -> list[PrivateSpan]:
     """Sorted, the longest whole, of others the part that it leaves. A name by its looks gives way to all else."""
-    found.sort(key=lambda span: (span.start, -span.end, KINDS.index(span.kind) if span.kind in KINDS else -1))
+    found.sort(key=lambda span: (span.start, -span.end, _RANK.get(span.kind, -1)))
     spans = _swept(text, found)
     if not people:
         return spans
