@@ -58,7 +58,9 @@ def report(found: Mapping[str, Any]) -> PrivacyReport:
     )
 
 
-def _best(found: Mapping[str, Any], records: Sequence[dict[str, Any]], wanted: Sequence[bool]) -> tuple[FinderScore, ...]:
+def _best(
+    found: Mapping[str, Any], records: Sequence[dict[str, Any]], wanted: Sequence[bool]
+) -> tuple[FinderScore, ...]:
     chosen = [record for record, want in zip(records, wanted, strict=True) if want]
     best: dict[str, FinderScore] = {}
     for name, one in found.items():

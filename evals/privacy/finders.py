@@ -1,4 +1,4 @@
-"""A program for the environment that has Faker, Presidio and spaCy: makes the records and prints what each finder finds.
+"""A program for the environment that has Faker, Presidio and spaCy: makes records, prints what each finder finds.
 
 python finders.py COUNT SEED MODEL    one JSON object on standard output
 """
@@ -22,15 +22,19 @@ from evals.privacy.people_records import records
 
 ENTITIES = {
     "EMAIL_ADDRESS": "email", "PHONE_NUMBER": "phone", "CREDIT_CARD": "card", "IBAN_CODE": "iban", "IP_ADDRESS": "ip",
-    "PERSON": "name", "LOCATION": "address", "UK_POSTCODE": "address", "CA_POSTAL_CODE": "address", "DATE_TIME": "birth_date",
-    "US_NPI": "npi",
+    "PERSON": "name", "LOCATION": "address", "UK_POSTCODE": "address", "CA_POSTAL_CODE": "address",
+    "DATE_TIME": "birth_date",    "US_NPI": "npi",
 } | dict.fromkeys(
-    "US_SSN US_ITIN UK_NINO UK_NHS CA_SIN ES_NIF ES_NIE IT_FISCAL_CODE PL_PESEL SE_PERSONNUMMER FI_PERSONAL_IDENTITY_CODE "
+    "US_SSN US_ITIN UK_NINO UK_NHS CA_SIN ES_NIF ES_NIE IT_FISCAL_CODE PL_PESEL SE_PERSONNUMMER "
+    "FI_PERSONAL_IDENTITY_CODE "
     "IN_AADHAAR IN_PAN DE_TAX_ID".split(),
     "national_id",
 )  # fmt: skip
 # of other languages' lists, for the ids in the records
-MORE = "EsNie EsNif ItFiscalCode PlPesel SePersonnummer FiPersonalIdentityCode InAadhaar InPan CaSin DeTaxId UkNino Nhs UsNpi UkPostcode CaPostalCode"
+MORE = (
+    "EsNie EsNif ItFiscalCode PlPesel SePersonnummer FiPersonalIdentityCode InAadhaar InPan CaSin DeTaxId UkNino Nhs "
+    "UsNpi UkPostcode CaPostalCode"
+)
 SCORES = (0.0, 0.35, 0.5)  # thresholds, of which the page shows the best
 Found = list[tuple[int, int, str, float]]
 
@@ -88,7 +92,10 @@ def main() -> None:
         spans, seconds = timed(find, texts)
         for least in thresholds:
             title = f"{name} {least:g}" if len(thresholds) > 1 else name
-            found[title] = {"spans": [[each[:3] for each in of if each[3] >= least] for of in spans], "seconds": seconds}
+            found[title] = {
+                "spans": [[each[:3] for each in of if each[3] >= least] for of in spans],
+                "seconds": seconds,
+            }
     versions = {name: version(name) for name in ("presidio-analyzer", "spacy", "faker")}
     print(json.dumps({"records": [asdict(record) for record in made], "found": found, "versions": versions}))
 

@@ -14,12 +14,14 @@ from evals.privacy.record_templates import SEEN, UNSEEN
 LOCALES = "en_US en_GB en_CA en_IN de_DE fr_FR es_ES it_IT nl_NL pl_PL sv_SE no_NO da_DK fi_FI pt_BR".split()
 LABELS = {
     "en_US": "SSN", "en_GB": "National Insurance number", "en_CA": "SIN", "en_IN": "Aadhaar", "de_DE": "Steuer-ID",
-    "fr_FR": "NIR", "es_ES": "DNI/NIE", "it_IT": "codice fiscale", "nl_NL": "BSN", "pl_PL": "PESEL", "sv_SE": "personnummer",
+    "fr_FR": "NIR", "es_ES": "DNI/NIE", "it_IT": "codice fiscale", "nl_NL": "BSN", "pl_PL": "PESEL",
+    "sv_SE": "personnummer",
     "no_NO": "fødselsnummer", "da_DK": "CPR number", "fi_FI": "henkilötunnus", "pt_BR": "CPF",
 }  # fmt: skip
 FIELD = re.compile(r"<<(\w+)>>")
 KINDS = {
-    "first": "name", "last": "name", "isobirth": "birth_date", "birth": "birth_date", "id": "national_id", "ssn": "national_id",
+    "first": "name", "last": "name", "isobirth": "birth_date", "birth": "birth_date", "id": "national_id",
+    "ssn": "national_id",
     "street": "address", "zip": "address", "address_lines": "address", "mrn": "medical_record", "aws": "secret",
     "ghp": "secret", "password": "secret", "ip6": "ip",
 }  # fmt: skip
@@ -74,7 +76,9 @@ class Fields:
 
     def _email(self) -> str:
         first, last = (re.sub(r"[^a-z]", "", part.lower()) or "kim" for part in (self._first(), self._last()))
-        local = self._pick(f"{first}.{last}", f"{first[0]}{last}", f"{last}+shop", f"{first}_{last}{self._digits('##')}")
+        local = self._pick(
+            f"{first}.{last}", f"{first[0]}{last}", f"{last}+shop", f"{first}_{last}{self._digits('##')}"
+        )
         return f"{local}@{self._faker.domain_name()}" if self._chance.random() < 0.6 else self._faker.email()
 
     def _phone(self) -> str:
@@ -140,9 +144,12 @@ class Fields:
 
     def _date(self, low: int, high: int) -> str:
         year, month, day = self._day(low, high)
-        title = "January February March April May June July August September October November December".split()[month - 1]
+        title = "January February March April May June July August September October November December".split()[
+            month - 1
+        ]
         return self._pick(
-            f"{year}-{month:02}-{day:02}", f"{month:02}/{day:02}/{year}", f"{day}.{month}.{year}", f"{day} {title} {year}",
+            f"{year}-{month:02}-{day:02}", f"{month:02}/{day:02}/"
+                                           f"{year}", f"{day}.{month}.{year}", f"{day} {title} {year}",
             f"{title} {day}, {year}", f"{day} {title[:3]} {year}",
         )  # fmt: skip
 
@@ -153,7 +160,9 @@ class Fields:
         return "{}-{:02}-{:02}".format(*self._day(1935, 2012))
 
     def _mrn(self) -> str:
-        return self._pick(self._digits("########"), self._digits("######"), "A" + self._digits("######"), self._digits("MR-#####"))
+        return self._pick(
+            self._digits("########"), self._digits("######"), "A" + self._digits("######"), self._digits("MR-#####")
+        )
 
     def _npi(self) -> str:
         body = self._pick("1", "2") + self._digits("########")
@@ -161,7 +170,12 @@ class Fields:
         return body + str(-total % 10)
 
     def _secret(self) -> str:
-        return self._pick("sk-" + self._letters(40), "sk_live_" + self._letters(24), "xoxb-" + self._letters(30), "hf_" + self._letters(34))
+        return self._pick(
+            "sk-" + self._letters(40),
+            "sk_live_" + self._letters(24),
+            "xoxb-" + self._letters(30),
+            "hf_" + self._letters(34),
+        )
 
     def _aws(self) -> str:
         return "AKIA" + self._letters(16, string.ascii_uppercase + string.digits)
@@ -175,7 +189,12 @@ class Fields:
     # what looks private and is not
 
     def _no_order(self) -> str:
-        return self._pick(self._digits("##########"), self._digits("###-#######-#######"), self._digits("SO-########"), self._digits("2024-######"))
+        return self._pick(
+            self._digits("##########"),
+            self._digits("###-#######-#######"),
+            self._digits("SO-########"),
+            self._digits("2024-######"),
+        )
 
     def _no_date(self) -> str:
         return self._date(2015, 2026)
@@ -187,7 +206,12 @@ class Fields:
         return self._digits("1#:2#") + self._pick("", self._digits(":3#"), " pm")
 
     def _no_price(self) -> str:
-        return self._pick(self._digits("$1,##9.##"), self._digits("# ### 2##,50 EUR"), self._digits("£###.##"), self._digits("1#.###,## €"))
+        return self._pick(
+            self._digits("$1,##9.##"),
+            self._digits("# ### 2##,50 EUR"),
+            self._digits("£###.##"),
+            self._digits("1#.###,## €"),
+        )
 
     def _no_amount(self) -> str:
         return self._digits("1##.##")
@@ -218,10 +242,12 @@ class Fields:
 
     def _no_product(self) -> str:
         head = self._pick("Acme", "Super", "Blue Ridge", "Nordic", "Turbo", "Silent", "Apple Valley")
-        return f"{head} {self._pick('Widget', 'Kettle', 'Lamp', 'Router', 'Desk', 'Plan')}{self._pick('', ' Pro', ' 3000', ' XL')}"
+        thing = self._pick("Widget", "Kettle", "Lamp", "Router", "Desk", "Plan")
+        return f"{head} {thing}{self._pick('', ' Pro', ' 3000', ' XL')}"
 
     def _no_company(self) -> str:
-        return f"{self._pick('Northwind', 'Globex', 'Initech', 'Umbrella', 'Contoso')} {self._pick('Ltd', 'GmbH', 'Inc.', 'AB')}"
+        firm = self._pick("Northwind", "Globex", "Initech", "Umbrella", "Contoso")
+        return f"{firm} {self._pick('Ltd', 'GmbH', 'Inc.', 'AB')}"
 
     def _no_host(self) -> str:
         return self._pick("web01.internal.example.net", "db.example.org", "build-7.example.com")

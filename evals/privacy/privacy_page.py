@@ -10,7 +10,10 @@ from benchmarks.page import put_between
 
 from evals.privacy.scores import ALL, FinderScore
 
-WIDE = ("address", "birth_date")  # Presidio's words are any place and any date: others of these are not counted as wrong
+WIDE = (
+    "address",
+    "birth_date",
+)  # Presidio's words are any place and any date: others of these are not counted as wrong
 BEGIN, END = "<!-- begin: python -m evals.privacy --write -->", "<!-- end: privacy -->"
 
 
@@ -34,8 +37,10 @@ def markdown(report: PrivacyReport) -> str:
 def _head(report: PrivacyReport) -> str:
     where, versions = report.machine, report.versions
     return (
-        f"Measured on {report.date} with `make eval-privacy`: {report.records} records by Faker {versions['faker']} and templates, "
-        f"Presidio {versions['presidio-analyzer']}, spaCy {versions['spacy']}; {where['cores']} cores ({where['architecture']}), "
+        f"Measured on {report.date} with `make eval-privacy`: {report.records} records by Faker "
+        f"{versions['faker']} and templates, "
+        f"Presidio {versions['presidio-analyzer']}, spaCy {versions['spacy']}; {where['cores']} cores "
+        f"({where['architecture']}), "
         f"{where['python']}, load before {where['load']}. Each cell: precision / recall, in percent."
     )
 
@@ -73,7 +78,8 @@ def _better(scores: Sequence[FinderScore]) -> Iterator[str]:
     recall = [kind for kind in kinds if theirs.recall(kind) > mine.recall(kind)]
     narrow = [kind for kind in kinds if theirs.wrong[kind] or kind not in WIDE]
     precision = [kind for kind in narrow if (theirs.precision(kind) or 0) > (mine.precision(kind) or 0)]
-    yield f"- Presidio finds more of: {', '.join(recall) or 'no kind'}; is more precise on: {', '.join(precision) or 'no kind'}."
+    more, better = (", ".join(each) or "no kind" for each in (recall, precision))
+    yield f"- Presidio finds more of: {more}; is more precise on: {better}."
 
 
 def rewrite(page: Path, report: PrivacyReport) -> None:

@@ -22,16 +22,22 @@ SEEN = (
     "Bonjour, je suis <<name>>, mon numéro est <<phone>> et mon adresse <<address>>.",
     "Meet me in <<no_city>> at <<no_time>>, flight <<no_flight>>, gate 12, seat 14C.",
     # mail
-    "From: <<name>> <<<email>>>\nTo: <<email>>\nSubject: Your order <<no_order>>\n\nDear <<first>>,\n\nyour parcel has left "
+    "From: <<name>> <<<email>>>\nTo: <<email>>\nSubject: Your order <<no_order>>\n\nDear <<first>>,\n\nyour parcel "
+    "has left "
     "our house on <<no_date>>. It goes to:\n<<address_lines>>\n\nKind regards,\n<<name>>\n<<no_company>>",
     # JSON and others
-    '{"id": <<no_int>>, "name": "<<name>>", "email": "<<email>>", "phone": "<<phone>>", "plan": "<<no_product>>", "total": <<no_amount>>}',
-    '{"order": "<<no_order>>", "items": [{"name": "<<no_product>>", "sku": "<<no_sku>>", "price": <<no_amount>>}], "ship_to": '
+    '{"id": <<no_int>>, "name": "<<name>>", "email": "<<email>>", "phone": "<<phone>>", "plan": "<<no_product>>", '
+    '"total": <<no_amount>>}',
+    '{"order": "<<no_order>>", "items": [{"name": "<<no_product>>", "sku": "<<no_sku>>", "price": <<no_amount>>}], '
+    '"ship_to": '
     '{"street": "<<street>>", "zip": "<<zip>>", "city": "<<no_city>>"}}',
     "Customer(id=<<no_int>>, full_name='<<name>>', email='<<email>>', since='<<no_isodate>>', dob='<<isobirth>>')",
-    "Product(id=<<no_int>>, name='<<no_product>>', sku='<<no_sku>>', released='<<no_isodate>>', version='<<no_version>>')",
-    "id,name,email,phone,total\n<<no_int>>,<<name>>,<<email>>,<<phone>>,<<no_amount>>\n<<no_int>>,<<name>>,<<email>>,<<phone>>,<<no_amount>>\n",
-    "| patient | dob | mrn |\n|---|---|---|\n| <<name>> | <<isobirth>> | <<mrn>> |\n| <<name>> | <<isobirth>> | <<mrn>> |\n",
+    "Product(id=<<no_int>>, name='<<no_product>>', sku='<<no_sku>>', released='<<no_isodate>>', "
+    "version='<<no_version>>')",
+    "id,name,email,phone,total\n<<no_int>>,<<name>>,<<email>>,<<phone>>,<<no_amount>>\n<<no_int>>,<<name>>,<<email>"
+    ">,<<phone>>,<<no_amount>>\n",
+    "| patient | dob | mrn |\n|---|---|---|\n| <<name>> | <<isobirth>> | <<mrn>> |\n| <<name>> | <<isobirth>> | "
+    "<<mrn>> |\n",
     "product,version,price,released\n<<no_product>>,<<no_version>>,<<no_amount>>,<<no_isodate>>\n",
     "INSERT INTO staff (first_name, last_name, email) VALUES ('<<first>>', '<<last>>', '<<email>>');",
     "Name: <<name>>\nDate of birth: <<birth>>\nPhone: <<phone>>\n<<id_label>>: <<id>>\nAddress: <<address>>\n",
@@ -39,9 +45,11 @@ SEEN = (
     "<<no_isodate>> <<no_time>> INFO host=<<no_host>> user=<<no_int>> ip=<<ip>> took=<<no_amount>>ms",
     "client = Client(api_key='<<secret>>', timeout=30)  # version <<no_version>>",
     "def send(name: str, email: str, phone: str | None = None) -> None: ...  # see issue #<<no_int>>",
-    "export AWS_ACCESS_KEY_ID=<<aws>>\ncurl -H 'Authorization: Bearer <<secret>>' https://<<no_host>>/v2/items/<<no_int>>",
+    "export AWS_ACCESS_KEY_ID=<<aws>>\ncurl -H 'Authorization: Bearer <<secret>>' "
+    "https://<<no_host>>/v2/items/<<no_int>>",
     # clinic
-    "Pt. <<name>>, MRN <<mrn>>, DOB <<birth>>, seen on <<no_date>> by Dr. <<last>> (NPI <<npi>>). BP 120/80, HR 72, 98.6 F.",
+    "Pt. <<name>>, MRN <<mrn>>, DOB <<birth>>, seen on <<no_date>> by Dr. <<last>> (NPI <<npi>>). BP 120/80, HR "
+    "72, 98.6 F.",
     "Prescriber NPI: <<npi>>. Dose 20 mg x 2 daily for 14 days. Follow-up <<no_date>>. Call <<phone>> with questions.",
 )
 UNSEEN = (
@@ -56,13 +64,20 @@ UNSEEN = (
     "Model <<no_sku>> with firmware <<no_version>> draws 230 V at 50 Hz and weighs 12.75 kg.",
     "Guten Tag, hier <<name>>. Meine neue Anschrift: <<address>>. Erreichbar unter <<phone>>.",
     "Me llamo <<name>> y vivo en <<address>>. Mi correo es <<email>>.",
-    "Good afternoon <<first>>,\n\nplease find quote <<no_order>> attached, valid until <<no_date>>.\n\nBest wishes\n<<name>>\n<<no_company>>\nT <<phone>>\nE <<email>>",
-    '[{"contactName": "<<name>>", "contactEmail": "<<email>>", "mobile": "<<phone>>", "orders": <<no_int>>, "lastSeen": "<<no_isodate>>"}]',
-    '{"patient": {"firstName": "<<first>>", "lastName": "<<last>>", "birthDate": "<<isobirth>>", "ssn": "<<ssn>>"}, "visit": "<<no_isodate>>"}',
-    '{"repository": "<<no_host>>", "name": "<<no_product>>", "version": "<<no_version>>", "size": <<no_int>>, "pushed": "<<no_isodate>>"}',
-    "Employee(employee_id=<<no_int>>, first_name='<<first>>', last_name='<<last>>', home_phone='<<phone>>', salary=<<no_amount>>)",
-    "Shipment(tracking='<<no_tracking>>', weight=<<no_amount>>, carrier='<<no_company>>', eta=datetime.date(2024, 5, 17))",
-    "first_name\tlast_name\tmail\tamount\n<<first>>\t<<last>>\t<<email>>\t<<no_amount>>\n<<first>>\t<<last>>\t<<email>>\t<<no_amount>>\n",
+    "Good afternoon <<first>>,\n\nplease find quote <<no_order>> attached, valid until <<no_date>>.\n\nBest "
+    "wishes\n<<name>>\n<<no_company>>\nT <<phone>>\nE <<email>>",
+    '[{"contactName": "<<name>>", "contactEmail": "<<email>>", "mobile": "<<phone>>", "orders": <<no_int>>, '
+    '"lastSeen": "<<no_isodate>>"}]',
+    '{"patient": {"firstName": "<<first>>", "lastName": "<<last>>", "birthDate": "<<isobirth>>", "ssn": '
+    '"<<ssn>>"}, "visit": "<<no_isodate>>"}',
+    '{"repository": "<<no_host>>", "name": "<<no_product>>", "version": "<<no_version>>", "size": <<no_int>>, '
+    '"pushed": "<<no_isodate>>"}',
+    "Employee(employee_id=<<no_int>>, first_name='<<first>>', last_name='<<last>>', home_phone='<<phone>>', "
+    "salary=<<no_amount>>)",
+    "Shipment(tracking='<<no_tracking>>', weight=<<no_amount>>, carrier='<<no_company>>', eta=datetime.date(2024, "
+    "5, 17))",
+    "first_name\tlast_name\tmail\tamount\n<<first>>\t<<last>>\t<<email>>\t<<no_amount>>\n<<first>>\t<<last>>\t<<ema"
+    "il>>\t<<no_amount>>\n",
     "   customer_name                 email  orders\n0  <<name>>  <<email>>  3\n1  <<name>>  <<email>>  8\n",
     "sku;title;stock\n<<no_sku>>;<<no_product>>;<<no_int>>\n<<no_sku>>;<<no_product>>;<<no_int>>\n",
     "UPDATE accounts SET phone = '<<phone>>', street = '<<street>>' WHERE email = '<<email>>' AND id = <<no_int>>;",
@@ -71,8 +86,10 @@ UNSEEN = (
     '<<ip>> - - [17/May/2024:10:05:03 +0000] "GET /items/<<no_int>>?page=2 HTTP/1.1" 200 <<no_int>>',
     "DATABASE_URL=postgres://app:<<password>>@<<no_host>>:5432/main\nGITHUB_TOKEN=<<ghp>>",
     "config = {'password': '<<password>>', 'retries': 3, 'since': '<<no_isodate>>'}",
-    "Referral for <<name>> (medical record number <<mrn>>, date of birth <<birth>>). Allergies: none. Labs: Na 139, K 4.1, eGFR 88.",
-    "Discharge summary: <<name>> was admitted on <<no_date>> and discharged on <<no_date>>. Attending physician <<name>>, NPI <<npi>>.",
+    "Referral for <<name>> (medical record number <<mrn>>, date of birth <<birth>>). Allergies: none. Labs: Na "
+    "139, K 4.1, eGFR 88.",
+    "Discharge summary: <<name>> was admitted on <<no_date>> and discharged on <<no_date>>. Attending physician "
+    "<<name>>, NPI <<npi>>.",
     "Serial <<no_tracking>>, batch <<no_order>>, best before <<no_date>>, EAN <<no_ean>>.",
     "Thanks for the photos from <<no_city>>! <<first>> says hello. Can you send <<email>> the link?",
 )

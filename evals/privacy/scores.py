@@ -1,8 +1,8 @@
 """Counts what a finder found in records whose private values are known.
 
 A value is found where spans of its kind hold more than half of its characters, and covered where spans of any kind hold
-all of its letters and digits. A span is right where values of its kind hold more than half of it. Spans of a kind that a
-finder has only a wider word for (each date, each place) are not counted as wrong.
+all of its letters and digits. A span is right where values of its kind hold more than half of it. Spans of a kind for
+which a finder has only a wider word (any date, any place) are not counted as wrong.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class FinderScore:
         return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def score(name: str, found: Mapping[str, Any], records: Sequence[Mapping[str, Any]], wide: Iterable[str]) -> FinderScore:
+def score(
+    name: str, found: Mapping[str, Any], records: Sequence[Mapping[str, Any]], wide: Iterable[str]
+) -> FinderScore:
     """`wide`: kinds of which the finder has only a wider word."""
     scored = FinderScore(name=name, seconds=found["seconds"])
     loose = frozenset(wide)
@@ -54,7 +56,9 @@ def score(name: str, found: Mapping[str, Any], records: Sequence[Mapping[str, An
     return scored
 
 
-def _count(scored: FinderScore, text: str, truths: Sequence[Mapping[str, Any]], spans: Spans, loose: frozenset[str]) -> None:
+def _count(
+    scored: FinderScore, text: str, truths: Sequence[Mapping[str, Any]], spans: Spans, loose: frozenset[str]
+) -> None:
     for truth in truths:
         start, end, kind = truth["start"], truth["end"], truth["kind"]
         scored.values[kind] += 1

@@ -176,7 +176,9 @@ def key_spans(text: str) -> Iterator[tuple[int, int]]:
             at = text.find(mark, low, high + len(mark) - 1)
             while at >= 0:
                 begins = range(max(at - _BEFORE_MARK, 0), at + 1)
-                found = next((found for begin in begins if (found := _FORMATS.match(text, begin)) and _is_key(found)), None)
+                found = next(
+                    (found for begin in begins if (found := _FORMATS.match(text, begin)) and _is_key(found)), None
+                )
                 if found:
                     yield found.span()
                 at = text.find(mark, max(found.end() if found else 0, at + len(mark)), high + len(mark) - 1)

@@ -23,7 +23,8 @@ NAMES = {
 OTHERS = (
     "file_name hostname username user_name product_name trip hotel name id total email_count is_email email_verified "
     "phone_model card_type cardinality ip_count mac_address wallet_address address_id email_sent zip_file class_name "
-    "description streetlight zipper mailbox telemetry mobile_app city country created_at date amount birth_place_id pan sin"
+    "description streetlight zipper mailbox telemetry mobile_app city country created_at date amount "
+    "birth_place_id pan sin"
 )
 
 
@@ -44,18 +45,25 @@ def test_a_bare_name_counts_beside_a_column_of_people() -> None:
     assert kinds_of_columns(["name", "api_key"]) == {"api_key": "secret"}
 
 
-@pytest.mark.parametrize("value", ["", " ", "-", "n/a", "None", "unknown", "str", "EmailStr", "<EMAIL_1>", "{email}", "***", "%s"])
+@pytest.mark.parametrize(
+    "value", ["", " ", "-", "n/a", "None", "unknown", "str", "EmailStr", "<EMAIL_1>", "{email}", "***", "%s"]
+)
 def test_an_empty_value_is_not_private(value: str) -> None:
     assert not any(is_private_value(kind, value) for kind in NAMES)
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "is_private"),
-    [
-        ("email", "ann@lee.example", True), ("email", "yes please", False), ("phone", "555-0199", True), ("phone", "home", False),
-        ("name", "ann", True), ("name", "Jean-Luc d'Arc", True), ("name", "user.first_name", False), ("address", "Main Street 1", True),
-        ("address", "0x7f3a11", False), ("ip", "10.0.0.1", True), ("ip", "none here", False), ("badge", "7", True), ("birth_date", "1980-01-02", True),
-    ],
-)  # fmt: skip
-def test_a_value_is_private_if_it_can_be_of_the_kind(kind: str, value: str, is_private: bool) -> None:
-    assert is_private_value(kind, value) is is_private
+PLAUSIBLE = {
+    "email": "ann@lee.example",
+    "phone": "555-0199",
+    "name": "Jean-Luc d'Arc",
+    "address": "Main Street 1",
+    "ip": "10.0.0.1",
+    "badge": "7",
+    "birth_date": "1980-01-02",
+}
+IMPLAUSIBLE = {"email": "yes please", "phone": "home", "name": "user.first_name", "address": "0x7f3a11", "ip": "here"}
+
+
+def test_a_value_is_private_if_it_can_be_of_the_kind() -> None:
+    assert all(is_private_value(kind, value) for kind, value in PLAUSIBLE.items())
+    assert not any(is_private_value(kind, value) for kind, value in IMPLAUSIBLE.items())

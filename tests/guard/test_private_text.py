@@ -1,4 +1,4 @@
-"""Private values in texts: what is found of each kind, what looks like it and is not, and how long hostile text takes."""
+"""Private values in texts: what is found of each kind, what only looks like it, and the time that hostile text takes."""
 
 from __future__ import annotations
 
@@ -103,12 +103,14 @@ RECORDS: dict[str, str] = {
     "a list": '{"emails": ["‹a@lee.example›", "‹b@lee.example›"]}',
     "a repr": "Patient(name='‹Ann Lee›', age=44, city='Oslo')",
     "lines": "Name: ‹Ann Lee›\nDate of birth: ‹1/2/1980›\nPhone: ‹555-0199›\n",
-    "CSV": "id,name,email\n1,‹Ann Lee›,‹ann@lee.example›\n2,\"‹Ek, Bo›\",‹bo@ek.example›\n",
+    "CSV": 'id,name,email\n1,‹Ann Lee›,‹ann@lee.example›\n2,"‹Ek, Bo›",‹bo@ek.example›\n',
     "TSV": "first name\tcity\n‹Ann›\tOslo\n‹Bo›\tRome\n",
     "Markdown": "| name | email |\n|---|---|\n| ‹Ann Lee› | ‹a@lee.example› |\n",
-    "pandas": "      name            email  n\n0  ‹Ann Lee›  ‹ann@lee.example›  1\n1    ‹Bo Ek›    ‹bo@ek.example›  2\n",
+    "pandas": "      name            email  n\n0  ‹Ann Lee›  ‹ann@lee.example›  1\n1    ‹Bo Ek›    ‹bo@ek.example› "
+    " 2\n",
     "psql": " patient | dob\n---------+------\n ‹Ann Lee› | ‹1980-01-02›\n(1 row)\n",
-    "SQL": "INSERT INTO p (name, email, n) VALUES ('‹Ann Lee›', '‹a@lee.example›', 1), ('‹Bo Ek›', '‹b@ek.example›', 2)",
+    "SQL": "INSERT INTO p (name, email, n) VALUES ('‹Ann Lee›', '‹a@lee.example›', 1), ('‹Bo Ek›', "
+    "'‹b@ek.example›', 2)",
     "XML": "<p><first_name>‹Ann›</first_name><city>Oslo</city></p>",
     "a mail": "From: ‹Ann Lee› <‹ann@lee.example›>\nSubject: Plan 9\n",
 }
@@ -140,7 +142,9 @@ def test_a_region_decides_what_a_national_number_is() -> None:
 
 
 def test_own_detectors_and_columns_are_found_beside_the_others() -> None:
-    badge = Pattern(kind="badge", pattern=r"\bB-(?P<value>\d{6})\b", check=lambda value: value != "000000", columns=["badge_no"])
+    badge = Pattern(
+        kind="badge", pattern=r"\bB-(?P<value>\d{6})\b", check=lambda value: value != "000000", columns=["badge_no"]
+    )
     private = PrivateText(detectors=[badge], columns={"username": "name"})
     assert found("B-123456, B-000000, badge_no: 77-42, username='annlee'", private) == [
         ("badge", "123456"),
@@ -172,7 +176,9 @@ def test_wrong_kinds_and_countries_are_refused() -> None:
 
 
 PIECES = [text.replace("‹", "").replace("›", "") for _, text, _ in VALUES] + list(RECORDS.values()) + NOTHING
-LETTERS = st.sampled_from([*"aA1 @.:=,;|'\"()[]{}<>/-+\n\t", "email", "name", "born ", "::", "Ann Lee", "x@y.zz", "4111111111111111"])
+LETTERS = st.sampled_from(
+    [*"aA1 @.:=,;|'\"()[]{}<>/-+\n\t", "email", "name", "born ", "::", "Ann Lee", "x@y.zz", "4111111111111111"]
+)
 
 
 @settings(max_examples=150, deadline=None)
@@ -185,8 +191,10 @@ def test_spans_are_in_bounds_sorted_and_apart(text: str) -> None:
 
 
 HOSTILE = [
-    "1 ", "12", "1-2.", "A1", "4111 ", "@", "a@", "a.b@c.", ":", "a:b:", "::1", "name: ", 'email="', "='", "<a>", "</a>", "a,b\n",
-    "|name|", "name,email\n", "  a  b", "INSERT INTO a (b) VALUES ", "('a'),", "Dr. Ann ", "Dear ", "born 1 ", "MRN ", "12 A ", "Via A ",
+    "1 ", "12", "1-2.", "A1", "4111 ", "@", "a@", "a.b@c.", ":", "a:b:", "::1", "name: ",
+    'email="', "='", "<a>", "</a>", "a,b\n",
+    "|name|", "name,email\n", "  a  b", "INSERT INTO a (b) VALUES"
+                                        " ", "('a'),", "Dr. Ann ", "Dear ", "born 1 ", "MRN ", "12 A ", "Via A ",
     "1 A, ", "Ab ", "eyJ", "sk-a", "://", "-----BEGIN ", "_", "+1 ", "\\\"", "[\"a\",", "name: [\"",
 ]  # fmt: skip
 

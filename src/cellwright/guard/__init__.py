@@ -23,13 +23,19 @@ from cellwright.guard.policy import (
     is_destructive,
 )
 from cellwright.guard.policy_files import policy_from, policy_of, read_policy, read_table
+from cellwright.guard.private_columns import is_private_value
+from cellwright.guard.private_kinds import KINDS, Detector, NameFinder, Pattern, PrivateSpan
+from cellwright.guard.private_names import NAMES_MODEL, SpacyNames, names_model
+from cellwright.guard.private_text import PrivateText
 from cellwright.guard.rate_limits import RateLimit, RateLimits
 from cellwright.guard.served_flow import BY_CODE, SERVED_FLOW, ServedFlow
 from cellwright.guard.workspace_labels import WorkspaceLabels
 
 __all__ = [
     "BY_CODE",
+    "KINDS",
     "LATER",
+    "NAMES_MODEL",
     "PRIVATE",
     "SERVED_FLOW",
     "UNTRUSTED",
@@ -43,6 +49,7 @@ __all__ = [
     "AuditHead",
     "AuditTrail",
     "Audited",
+    "Detector",
     "FlowGuard",
     "FlowMode",
     "FlowPolicy",
@@ -50,17 +57,22 @@ __all__ = [
     "Guarded",
     "Hook",
     "HookedCall",
+    "NameFinder",
     "OperationLabels",
     "OperationTimeout",
+    "Pattern",
     "Policy",
     "PolicyDecision",
     "PolicyRule",
     "PolicySubject",
+    "PrivateSpan",
+    "PrivateText",
     "ProvenValues",
     "RateLimit",
     "RateLimits",
     "Replaced",
     "ServedFlow",
+    "SpacyNames",
     "StoredApproval",
     "Unseen",
     "WorkspaceLabels",
@@ -72,6 +84,8 @@ __all__ = [
     "decide",
     "full_arguments",
     "is_destructive",
+    "is_private_value",
+    "names_model",
     "open_questions",
     "policy_from",
     "policy_of",

@@ -47,7 +47,7 @@ class NameFinder(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """A detector by a regular expression; the group `value`, where there is one, is the value. `check` may refuse it."""
+    """A detector by a regular expression; its group `value`, if it has one, is the value. `check` may refuse it."""
 
     kind: str
     pattern: str

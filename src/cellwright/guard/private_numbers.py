@@ -29,7 +29,10 @@ _GROUPED = re.compile(r"\(?0\d{1,5}\)?(?:[ ./-]{1,3}\d{2,8}){1,5}|\d{2,4}(?:[ .]
 _TRUNK = re.compile(r"\(0\d{1,4}\) ?\d{2,4}(?:[ -]?\d{2,4}){1,3}|0\d{1,4}[ /-]\d{2,8}(?:[ -]\d{2,4}){0,4}")
 _POSTAL = re.compile(r"\d{5}-\d{3,4}")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?|\d{1,3}(?:[ .]\d{3})+")
-_CALL = r"phone|tel\b|tel[.:]|mobile|mobil\b|cell|fax|call|dial|reach|text me|whatsapp|sms|telefon|handy|téléphone|teléfono|contact\b|☎|portable|mob\b"
+_CALL = (
+    r"phone|tel\b|tel[.:]|mobile|mobil\b|cell|fax|call|dial|reach|text me|whatsapp|sms|telefon|handy|téléphone|teléfono"
+    r"|contact\b|☎|portable|mob\b"
+)
 _VERSION = r"version|release|build|\bv\.?$|§|section"
 _LOCATED = r"\bip|host|addr|from|client|server|peer"  # `1.2.0.7` is a version as well
 _OTHER = r"order|invoice|isbn|sku|serial|tracking|ticket|case|part|item|version|account|#|\bno\.?|\bref"
@@ -59,7 +62,9 @@ class NationalId:
     needs: str
 
 
-_ANY_ID = r"national id|identity|id (?:no|number|card)|tax ?(?:id|payer|no)|personal (?:id|no|number)|social (?:sec|ins)"
+_ANY_ID = (
+    r"national id|identity|id (?:no|number|card)|tax ?(?:id|payer|no)|personal (?:id|no|number)|social (?:sec|ins)"
+)
 # country, validator, lengths without marks, form; words that must stand near where the form alone says too little
 _TABLE = r"""
 US us.ssn            9     \d{3}-\d{2}-\d{4}
@@ -110,7 +115,9 @@ def _ids(countries: tuple[str, ...]) -> dict[int, list[NationalId]]:
         country, module, lengths, rest = line.split(None, 3)
         form, _, needs = (part.strip() for part in re.sub(r"\s{2,}", "\t", rest + "\t").partition("\t"))
         sizes = tuple(map(int, lengths.split(",")))
-        row = NationalId(country, module, sizes, re.compile(form), f"{needs.strip()}|{_ANY_ID}" if needs.strip() else "")
+        row = NationalId(
+            country, module, sizes, re.compile(form), f"{needs.strip()}|{_ANY_ID}" if needs.strip() else ""
+        )
         if country in countries:
             for size in sizes:
                 ids.setdefault(size, []).append(row)
@@ -181,9 +188,9 @@ def _phone(value: str, compact: str, region: str) -> Iterator[tuple[str, str, st
             yield "phone", "" if region in ("US", "CA") else _CALL, _OTHER
         elif value.startswith("("):
             yield "phone", "", _OTHER
-    elif _TRUNK.fullmatch(value) and not _POSTAL.fullmatch(value) and 8 <= len(compact) <= 12:  # of whichever region
-        yield "phone", "", _OTHER
-    elif _GROUPED.fullmatch(value) and not _NUMBER.fullmatch(value) and _is_phone(value, region):
+    elif (_TRUNK.fullmatch(value) and not _POSTAL.fullmatch(value) and 8 <= len(compact) <= 12) or (
+        _GROUPED.fullmatch(value) and not _NUMBER.fullmatch(value) and _is_phone(value, region)
+    ):  # of whichever region
         yield "phone", "", _OTHER
     yield "phone", _CALL, _OTHER
 

@@ -22,7 +22,9 @@ _ASSIGNED = re.compile(r"[:=]")
 _BEFORE_NAME = re.compile(r".*[\n{},;(\"'|\[<>=:&?*`/\\\t!.]", re.DOTALL)
 _CLOSING = " \t\"'`*\\"
 _WORD = r"(?:[A-ZÀ-ÖØ-ÞĀ-Ž]\.|[A-ZÀ-ÖØ-ÞĀ-Ž][\w'’-]+)"
-PERSON = re.compile(rf"{_WORD}(?:,? (?:(?:de|da|van|von|der|den|la|le|di|del|al|bin|ter|dos|e|y|af|zu) ){{0,2}}{_WORD}){{0,4}}")
+PERSON = re.compile(
+    rf"{_WORD}(?:,? (?:(?:de|da|van|von|der|den|la|le|di|del|al|bin|ter|dos|e|y|af|zu) ){{0,2}}{_WORD}){{0,4}}"
+)
 _PLAIN_NAME = re.compile(r"[^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*){0,3}(?=[ \t]*(?:[,;|\r\n]|\Z))")
 _BARE = {
     "name": PERSON,
@@ -31,11 +33,14 @@ _BARE = {
     "secret": re.compile(r"(?=[^\s,;&'\"]*(?:\d|[A-Z][a-z]*[A-Z]|[^\w\s.'\",;&]))[^\s,;&|<>(){}\[\]\"']{6,200}"),
     "ip": re.compile(r"[\da-fA-F:.]{3,45}"),
 }
-_BARE_NUMBER = re.compile(r"[+(]{0,2}[A-Za-z]{0,6}-?\d(?:[ .()/-]{0,2}[\dA-Z]){1,40}|\d{1,2}\.? \w{3,10},? \d{4}|\w{3,10} \d{1,2},? \d{4}")
+_BARE_NUMBER = re.compile(
+    r"[+(]{0,2}[A-Za-z]{0,6}-?\d(?:[ .()/-]{0,2}[\dA-Z]){1,40}|\d{1,2}\.? \w{3,10},? \d{4}|\w{3,10} \d{1,2},? \d{4}"
+)
 _APART = re.compile(r"[{}]|\n\s*\n|\), |\n---")
 
 _HEADER = re.compile(
-    r"^[ \t]*[|│]?[ \t]*\"?[A-Za-z_#À-ž][\w .#/()-]{0,40}\"?[ \t]*(?:[,;\t|│┆]|  )[^\n]*|^ {2,}[A-Za-z_]\w*(?: +\w+)+ *$",
+    r"^[ \t]*[|│]?[ \t]*\"?[A-Za-z_#À-ž][\w .#/()-]{0,40}\"?[ \t]*(?:[,;\t|│┆]|  )[^\n]*|^ {2,}[A-Za-z_]\w*(?: "
+    r"+\w+)+ *$",
     re.MULTILINE,
 )
 _RULE = re.compile(r"[-+|=:─┼│┬┴├┤╞═╪╡┌┐└┘ \t]+")

@@ -27,7 +27,9 @@ _LOCAL_MOST, _DOMAIN_MOST = 64, 253
 _DOMAIN = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+(?:[^\W\d_]{2,24}|xn--[a-z0-9-]{2,60})(?![\w@])")
 _QUOTED_LOCAL = re.compile(r"\"[^\"\n]{1,62}\"\Z")
 _BEFORE_MAIL = re.compile(rf"(?:\A|(?<=[\s,;:>\"'(]))({PERSON.pattern})[\"']? ?\Z")
-_RANK = {kind: at for at, kind in enumerate((*(kind for kind in KINDS if kind != "phone"), "phone"))}  # the least certain last
+_RANK = {
+    kind: at for at, kind in enumerate((*(kind for kind in KINDS if kind != "phone"), "phone"))
+}  # the least certain last
 _FAR = 1 << 62
 _EXTENSION = re.compile(r" ?(?:x|ext\.?) ?\d{1,6}\b")
 _TWO_CAPITALS = re.compile(r"[^A-Za-z0-9]?[A-Z]{2} \Z")  # `AB 12 34 56 C`
@@ -35,37 +37,49 @@ _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _IP6 = re.compile(r"[0-9A-Fa-f:]{3,39}(?:\.\d{1,3}){0,3}")
 _DATE = (
     r"(?:\d{1,4}[-/. ]{1,2}\d{1,2}[-/. ]{1,2}\d{1,4}"
-    r"|\d{1,2}(?:st|nd|rd|th|er|\.)? (?:of |de )?[^\W\d_]{3,10}\.?,?(?: de)? \d{4}|[^\W\d_]{3,10}\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})"
+    r"|\d{1,2}(?:st|nd|rd|th|er|\.)? (?:of |de )?[^\W\d_]{3,10}\.?,?(?: de)? \d{4}|[^\W\d_]{3,10}\.? "
+    r"\d{1,2}(?:st|nd|rd|th)?,? \d{4})"
 )
 _BORN_ON = re.compile(_DATE + r"(?!\d)")
 _BORN = re.compile(
-    r"\b(?:born|dob|d\.o\.b\.?|birth(?:day|date|s)?|geboren|geb\.|geburtsdatum|née?|naissance|nacid[oa]|nacimiento|nat[oa] il|nascita|"
+    r"\b(?:born|dob|d\.o\.b\.?|birth(?:day|date|s)?|geboren|geb\.|geburtsdatum|née?|naissance|nacid[oa]|nacimiento"
+    r"|nat[oa] il|nascita|"
     r"nasc(?:id[oa]|imento)|urodz\w*|född|født)\b[^\n\d]{0,24}\Z",
     re.IGNORECASE,
 )
 _RECORD = re.compile(
-    r"(?:\bmrn|medical record|patient (?:id|no|number)|\bchart)(?:[ _]?(?:number|no|num|id|is|was|of)\b\.?|[ :#=.\"'()-]|mrn){0,6}[a-z]{0,4}-?\Z",
+    r"(?:\bmrn|medical record|patient (?:id|no|number)|\bchart)(?:[ _]?(?:number|no|num|id|is|was|of)\b\.?|[ "
+    r":#=.\"'()-]|mrn){0,6}[a-z]{0,4}-?\Z",
     re.IGNORECASE,
 )
 _DAY = re.compile(r"(?:st|nd|rd|th|er|\.)?(?: (?:of |de )?[^\W\d_]{3,10}\.?)?,?(?: de)? \d{4}")
 _ID_LABEL = re.compile(
-    r"(?:\b(?:ssn|itin|nino|bsn|pesel|cpf|curp|nir|dni|nie|cpr|sin|tfn|pps)|national insurance|social security|aadhaa?r|personnummer"
+    r"(?:\b(?:ssn|itin|nino|bsn|pesel|cpf|curp|nir|dni|nie|cpr|sin|tfn|pps)|national insurance|social "
+    r"security|aadhaa?r|personnummer"
     r"|fødselsnummer|henkilötunnus|codice fiscale|steuer-?id(?:nr)?|passport|national id|tax id)"
     r"(?:[- ](?:number|no|nr|num|is|was|id)\b\.?){0,2}[ :#=.\"']{1,4}[a-z]{0,6} ?\Z",
     re.IGNORECASE,
 )
-_HINTS = tuple("ssn itin nino bsn pesel cpf curp nir dni nie cpr sin tfn pps insurance security aadha nummer tunnus fiscale steuer passport tax born birth dob d.o.b geb né naiss naci nat nasc urodz föd fød mrn record patient chart".split())
+_HINTS = tuple(
+    "ssn itin nino bsn pesel cpf curp nir dni nie cpr sin tfn pps insurance security aadha nummer tunnus fiscale "
+    "steuer passport tax born birth dob d.o.b geb né naiss naci nat nasc urodz föd fød mrn record patient chart".split()
+)
 _LABELLED_ID = re.compile(r"[A-Z]{0,6} ?\d(?:[ .+/-]?[\dA-Z](?![a-z])){4,20}\b")
 _RECORD_ID = re.compile(r"[A-Z0-9][A-Z0-9-]{3,19}\b")
 _TITLES = re.compile(
-    r"(?:M(?:rs?|s|iss|me|onsieur|adame|y name is)|D(?:r|ear)|P(?:rof|t|atient)|H(?:err|allo|i|ello)|Frau|S(?:r|ra|eñora?|ignora?)|L(?:iebe[rs]?)"
-    r"|Estimad[oa]|C(?:her|hère|heers,\n)|Regards,\n|Sincerely,\n|Thanks,\n|(?:Best|Kind)(?: regards| wishes)?,\n)\b\.?(?: |(?<=\n))"
+    r"(?:M(?:rs?|s|iss|me|onsieur|adame|y name is)|D(?:r|ear)|P(?:rof|t|atient)|H(?:err|allo|i|ello)|Frau|S(?:r|ra"
+    r"|eñora?|ignora?)|L(?:iebe[rs]?)"
+    r"|Estimad[oa]|C(?:her|hère|heers,\n)|Regards,\n|Sincerely,\n|Thanks,\n|(?:Best|Kind)(?: regards| "
+    r"wishes)?,\n)\b\.?(?: |(?<=\n))"
 )
 _TITLE_WORDS = frozenset("Dr Mr Mrs Ms Prof Dr. Mr. Mrs. Ms. Prof. Herr Frau Professor Doctor".split())
 _NO_NAMES = frozenset(
-    "All Team Sir Madam Sirs Customer Customers Colleague Colleagues Friend Friends Hiring Manager Everyone Support Members "
-    "Member User Users Client Sales Admin Editor Valued Students Parents Damen Herren Kollegen Portal Care Safety Services "
-    "Records Information Name Id ID No Number Notes History Data Date Access Sir/Madam Reader Subscriber Partner Was Is Has Ltd Inc Inc. GmbH AB AG BV LLC Corp Corp. SA Phone Email Address Mobile Street Road".split()
+    "All Team Sir Madam Sirs Customer Customers Colleague Colleagues Friend Friends Hiring Manager Everyone "
+    "Support Members "
+    "Member User Users Client Sales Admin Editor Valued Students Parents Damen Herren Kollegen Portal Care Safety "
+    "Services "
+    "Records Information Name Id ID No Number Notes History Data Date Access Sir/Madam Reader Subscriber Partner "
+    "Was Is Has Ltd Inc Inc. GmbH AB AG BV LLC Corp Corp. SA Phone Email Address Mobile Street Road".split()
 )
 
 
@@ -110,7 +124,9 @@ class PrivateText:
         self._countries = tuple(countries)
         self._detectors = tuple(detectors)
         self._names = names
-        self._columns = {name: detector.kind for detector in detectors for name in detector.columns} | dict(columns or {})
+        self._columns = {name: detector.kind for detector in detectors for name in detector.columns} | dict(
+            columns or {}
+        )
         self._by_key = {_key(name): kind for name, kind in self._columns.items()}
 
     def kind_of_column(self, name: str) -> str | None:
@@ -167,7 +183,9 @@ class PrivateText:
             size = end - digits
             if (size > 2 and size != 4) or (size < 3 and _DAY.match(text, end)):
                 yield from _labelled(text, start, digits)
-            place = place_at(text, start, digits) if places and (end - digits < 7 or not found[0][:6].isdigit()) else None
+            place = (
+                place_at(text, start, digits) if places and (end - digits < 7 or not found[0][:6].isdigit()) else None
+            )
             if place is not None:
                 yield PrivateSpan(*place, "address")
             if end - start < 7:
@@ -189,7 +207,7 @@ class PrivateText:
                         yield PrivateSpan(begin + number.start, more.end() if more else stop, number.kind)
 
     def _people(self, text: str) -> list[PrivateSpan]:
-        spans = [span for span in _titled(text)]
+        spans = list(_titled(text))
         if self._names is not None:
             spans += [
                 PrivateSpan(start, end, "name")
@@ -210,12 +228,20 @@ def _later_pieces(text: str, start: int, end: int) -> str:
 
 def _counts(text: str, begin: int, number: NumberSpan) -> bool:
     start, end = begin + number.start, begin + number.end
-    if end < len(text) and (text[end].isalnum() or text[end] == "_") and not (number.kind == "phone" and _EXTENSION.match(text, end)):
+    if (
+        end < len(text)
+        and (text[end].isalnum() or text[end] == "_")
+        and not (number.kind == "phone" and _EXTENSION.match(text, end))
+    ):
         return False
     before = text[max(start - _BEFORE, 0) : start].lower().rpartition("\n")[2]
     if before.endswith(("$", "€", "£")):
         return False
-    if number.unless and (other := _last(number.unless, before)) > max(len(before) - _CLOSE, 0) and other >= _last(number.needs, before):
+    if (
+        number.unless
+        and (other := _last(number.unless, before)) > max(len(before) - _CLOSE, 0)
+        and other >= _last(number.needs, before)
+    ):
         return False
     if not number.needs or _last(number.needs, before) > 0:
         return True
@@ -289,14 +315,21 @@ def _labelled(text: str, start: int, digits: int) -> Iterator[PrivateSpan]:
     else:
         return
     if _RECORD.search(left):
-        begin = start - len(left) + max(left.rfind(" "), left.rfind(":"), left.rfind("#"), left.rfind('"'), left.rfind("=")) + 1
+        begin = (
+            start
+            - len(left)
+            + max(left.rfind(" "), left.rfind(":"), left.rfind("#"), left.rfind('"'), left.rfind("="))
+            + 1
+        )
         found = _RECORD_ID.match(text, begin if text[begin:start].replace("-", "").isupper() else start)
         if found:
             yield PrivateSpan(*found.span(), "medical_record")
     labelled = _ID_LABEL.search(left)
     if labelled:
         two = _TWO_CAPITALS.match(text, start - 4 if start > 3 else 0, start)
-        found = _LABELLED_ID.match(text, start - 3 if two and text[start - 3 : start - 1] not in ("NO", "NR", "ID") else start)
+        found = _LABELLED_ID.match(
+            text, start - 3 if two and text[start - 3 : start - 1] not in ("NO", "NR", "ID") else start
+        )
         if found and sum(map(str.isdigit, found[0])) > 4:
             yield PrivateSpan(*found.span(), "national_id")
     born = _BORN.search(left)
