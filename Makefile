@@ -42,7 +42,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # Thousands of processes import the package here: with its bytecode kept, that is half the time.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo cells guard-demo test check lint types tests format bench eval-local eval-agentdojo docs fuzz slow crash crash-long soak interop interop-quick container container-quick elsewhere clean
+.PHONY: help demo cells guard-demo test check lint types tests format bench eval-local eval-agentdojo eval-privacy docs fuzz slow crash crash-long soak interop interop-quick container container-quick elsewhere clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -87,6 +87,9 @@ eval-local: $(DEV) ## the small tasks on the embedded model, in code and in dire
 
 eval-agentdojo: $(DEV) ## AgentDojo's suites on the guard: injections that are obeyed, tasks without one; two minutes
 	@$(BIN)/python -m evals.agentdojo $(ARGS)
+
+eval-privacy: $(DEV) ## private data in generated records: ours beside Presidio; some minutes
+	@$(BIN)/python -m evals.privacy $(ARGS)
 
 docs: $(DEV) ## check the documents: their links, and that their snippets run
 	@$(BIN)/python -m pytest -n $(JOBS) -m "slow or not slow" tests/docs $(ARGS)

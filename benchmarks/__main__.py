@@ -3,7 +3,7 @@ python -m benchmarks --quick    small counts, peers only where installed: shows 
 python -m benchmarks --json     the figures for programs
 python -m benchmarks --write    also rewrite docs/benchmarks.md and its picture
 python -m benchmarks --only turns tokens    these subjects alone, by their modules' names
-python -m benchmarks --only gateway --write    this part of the page alone; so for guard, sessions and at_once
+python -m benchmarks --only gateway --write    this part of the page alone; so for guard, privacy, sessions and at_once
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from benchmarks import (
     journal,
     opening,
     page,
+    privacy,
     resuming,
     sessions,
     speed,
@@ -48,6 +49,7 @@ CHECKS: dict[str, Callable[[Run], Awaitable[list[Check]]]] = {
     "calls": calls.measure,
     "journal": journal.measure,
     "guard": guard.measure,
+    "privacy": privacy.measure,
     "resuming": resuming.measure,
     "checkpoints": checkpoints.measure,
     "speed": speed.measure,

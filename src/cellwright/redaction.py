@@ -143,6 +143,8 @@ _MARKS = tuple(  # one of these is in each
     "xox xapp- hooks.slack AIza ya29. SG. sk- gsk_ xai- pypi- pplx- key- eyJ hvs. ATATT3 "
     "PMAK- AGE-SECRET dapi nvapi- tvly- figd_ sntrys_".split()
 )
+_PLAIN_MARKS = tuple(mark for mark in _MARKS if "_" not in mark)
+_CHUNK = 1 << 14  # characters in which no mark with an underscore is sought where there is none
 _BEFORE_MARK = 6  # characters of a format before its mark: `sk_live_`, `dop_v1_`
 _SHORTEST_KEY = 15  # characters, of what has one of these formats
 _PEM = re.compile(
@@ -169,17 +171,19 @@ def without_keys(text: str) -> str:
 
 def key_spans(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of what has the format of a key, for long texts in which keys are rare; they may overlap."""
-    for mark in _MARKS:
-        at = text.find(mark)
-        while at >= 0:
-            end = at + len(mark)
-            for begin in range(max(at - _BEFORE_MARK, 0), at + 1):
-                found = _FORMATS.match(text, begin)
-                if found and _is_key(found):
-                    end = max(end, found.end())
+    for low in range(0, len(text), _CHUNK):
+        high = min(low + _CHUNK, len(text))
+        marks = _MARKS if text.find("_", low, high + _BEFORE_MARK) >= 0 else _PLAIN_MARKS
+        for mark in marks:
+            at = text.find(mark, low, high + len(mark) - 1)
+            while at >= 0:
+                begins = range(max(at - _BEFORE_MARK, 0), at + 1)
+                found = next(
+                    (found for begin in begins if (found := _FORMATS.match(text, begin)) and _is_key(found)), None
+                )
+                if found:
                     yield found.span()
-                    break
-            at = text.find(mark, end)
+                at = text.find(mark, max(found.end() if found else 0, at + len(mark)), high + len(mark) - 1)
     at = text.find("-----BEGIN ")
     while at >= 0:
         found = _PEM.match(text, at)

@@ -28,9 +28,12 @@ from cellwright.guard.policy import (
 from cellwright.guard.policy_files import policy_from, policy_of, read_policy, read_table
 from cellwright.guard.privacy import Privacy, SessionPrivacy
 from cellwright.guard.private import SERVED_PRIVACY, Private, revealing, telling
-from cellwright.guard.private_kinds import KINDS, Detector, NameFinder, Pattern
+from cellwright.guard.private_columns import is_private_value
+from cellwright.guard.private_kinds import KINDS, Detector, NameFinder, Pattern, PrivateSpan
+from cellwright.guard.private_names import NAMES_MODEL, SpacyNames, names_model
 from cellwright.guard.private_notes import PrivateNotes, with_values
 from cellwright.guard.private_sandbox import PrivateSandbox
+from cellwright.guard.private_text import PrivateText
 from cellwright.guard.rate_limits import RateLimit, RateLimits
 from cellwright.guard.served_flow import BY_CODE, SERVED_FLOW, ServedFlow
 from cellwright.guard.session_network import Networked, NetworkSandbox, SessionNetwork
@@ -40,6 +43,7 @@ __all__ = [
     "BY_CODE",
     "KINDS",
     "LATER",
+    "NAMES_MODEL",
     "PRIVATE",
     "SERVED_FLOW",
     "SERVED_PRIVACY",
@@ -79,6 +83,8 @@ __all__ = [
     "Private",
     "PrivateNotes",
     "PrivateSandbox",
+    "PrivateSpan",
+    "PrivateText",
     "ProvenValues",
     "RateLimit",
     "RateLimits",
@@ -86,6 +92,7 @@ __all__ = [
     "ServedFlow",
     "SessionNetwork",
     "SessionPrivacy",
+    "SpacyNames",
     "StoredApproval",
     "Unseen",
     "WorkspaceLabels",
@@ -100,6 +107,8 @@ __all__ = [
     "http_target",
     "is_destructive",
     "is_inside",
+    "is_private_value",
+    "names_model",
     "open_questions",
     "policy_from",
     "policy_of",

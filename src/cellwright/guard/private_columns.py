@@ -27,7 +27,8 @@ _QUESTIONS = frozenset(
 )
 # Phrases by kind, as words; a name that ends with one is of the kind. "_" stands between words of a phrase.
 _PHRASES: Mapping[str, str] = {
-    "email": "email emails e_mail e_mails mail mails correo courriel email_address e_mail_address mail_address mailaddress "
+    "email": "email emails e_mail e_mails mail mails correo courriel email_address e_mail_address mail_address "
+             "mailaddress "
     "emailaddress email_addresses recipient_email email_primary email_1 email_2 email_work email_home",
     "phone": "phone phones telephone tel mobile cellphone cell_phone msisdn fax telefon telefono telefoon handy gsm "
     "whatsapp phone_number phone_numbers phone_no phone_nbr phonenumber mobile_number mobile_no mobilenumber "
@@ -39,14 +40,17 @@ _PHRASES: Mapping[str, str] = {
     "national_id": "ssn ssns social_security social_security_number social_security_no social_insurance_number itin "
     "nino national_insurance_number national_insurance_no nhs_number nhs_no bsn burgerservicenummer pesel cpf aadhaar "
     "aadhar aadhaar_number pan_number pan_no personnummer fodselsnummer fødselsnummer national_id national_id_number "
-    "national_identifier identity_number id_number tax_id taxpayer_id tax_id_number steuer_id steuerid steuer_idnr curp "
+    "national_identifier identity_number id_number tax_id taxpayer_id tax_id_number steuer_id steuerid steuer_idnr "
+    "curp "
     "codice_fiscale codicefiscale dni dni_nie nif nie sin_number sin_no passport passport_number passport_no "
     "driver_license driver_license_number drivers_license driving_licence license_number cpr_number hetu nir "
     "personal_number personal_id",
     "ip": "ip ips ipv4 ipv6 ipaddress ip_address ip_addr ip_addresses client_ip remote_addr",
-    "address": "street street_address street_name address addresses addr address_line address_line1 address_1 address_2 "
+    "address": "street street_address street_name address addresses addr address_line address_line1 address_1 "
+               "address_2 "
     "address_line2 address_line_1 address_line_2 street1 street_1 street_2 zip zipcode zip_code zip_4 postal_code "
-    "postalcode postcode post_code plz home_address mailing_address adresse direccion indirizzo strasse straße anschrift "
+    "postalcode postcode post_code plz home_address mailing_address adresse direccion indirizzo strasse straße "
+    "anschrift "
     "wohnort rue domicilio",
     "birth_date": "dob birthdate birth_date date_of_birth birthday birth_day born born_on born_date geburtsdatum "
     "geburtstag fecha_nacimiento fecha_de_nacimiento date_naissance date_de_naissance data_nascimento data_di_nascita "
@@ -63,9 +67,10 @@ _BY_PHRASE = {tuple(phrase.split("_")): kind for kind, phrases in _PHRASES.items
 _BY_LAST: dict[str, list[tuple[tuple[str, ...], str]]] = {}
 for _words, _kind in sorted(_BY_PHRASE.items(), key=lambda item: -len(item[0])):
     _BY_LAST.setdefault(_words[-1], []).append((_words, _kind))
-# `customer_name` is a person's name (or a firm's); `product_name` is not. Also the words that a bare role's value follows.
+# `customer_name` is a person's name (or a firm's); `product_name` is not. A bare role counts as a bare `name` does.
 _PEOPLE = frozenset(
-    "applicant assignee attendee author beneficiary borrower buyer candidate caregiver caller cardholder child clinician "
+    "applicant assignee attendee author beneficiary borrower buyer candidate caregiver caller cardholder child "
+    "clinician "
     "contact customer doctor donor driver employee employer_contact father guardian guest holder husband insured kin "
     "lawyer manager member mother nurse occupant owner parent participant passenger patient payee payer payor person "
     "physician player practitioner prescriber recipient reporter requester resident respondent reviewer sender signer "
@@ -81,7 +86,8 @@ _NO_PLACE = frozenset(
     "token url virtual wallet web".split()
 )
 _NOTHING = re.compile(
-    r"(?:none|null|nil|nan|nat|n/?a|unknown|unspecified|undefined|not (?:available|known|given|provided|applicable)|tbd|"
+    r"(?:none|null|nil|nan|nat|n/?a|unknown|unspecified|undefined|not "
+    r"(?:available|known|given|provided|applicable)|tbd|"
     r"redacted|masked|hidden|anonymous|true|false|yes|no|missing|empty|default|optional|required|"
     r"(?:str|string|text|int|integer|float|bytes|bool|any|object|date|datetime|varchar|char|emailstr)(?:\b.*)?|"
     r"(?:optional|list|union|literal|annotated|dict|tuple|sequence|field|column)\b.*|[\W_]*)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -46,7 +47,7 @@ class NameFinder(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """A detector by a regular expression; the group `value`, where there is one, is the value. `check` may refuse it."""
+    """A detector by a regular expression; its group `value`, if it has one, is the value. `check` may refuse it."""
 
     kind: str
     pattern: str
@@ -61,9 +62,10 @@ class Pattern:
                 yield found.span(group)
 
 
-def library(name: str) -> Any:
-    """A module of the extra `privacy`, loaded when it is first needed."""
+@cache
+def library(name: str, extra: str = "privacy") -> Any:
+    """A module of an extra, loaded when it is first needed."""
     try:
         return import_module(name)
     except ImportError:
-        raise UsageError(f"finding private data needs {name.partition('.')[0]}: {install_command('privacy')}") from None
+        raise UsageError(f"finding private data needs {name.partition('.')[0]}: {install_command(extra)}") from None

@@ -22,11 +22,19 @@ _ISSUERS = re.compile(
     r"|(?:6011|65|64[4-9])\d{12,15}|(?:352[89]|35[3-8]\d)\d{12,15}|3(?:0[0-5]|[689]\d)\d{11,16}|62\d{14,17}"
     r"|(?:50|5[6-9]|6\d)\d{10,17}"
 )
+_IBAN = re.compile(r"[A-Z]{2}\d\d[0-9A-Z]{11,30}")
 _DATE = re.compile(r"(?:19|20)\d\d([-/.])\d{1,2}\1\d{1,2}.*|\d{1,2}([-/.])\d{1,2}\2(?:19|20)?\d\d(?:[ T].*)?")
 _NANP = re.compile(r"(?:\+?1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}")
 _GROUPED = re.compile(r"\(?0\d{1,5}\)?(?:[ ./-]{1,3}\d{2,8}){1,5}|\d{2,4}(?:[ .]\d{2,4}){2,4}")
+_TRUNK = re.compile(r"\(0\d{1,4}\) ?\d{2,4}(?:[ -]?\d{2,4}){1,3}|0\d{1,4}[ /-]\d{2,8}(?:[ -]\d{2,4}){0,4}")
+_POSTAL = re.compile(r"\d{5}-\d{3,4}")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?|\d{1,3}(?:[ .]\d{3})+")
-_CALL = r"phone|tel\b|tel[.:]|mobile|mobil\b|cell|fax|call|dial|text me|whatsapp|sms|telefon|handy|téléphone|teléfono|contact\b|☎|portable|mob\b"
+_CALL = (
+    r"phone|tel\b|tel[.:]|mobile|mobil\b|cell|fax|call|dial|reach|text me|whatsapp|sms|telefon|handy|téléphone|teléfono"
+    r"|contact\b|☎|portable|mob\b"
+)
+_VERSION = r"version|release|build|\bv\.?$|§|section"
+_LOCATED = r"\bip|host|addr|from|client|server|peer"  # `1.2.0.7` is a version as well
 _OTHER = r"order|invoice|isbn|sku|serial|tracking|ticket|case|part|item|version|account|#|\bno\.?|\bref"
 
 
@@ -126,6 +134,8 @@ def numbers_in(run: str, region: str, countries: tuple[str, ...]) -> tuple[Numbe
         for last in range(min(len(pieces), first + _MOST_PIECES), first, -1):
             start, end = pieces[first][0], pieces[last - 1][1]
             found = list(_kinds_of(run[start:end], region, countries))
+            if first and run[start] not in "+(":  # a phone number is not the end of something longer
+                found = [each for each in found if each[0] != "phone"]
             if found:
                 spans += [NumberSpan(start, end, kind, needs, unless) for kind, needs, unless in found]
                 if not all(needs for _, needs, _ in found):
@@ -142,25 +152,25 @@ def _kinds_of(value: str, region: str, countries: tuple[str, ...]) -> Iterator[t
     size = len(compact)
     if size < 7:
         if value.count(".") == 3 and _is_ip(value):
-            yield "ip", "", r"version|release|build|v\.?|§|section"
+            yield "ip", "" if size > 4 else _LOCATED, _VERSION
         return
     if not compact.isdigit():
-        if size > 14 and compact[:2].isalpha() and compact[2:4].isdigit() and _valid("iban", compact):
+        if size > 14 and _IBAN.fullmatch(compact) and _is_iban(compact):
             yield "iban", "", ""
         for row in _ids(countries).get(size, ()):
             if row.pattern.fullmatch(value) and (row.module == "-" or _valid(row.module, compact)):
                 yield "national_id", row.needs, ""
         return
     if value.count(".") == 3 and _is_ip(value):
-        yield "ip", "", r"version|release|build|v\.?|§|section"
+        yield "ip", "" if size > 4 else _LOCATED, _VERSION
         return
-    if 12 <= size <= 19 and _LUHN_CARD.fullmatch(value) and _ISSUERS.fullmatch(compact) and _valid("luhn", compact):
+    if 12 <= size <= 19 and _LUHN_CARD.fullmatch(value) and _ISSUERS.fullmatch(compact) and _luhn(compact):
         doubtful = compact[0] in "56" and not re.match(r"5[1-5]|6011|65|64|62", compact)
         yield "card", r"card|visa|master|amex|maestro|credit|debit|payment" if doubtful else "", ""
     for row in _ids(countries).get(size, ()):
         if row.pattern.fullmatch(value) and _valid(row.module, value if row.country in ("SE", "FI", "CZ") else compact):
             yield "national_id", row.needs, "isbn|issn"
-    if size == 10 and compact[0] in "12" and _valid("luhn", f"80840{compact}"):
+    if size == 10 and compact[0] in "12" and _luhn(f"80840{compact}"):
         yield "npi", r"npi|national provider", ""
     yield from _phone(value, compact, region)
 
@@ -169,24 +179,27 @@ def _phone(value: str, compact: str, region: str) -> Iterator[tuple[str, str, st
     if not 7 <= len(compact) <= 15 or _DATE.fullmatch(value) or value.count("(") > 1:
         return
     if value.startswith(("+", "(+")):
-        if _is_phone("+" + compact, None):
+        if _is_phone("+" + compact, None, possible=True):
             yield "phone", "", ""
     elif compact.startswith("00") and _is_phone("+" + compact[2:], None):
         yield "phone", "" if value != compact else _CALL, _OTHER
     elif _NANP.fullmatch(value):
         if _is_phone(value, region if region in ("US", "CA") else "US"):
             yield "phone", "" if region in ("US", "CA") else _CALL, _OTHER
-        elif compact[-7:-4] == "555":  # reserved for examples, which people copy
-            yield "phone", _CALL, _OTHER
-    elif _GROUPED.fullmatch(value) and not _NUMBER.fullmatch(value) and _is_phone(value, region):
+        elif value.startswith("("):
+            yield "phone", "", _OTHER
+    elif (_TRUNK.fullmatch(value) and not _POSTAL.fullmatch(value) and 8 <= len(compact) <= 12) or (
+        _GROUPED.fullmatch(value) and not _NUMBER.fullmatch(value) and _is_phone(value, region)
+    ):  # of whichever region
         yield "phone", "", _OTHER
     yield "phone", _CALL, _OTHER
 
 
-def _is_phone(value: str, region: str | None) -> bool:
+def _is_phone(value: str, region: str | None, *, possible: bool = False) -> bool:
     phones = library("phonenumbers")
     try:
-        return phones.is_valid_number(phones.parse(value, region))
+        number = phones.parse(value, region)
+        return phones.is_valid_number(number) or (possible and phones.is_possible_number(number))
     except phones.NumberParseException:
         return False
 
@@ -204,12 +217,18 @@ def is_ip(value: str) -> bool:
     return _is_ip(value)
 
 
+_DOUBLED = "0246813579"
+
+
+def _luhn(digits: str) -> bool:
+    doubled = [int(_DOUBLED[int(digit)]) for digit in digits[-2::-2]]
+    return (sum(map(int, digits[::-2])) + sum(doubled)) % 10 == 0
+
+
+def _is_iban(compact: str) -> bool:
+    """By its check digits. Lengths by country change, and one of 97 other numbers is no harm."""
+    return int("".join(str(int(each, 36)) for each in compact[4:] + compact[:4])) % 97 == 1
+
+
 def _valid(module: str, value: str) -> bool:
-    checked = library(f"stdnum.{module}")
-    if module == "iban":
-        try:
-            checked.validate(value, check_country=False)
-        except library("stdnum.exceptions").ValidationError:
-            return False
-        return True
-    return bool(checked.is_valid(value))
+    return bool(library(f"stdnum.{module}").is_valid(value))

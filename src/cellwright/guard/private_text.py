@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from cellwright.errors import UsageError
@@ -18,54 +19,81 @@ from cellwright.guard.private_places import place_at
 from cellwright.guard.private_records import PERSON, inserted_values, named_values, table_values, tagged_values
 from cellwright.redaction import key_spans
 
-_RUN = re.compile(r"[0-9](?:[ \u00a0\u202f.\u2010\u2011\u2013/()-]{0,2}[0-9A-Z]){0,48}+")
-_NUMERIC = frozenset({"phone", "card", "iban", "national_id", "ip", "npi", "address"})
-_BEFORE, _AFTER = 40, 20  # where the word stands that a weak number needs
-_LOCAL = re.compile(r"(?:[^\s<>()\[\]{},;:\"'@=|&?/\\!#$%^*`~]|(?<=\w)['!#$%&*/=?^`{|}~](?=[\w]))+\Z")
+_RUN = re.compile(r"[0-9](?:[ \u00a0\u202f.\u2010\u2011\u2013/()-]{0,2}(?:[0-9]|[A-Z](?![a-z]))){0,48}+")
+_NUMERIC = frozenset({"phone", "card", "iban", "national_id", "ip", "npi", "address", "birth_date", "medical_record"})
+_BEFORE, _AFTER, _CLOSE = 40, 20, 16  # where the word stands that a weak number needs
+_BEFORE_LOCAL = re.compile(r".*(?:[\s<>()\[\]{},;:\"@=|&?/\\!#$%^*`~]|(?<!\w)')", re.DOTALL)
 _LOCAL_MOST, _DOMAIN_MOST = 64, 253
 _DOMAIN = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+(?:[^\W\d_]{2,24}|xn--[a-z0-9-]{2,60})(?![\w@])")
 _QUOTED_LOCAL = re.compile(r"\"[^\"\n]{1,62}\"\Z")
 _BEFORE_MAIL = re.compile(rf"(?:\A|(?<=[\s,;:>\"'(]))({PERSON.pattern})[\"']? ?\Z")
+_RANK = {
+    kind: at for at, kind in enumerate((*(kind for kind in KINDS if kind != "phone"), "phone"))
+}  # the least certain last
+_FAR = 1 << 62
+_EXTENSION = re.compile(r" ?(?:x|ext\.?) ?\d{1,6}\b")
+_TWO_CAPITALS = re.compile(r"[^A-Za-z0-9]?[A-Z]{2} \Z")  # `AB 12 34 56 C`
 _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _IP6 = re.compile(r"[0-9A-Fa-f:]{3,39}(?:\.\d{1,3}){0,3}")
 _DATE = (
     r"(?:\d{1,4}[-/. ]{1,2}\d{1,2}[-/. ]{1,2}\d{1,4}"
-    r"|\d{1,2}(?:st|nd|rd|th|er|\.)? (?:of |de )?[^\W\d_]{3,10}\.?,?(?: de)? \d{4}|[^\W\d_]{3,10}\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})"
+    r"|\d{1,2}(?:st|nd|rd|th|er|\.)? (?:of |de )?[^\W\d_]{3,10}\.?,?(?: de)? \d{4}|[^\W\d_]{3,10}\.? "
+    r"\d{1,2}(?:st|nd|rd|th)?,? \d{4})"
 )
-_BORN = re.compile(rf"(?:[^\n\d]{{0,24}}?)\b({_DATE})(?!\d)")
-_BIRTHS = (
-    "born", "Born", "BORN", "DOB", "dob", "D.O.B", "irth", "IRTH", "geboren", "Geboren", "geb.", "Geb.", "Geburts", "né le", "née le",
-    "Né le", "Née le", "naiss", "nacid", "nacim", "Nacid", "nato il", "nata il", "nasc", "Nato il", "Nata il", "Nasc", "urodz", "född", "Född", "født", "Født",
-)  # fmt: skip
-_RECORDS = (
-    "MRN",
-    "mrn",
-    "Mrn",
-    "edical record",
-    "edical Record",
-    "EDICAL RECORD",
-    "atient ID",
-    "atient id",
-    "atient no",
-    "atient No",
-    "hart no",
-    "hart number",
-    "hart #",
+_BORN_ON = re.compile(_DATE + r"(?!\d)")
+_BORN = re.compile(
+    r"\b(?:born|dob|d\.o\.b\.?|birth(?:day|date|s)?|geboren|geb\.|geburtsdatum|née?|naissance|nacid[oa]|nacimiento"
+    r"|nat[oa] il|nascita|"
+    r"nasc(?:id[oa]|imento)|urodz\w*|född|født)\b[^\n\d]{0,24}\Z",
+    re.IGNORECASE,
 )
 _RECORD = re.compile(
-    r"(?: ?(?:number|no|num|id|is|was|of|ID|Number|No)\b\.?| ?\(MRN\)|[ :#=.\"'-]){0,6}((?=[A-Z-]{0,5}\d)[A-Z0-9][A-Z0-9-]{2,19})\b"
+    r"(?:\bmrn|medical record|patient (?:id|no|number)|\bchart)(?:[ _]?(?:number|no|num|id|is|was|of)\b\.?|[ "
+    r":#=.\"'()-]|mrn){0,6}[a-z]{0,4}-?\Z",
+    re.IGNORECASE,
 )
-_TITLES = (
-    "Mr. ", "Mrs. ", "Ms. ", "Mr ", "Mrs ", "Ms ", "Dr. ", "Dr ", "Prof. ", "Miss ", "Herr ", "Frau ", "Mme ", "Monsieur ", "Madame ",
-    "Sr. ", "Sra. ", "Señor ", "Señora ", "Signor ", "Signora ", "Dear ", "my name is ", "My name is ", "I am called ", "Sincerely,\n", "regards,\n",
-    "Regards,\n", "Liebe ", "Lieber ", "Cher ", "Chère ", "Estimado ", "Estimada ", "Best,\n", "Thanks,\n", "Cheers,\n", "patient ", "Patient ",
-)  # fmt: skip
+_DAY = re.compile(r"(?:st|nd|rd|th|er|\.)?(?: (?:of |de )?[^\W\d_]{3,10}\.?)?,?(?: de)? \d{4}")
+_ID_LABEL = re.compile(
+    r"(?:\b(?:ssn|itin|nino|bsn|pesel|cpf|curp|nir|dni|nie|cpr|sin|tfn|pps)|national insurance|social "
+    r"security|aadhaa?r|personnummer"
+    r"|fødselsnummer|henkilötunnus|codice fiscale|steuer-?id(?:nr)?|passport|national id|tax id)"
+    r"(?:[- ](?:number|no|nr|num|is|was|id)\b\.?){0,2}[ :#=.\"']{1,4}[a-z]{0,6} ?\Z",
+    re.IGNORECASE,
+)
+_HINTS = tuple(
+    "ssn itin nino bsn pesel cpf curp nir dni nie cpr sin tfn pps insurance security aadha nummer tunnus fiscale "
+    "steuer passport tax born birth dob d.o.b geb né naiss naci nat nasc urodz föd fød mrn record patient chart".split()
+)
+_LABELLED_ID = re.compile(r"[A-Z]{0,6} ?\d(?:[ .+/-]?[\dA-Z](?![a-z])){4,20}\b")
+_RECORD_ID = re.compile(r"[A-Z0-9][A-Z0-9-]{3,19}\b")
+_TITLES = re.compile(
+    r"(?:M(?:rs?|s|iss|me|onsieur|adame|y name is)|D(?:r|ear)|P(?:rof|t|atient)|H(?:err|allo|i|ello)|Frau|S(?:r|ra"
+    r"|eñora?|ignora?)|L(?:iebe[rs]?)"
+    r"|Estimad[oa]|C(?:her|hère|heers,\n)|Regards,\n|Sincerely,\n|Thanks,\n|(?:Best|Kind)(?: regards| "
+    r"wishes)?,\n)\b\.?(?: |(?<=\n))"
+)
 _TITLE_WORDS = frozenset("Dr Mr Mrs Ms Prof Dr. Mr. Mrs. Ms. Prof. Herr Frau Professor Doctor".split())
 _NO_NAMES = frozenset(
-    "All Team Sir Madam Sirs Customer Customers Colleague Colleagues Friend Friends Hiring Manager Everyone Support Members "
-    "Member User Users Client Sales Admin Editor Valued Students Parents Damen Herren Kollegen Portal Care Safety Services "
-    "Records Information Name Id ID No Number Notes History Data Date Access Sir/Madam Reader Subscriber Partner Was Is Has".split()
+    "All Team Sir Madam Sirs Customer Customers Colleague Colleagues Friend Friends Hiring Manager Everyone "
+    "Support Members "
+    "Member User Users Client Sales Admin Editor Valued Students Parents Damen Herren Kollegen Portal Care Safety "
+    "Services "
+    "Records Information Name Id ID No Number Notes History Data Date Access Sir/Madam Reader Subscriber Partner "
+    "Was Is Has Ltd Inc Inc. GmbH AB AG BV LLC Corp Corp. SA Phone Email Address Mobile Street Road".split()
 )
+
+
+class _Covered:
+    """What is a value by its name already, asked for in order: its digits are not looked at again."""
+
+    def __init__(self, spans: list[PrivateSpan]) -> None:
+        self._ends = iter(sorted((span.start, span.end) for span in spans))
+        self._start, self._end = next(self._ends, (_FAR, _FAR))
+
+    def holds(self, start: int, end: int) -> bool:
+        while self._end <= start:
+            self._start, self._end = next(self._ends, (_FAR, _FAR))
+        return self._start <= start and end <= self._end
 
 
 class PrivateText:
@@ -121,58 +149,71 @@ class PrivateText:
 
     def spans(self, text: str) -> list[PrivateSpan]:
         """The private values, in order and apart from each other. Of those that overlap the longest is whole."""
-        found = list(self._found(text))
+        named = [
+            *named_values(text, self.kind_of_column),
+            *table_values(text, self.kinds_of_columns),
+            *tagged_values(text, self.kind_of_column),
+            *inserted_values(text, self.kinds_of_columns),
+        ]
+        found = [*named, *self._found(text, _Covered(named))]
         return _apart(text, found, self._people(text) if "name" in self.kinds else [])
 
-    def _found(self, text: str) -> Iterator[PrivateSpan]:
+    def _found(self, text: str, covered: _Covered) -> Iterator[PrivateSpan]:
         kinds = self.kinds
         if "@" in text and not kinds.isdisjoint(("email", "name")):
             yield from (span for span in _emails(text) if span.kind in kinds)
         if not kinds.isdisjoint(_NUMERIC):
-            yield from (span for span in self._numbers(text) if span.kind in kinds)
+            yield from (span for span in self._numbers(text, covered) if span.kind in kinds)
         if "ip" in kinds:
             yield from _ip6(text)
         if "secret" in kinds:
             yield from (PrivateSpan(start, end, "secret") for start, end in key_spans(text))
-        if "birth_date" in kinds:
-            yield from _after(text, _BIRTHS, _BORN, "birth_date")
-        if "medical_record" in kinds:
-            yield from _after(text, _RECORDS, _RECORD, "medical_record")
-        yield from named_values(text, self.kind_of_column)
-        yield from table_values(text, self.kinds_of_columns)
-        yield from tagged_values(text, self.kind_of_column)
-        yield from inserted_values(text, self.kinds_of_columns)
         for detector in self._detectors:
             yield from (PrivateSpan(start, end, detector.kind) for start, end in detector.find(text))
 
-    def _numbers(self, text: str) -> Iterator[PrivateSpan]:
+    def _numbers(self, text: str, covered: _Covered) -> Iterator[PrivateSpan]:
         places = "address" in self.kinds
         for found in _RUN.finditer(text):
             digits, end = found.span()
+            if covered.holds(digits, end):
+                continue
             start = digits
             while start and digits - start < 6 and text[start - 1] in "ABCDEFGHIJKLMNOPQRSTUVWXYZ":
                 start -= 1
+            size = end - digits
+            if (size > 2 and size != 4) or (size < 3 and _DAY.match(text, end)):
+                yield from _labelled(text, start, digits)
             place = (
                 place_at(text, start, digits) if places and (end - digits < 7 or not found[0][:6].isdigit()) else None
             )
             if place is not None:
                 yield PrivateSpan(*place, "address")
-            if end - start < 7 or (start and (text[start - 1].isalnum() or text[start - 1] in "_-\\")):
+            if end - start < 7:
+                continue
+            if start and (text[start - 1].isalnum() or text[start - 1] in "_-\\"):
                 run = _later_pieces(text, start, end)
             else:
                 while start and digits - start < 3 and text[start - 1] in "+(":
                     start -= 1
+                if start == digits and _TWO_CAPITALS.match(text, start - 4 if start > 3 else 0, start):
+                    start -= 3
                 run = text[start:end]
             if len(run) > 6:
                 begin = end - len(run)
                 for number in numbers_in(run, self._region, self._countries):
                     if _counts(text, begin, number):
-                        yield PrivateSpan(begin + number.start, begin + number.end, number.kind)
+                        stop = begin + number.end
+                        more = _EXTENSION.match(text, stop) if number.kind == "phone" else None
+                        yield PrivateSpan(begin + number.start, more.end() if more else stop, number.kind)
 
     def _people(self, text: str) -> list[PrivateSpan]:
-        spans = [span for span in _titled(text)]
+        spans = list(_titled(text))
         if self._names is not None:
-            spans += [PrivateSpan(start, end, "name") for start, end in self._names.names(text)]
+            spans += [
+                PrivateSpan(start, end, "name")
+                for start, end in map(partial(_untitled, text), self._names.names(text))
+                if _NO_NAMES.isdisjoint(text[start:end].split()) and (end - start > 2 or text[start].isupper())
+            ]
         return spans
 
 
@@ -187,12 +228,20 @@ def _later_pieces(text: str, start: int, end: int) -> str:
 
 def _counts(text: str, begin: int, number: NumberSpan) -> bool:
     start, end = begin + number.start, begin + number.end
-    if end < len(text) and (text[end].isalnum() or text[end] == "_"):
+    if (
+        end < len(text)
+        and (text[end].isalnum() or text[end] == "_")
+        and not (number.kind == "phone" and _EXTENSION.match(text, end))
+    ):
         return False
-    before = text[max(start - _BEFORE, 0) : start].lower()
+    before = text[max(start - _BEFORE, 0) : start].lower().rpartition("\n")[2]
     if before.endswith(("$", "€", "£")):
         return False
-    if number.unless and (other := _last(number.unless, before)) > 0 and other >= _last(number.needs, before):
+    if (
+        number.unless
+        and (other := _last(number.unless, before)) > max(len(before) - _CLOSE, 0)
+        and other >= _last(number.needs, before)
+    ):
         return False
     if not number.needs or _last(number.needs, before) > 0:
         return True
@@ -218,11 +267,14 @@ def _emails(text: str) -> Iterator[PrivateSpan]:
     at = text.find("@")
     while at >= 0:
         domain = _DOMAIN.match(text, at + 1, at + 1 + _DOMAIN_MOST)
-        left = text[max(at - _LOCAL_MOST, 0) : at] if domain else ""
-        local = (_QUOTED_LOCAL if left.endswith('"') else _LOCAL).search(left) if left else None
-        if domain and local and "://" not in left[: local.start()].rpartition(" ")[2]:  # a login in a URL is a secret
-            start = at - len(left) + local.start() + len(local[0]) - len(local[0].lstrip(".-"))
-            if start < at:
+        if domain:
+            left = text[max(at - _LOCAL_MOST, 0) : at]
+            quoted = _QUOTED_LOCAL.search(left) if left.endswith('"') else None
+            begun = None if quoted else _BEFORE_LOCAL.match(left)
+            begin = quoted.start() if quoted else begun.end() if begun else 0
+            start = at - len(left[begin:].lstrip(".-+"))
+            is_login = "://" in left[:begin].rpartition(" ")[2]
+            if start < at and not is_login:
                 yield PrivateSpan(start, domain.end(), "email")
                 if start and text[start - 1] == "<":
                     yield from _named_before(text, start - 1)
@@ -253,37 +305,66 @@ def _ip6(text: str) -> Iterator[PrivateSpan]:
                 yield PrivateSpan(start, start + len(written), "ip")
 
 
-def _after(text: str, labels: Sequence[str], value: re.Pattern[str], kind: str) -> Iterator[PrivateSpan]:
-    """Values that follow one of these words."""
-    for label in labels:
-        at = text.find(label)
-        while at >= 0:
-            end = at + len(label)
-            found = value.match(text, end, end + 70)
-            if found:
-                yield PrivateSpan(*found.span(1), kind)
-            at = text.find(label, end)
+def _labelled(text: str, start: int, digits: int) -> Iterator[PrivateSpan]:
+    """A date of birth, or the number of a medical record, after the words that say so."""
+    left = text[max(start - _BEFORE, 0) : start]
+    lower = left.lower()
+    for hint in _HINTS:
+        if hint in lower:
+            break
+    else:
+        return
+    if _RECORD.search(left):
+        begin = (
+            start
+            - len(left)
+            + max(left.rfind(" "), left.rfind(":"), left.rfind("#"), left.rfind('"'), left.rfind("="))
+            + 1
+        )
+        found = _RECORD_ID.match(text, begin if text[begin:start].replace("-", "").isupper() else start)
+        if found:
+            yield PrivateSpan(*found.span(), "medical_record")
+    labelled = _ID_LABEL.search(left)
+    if labelled:
+        two = _TWO_CAPITALS.match(text, start - 4 if start > 3 else 0, start)
+        found = _LABELLED_ID.match(
+            text, start - 3 if two and text[start - 3 : start - 1] not in ("NO", "NR", "ID") else start
+        )
+        if found and sum(map(str.isdigit, found[0])) > 4:
+            yield PrivateSpan(*found.span(), "national_id")
+    born = _BORN.search(left)
+    if born:
+        found = _BORN_ON.match(text, digits)
+        word = re.search(r"[^\W\d_]{3,10}\.? \Z", left)
+        if not found and word:
+            found = _BORN_ON.match(text, start - len(word[0]))
+        if found:
+            yield PrivateSpan(*found.span(), "birth_date")
 
 
 def _titled(text: str) -> Iterator[PrivateSpan]:
     """Names after a title, a greeting or a farewell."""
-    for title in _TITLES:
-        at = text.find(title)
-        while at >= 0:
-            end = at + len(title)
-            found = PERSON.match(text, end, end + 60) if not at or not text[at - 1].isalpha() else None
-            if found:
-                words = re.split(r"[ ,]+", found[0])
-                while words and words[0] in _TITLE_WORDS:
-                    end += len(words.pop(0)) + 1
-                if words and not _NO_NAMES.intersection(words) and (len(words) > 1 or title[-2:] != "t "):
-                    yield PrivateSpan(end, found.end(), "name")
-            at = text.find(title, end)
+    for title in _TITLES.finditer(text):
+        at, end = title.span()
+        found = PERSON.match(text, end, end + 60)
+        if not found or (at and text[at - 1].isalpha()):
+            continue
+        words = re.split(r"[ ,]+", found[0])
+        while words and words[0] in _TITLE_WORDS:
+            end += len(words.pop(0)) + 1
+        if words and not _NO_NAMES.intersection(words) and (len(words) > 1 or title[0] != "Patient "):
+            yield PrivateSpan(end, found.end(), "name")
+
+
+def _untitled(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    """A name without the greeting or title before it."""
+    title = _TITLES.match(text, *span)
+    return (title.end() if title and title.end() < span[1] else span[0]), span[1]
 
 
 def _apart(text: str, found: list[PrivateSpan], people: list[PrivateSpan]) -> list[PrivateSpan]:
     """Sorted, the longest whole, of others the part that it leaves. A name by its looks gives way to all else."""
-    found.sort(key=lambda span: (span.start, -span.end, KINDS.index(span.kind) if span.kind in KINDS else -1))
+    found.sort(key=lambda span: (span.start, -span.end, _RANK.get(span.kind, -1)))
     spans = _swept(text, found)
     if not people:
         return spans

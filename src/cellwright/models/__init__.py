@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cellwright.models.foreign_errors import ModelErrorsOnly
     from cellwright.models.model_retries import Fallback, Retrying
     from cellwright.models.model_weights import QWEN, size_text
+    from cellwright.models.names_model import pull_names
     from cellwright.models.provider import ProviderModel
     from cellwright.models.pull import pull_weights, remove_weights
     from cellwright.models.reply_cache import Cached, FileCache, MemoryCache
@@ -38,6 +39,7 @@ __all__ = [
     "Spending",
     "default_model",
     "open_model",
+    "pull_names",
     "pull_weights",
     "remove_weights",
     "size_text",
@@ -53,6 +55,7 @@ LATER = {
         "foreign_errors": "ModelErrorsOnly",
         "model_retries": "Fallback Retrying",
         "model_weights": "QWEN size_text",
+        "names_model": "pull_names",
         "provider": "ProviderModel",
         "pull": "pull_weights remove_weights",
         "reply_cache": "Cached FileCache MemoryCache",

