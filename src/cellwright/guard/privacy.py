@@ -17,6 +17,7 @@ from cellwright.errors import UsageError
 from cellwright.guard.known_values import KnownValues
 from cellwright.guard.operation_globs import covers_name
 from cellwright.guard.private_kinds import KINDS, Detector, NameFinder
+from cellwright.guard.private_names import SpacyNames
 from cellwright.guard.private_text import PrivateText
 from cellwright.guard.private_trees import TreeHider, TreeRevealer
 from cellwright.guard.private_values import PrivateValue, PrivateValues
@@ -94,11 +95,7 @@ class SessionPrivacy:
     def __init__(self, options: Privacy, above: SessionPrivacy | None = None) -> None:
         self.options = options
         self._above = above
-        finder = options.names if not isinstance(options.names, bool) else None
-        if options.names is True:
-            from cellwright.guard.private_names import spacy_names  # loads a model of 33 MB
-
-            finder = spacy_names()
+        finder = options.names if not isinstance(options.names, bool) else SpacyNames() if options.names else None
         self._text = PrivateText(
             options.kinds, region=options.region, columns=options.columns, detectors=options.detectors, names=finder
         )

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 from cellwright.errors import ModelMissing
-from cellwright.guard.private_names import names_model
+from cellwright.guard import names_model
 from cellwright.models.model_weights import WeightsPart, size_text
 from cellwright.models.pull import PartNotFetched, Progress, download_part
 from cellwright.settings import Settings
