@@ -33,6 +33,7 @@ import sqlalchemy.exc
 from tests.cells import BESIDE, PATIENCE_S, PATIENT, failure, outcomes, value
 from tests.gateway.shops import Upstream as Memory
 from tests.gateway.shops import connected, opened, run, search
+from tests.guard.web import web
 from tests.layers import SYS_PTRACE, has_capability
 from tests.mcp.everything import everything
 from tests.openapi.shop import SHOP, secured
@@ -1385,6 +1386,67 @@ async def test_the_repr_of_a_namespace_names_what_is_denied() -> None:
         assert not (await run(client, "api.users.wipe()"))["ok"]
         assert "wipe" not in await search(client, "wipe users")
         assert "wipe" in (await run(client, "repr(api.users)"))["value"]
+
+
+# --- private data and the network ---
+
+
+@dataclass
+class Member:
+    email: str
+    npi: int
+
+
+class Members:
+    @operation(reads=True)
+    def all(self) -> list[Member]:
+        return [Member("ann@lee.example", 1234567893)]
+
+    @operation(reads=True, may_have=["email"])
+    def has(self, email: str) -> bool:
+        return email == "ann@lee.example"
+
+
+async def private(*codes: str) -> Outcome:
+    """What the last of these cells came to."""
+    async with Runtime({"members": Members()}, private=True) as rt:
+        return [await rt.execute(code) for code in codes][-1]
+
+
+async def test_a_part_of_a_token_is_none() -> None:
+    code = "email = members.all()[0].email\nmembers.has(email), members.has(email.upper()), members.has(email[:-1])"
+    assert (await private(code)).unwrap() == (True, False, False)
+
+
+async def test_a_record_with_a_token_for_a_number_is_a_dict() -> None:
+    assert (await private("members.all()[0]")).unwrap()["npi"].startswith("<NPI_1_")
+
+
+async def test_a_file_of_the_workspace_is_in_clear() -> None:
+    write = "open('f', 'w').write('ann@' + 'lee.example')\ntext = open('f').read()"
+    assert (await private(write, "len(text)")).unwrap() == 15
+    assert (await private(write, "text")).unwrap().startswith("<EMAIL_")
+
+
+async def test_an_operation_that_may_have_a_value_tells_whether_a_guess_is_right() -> None:
+    assert (await private("members.has('ann@lee.example')")).unwrap() is True
+
+
+async def test_an_answer_of_a_server_is_given_whole() -> None:
+    async with web() as server, Runtime(network=[f"127.0.0.1:{server.port}"]) as rt:
+        server.respond = lambda head: b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"
+        code = f"import urllib.request\nurllib.request.urlopen('http://127.0.0.1:{server.port}/', timeout=1)"
+        assert "timed out" in str((await rt.execute(code)).error)
+
+
+async def test_a_request_is_no_part_of_a_transaction(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/s.db"
+    async with web() as server, Runtime(network=[f"127.0.0.1:{server.port}"], store=store, session="s1") as rt:
+        request = f"urllib.request.urlopen('http://127.0.0.1:{server.port}/', data=b'x').read()"
+        outcome = await rt.execute(f"import urllib.request\nwith transaction():\n    got = {request}\n    1 / 0")
+        assert "ZeroDivisionError" in str(outcome.error)
+        assert (await rt.execute("got")).unwrap() == b"hello"
+        assert len(server.requests) == 1
 
 
 # --- the platform ---

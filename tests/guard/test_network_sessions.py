@@ -190,8 +190,8 @@ async def test_an_agent_is_told_what_it_may_reach_and_reaches_it(secure: Web, op
 
     agent = Agent(ScriptedModel(reply, reply), mode="code", **options)
     assert (await agent.run("What does it say?")).value == "hello"
-    assert "Code may make HTTP and HTTPS requests" in seen[0].instructions
-    assert at(secure, "/ok/*") in seen[0].instructions
+    assert f"reach {at(secure, '/ok/*')} and nothing else" in seen[0].instructions
+    assert "without network" not in seen[0].instructions
 
 
 def test_a_policy_file_has_the_network(tmp_path: Path) -> None:

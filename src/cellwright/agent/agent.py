@@ -140,10 +140,15 @@ class Agent:
         packages = ", ".join(self.packages) if isinstance(self.packages, list | tuple) else ""
         own = self.instructions if self.spawning is None else f"{INSTRUCTIONS}\n{self.instructions}"
         own = own if self.sessions is None else f"{SEARCH_HINT}\n{own}"
-        own = own if self._network is None else f"{self._network.hint}\n{own}"
         own = f"{hint}\n{own}" if hint else own
         return ToolsetOptions(
-            scope=self.scope, mode=self.mode, instructions=own, packages=packages, outline=outline, classes=classes
+            scope=self.scope,
+            mode=self.mode,
+            instructions=own,
+            packages=packages,
+            outline=outline,
+            classes=classes,
+            network="" if self._network is None else self._network.allowed.text,
         )
 
     async def model(self) -> Model:

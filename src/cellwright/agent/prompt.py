@@ -30,12 +30,16 @@ TOOL = Tool(
 
 _CODE = """\
 You solve tasks by writing Python. {how}
-The code runs in a sandbox without network: Python's standard library{packages}, its directory and the names below.
+The code runs in a sandbox{network}: Python's standard library{packages}, its directory and the names below.
 Names stay from one cell to the next. The value of the last expression and what is printed are shown to you.
 - `done(value)` ends the task with its answer. Call it in the code as soon as the answer is known.
 - `search("words")` finds functions, `show("name")` prints the details of one.
 - `await` is written where a function is listed with it. Errors are shown to you: read them, and correct the code.
 - Write plain statements, not functions that wait to be called. Loops and several calls fit into one cell.
+"""
+_SHUT = " without network"
+_NETWORK = """\
+- HTTP and HTTPS requests, by urllib, requests, httpx or `network.fetch(url)`, reach {hosts} and nothing else.
 """
 _FENCED = "Reply with one fenced block of Python and nothing else."
 _CALLED = "Run it with the tool `execute`."
@@ -52,10 +56,13 @@ You solve tasks by calling the functions you are given. Call several at once whe
 """
 
 
-def code_instructions(outline: str, *, calls: bool, packages: str = "", own: str = "") -> str:
-    """For a model that writes code. `calls`: it takes tools; otherwise its fenced code is read."""
+def code_instructions(outline: str, *, calls: bool, packages: str = "", network: str = "", own: str = "") -> str:
+    """For a model that writes code. `calls`: it takes tools; otherwise its fenced code is read. `network`: the hosts
+    that code may reach.
+    """
     also = f", {packages}" if packages else ""
-    text = _CODE.format(how=_CALLED if calls else _FENCED, packages=also)
+    text = _CODE.format(how=_CALLED if calls else _FENCED, packages=also, network="" if network else _SHUT)
+    text += _NETWORK.format(hosts=network) if network else ""
     text += "" if calls else _EXAMPLE
     if outline:
         others = "search() finds more" if outline.startswith("# An outline") else "and no others are"

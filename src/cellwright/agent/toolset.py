@@ -59,6 +59,7 @@ class ToolsetOptions:
     packages: str
     outline: str  # of the scope, as the model reads it
     classes: frozenset[type]  # that code can build by name
+    network: str = ""  # the hosts that code may reach
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,7 +94,11 @@ class Toolset:
             # beside functions `search` finds what else there is
             text = sendable(wanted.outline) if choice.mode == "code" else ""
             self.instructions = code_instructions(
-                text, calls=traits.calls, packages=wanted.packages, own=wanted.instructions
+                text,
+                calls=traits.calls,
+                packages=wanted.packages,
+                network=wanted.network,
+                own=wanted.instructions,
             )
 
     def _tools(self, traits: Traits, finish: Finish) -> tuple[Tool, ...]:

@@ -66,12 +66,6 @@ class Network:
         return given if isinstance(given, Network) else cls(given if isinstance(given, str) else tuple(given))
 
     @property
-    def hint(self) -> str:
-        """What a model is told."""
-        what = "Code may make HTTP and HTTPS requests, by urllib, requests, httpx or `network.fetch(url)`"
-        return f"{what}, to {self.allowed.text} and to nothing else."
-
-    @property
     def body_bytes(self) -> int:
         return int(self.body_mb * (1 << 20))
 
