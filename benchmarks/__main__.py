@@ -3,7 +3,7 @@ python -m benchmarks --quick    small counts, peers only where installed: shows 
 python -m benchmarks --json     the figures for programs
 python -m benchmarks --write    also rewrite docs/benchmarks.md and its picture
 python -m benchmarks --only turns tokens    these subjects alone, by their modules' names
-python -m benchmarks --only gateway --write    this part of the page alone; so for guard, privacy, sessions and at_once
+python -m benchmarks --only gateway --write    this part of the page alone; so for guard, privacy, network, sessions and at_once
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from benchmarks import (
     guard,
     imports,
     journal,
+    network,
     opening,
     page,
     privacy,
@@ -50,6 +51,7 @@ CHECKS: dict[str, Callable[[Run], Awaitable[list[Check]]]] = {
     "journal": journal.measure,
     "guard": guard.measure,
     "privacy": privacy.measure,
+    "network": network.measure,
     "resuming": resuming.measure,
     "checkpoints": checkpoints.measure,
     "speed": speed.measure,

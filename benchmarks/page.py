@@ -10,7 +10,7 @@ from benchmarks.results import Check, Conversation, Peer, Report, Unit, digits, 
 BEGIN, END = "<!-- begin: python -m benchmarks --write -->", "<!-- end -->"
 PARTS = {
     name: f"<!-- begin: python -m benchmarks --only {name} --write -->"
-    for name in ("guard", "privacy", "sessions", "gateway", "at_once")
+    for name in ("guard", "privacy", "network", "sessions", "gateway", "at_once")
 }
 ABOUT = {"isolation": "isolation", "language": "Python", "keeps": "what is kept"}
 WIRE = "Anthropic Messages"  # whose tokens are in the first table

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from benchmarks.results import Check
 from benchmarks.run import Run, median
+from cellwright import Limits, Runtime, operation
 from cellwright.guard import PrivateText
 
 SIZE_MB = 10
@@ -102,7 +103,58 @@ async def measure(run: Run) -> list[Check]:
             ours.append(_seconds(private.spans, text))
             theirs.append(_seconds(other, text))
         checks.append(_check(what, name, size, median(ours), median(theirs), len(ours)))
-    return checks
+    return [*checks, *await _calls(run)]
+
+
+class Desk:
+    """Gives a record of a person, and takes an address."""
+
+    @operation(reads=True)
+    def row(self) -> dict[str, object]:
+        return {"id": 7, "full_name": "Ann Lee", "email": "ann@lee.example", "note": "called again, no answer"}
+
+    @operation(may_have=["email"])
+    def mail(self, to: str) -> None:
+        assert to == "ann@lee.example"
+
+
+CALLS = {
+    "row = desk.row()": "a call that gives a record of a person",
+    "desk.mail(email)": "a call that is given a value",
+}
+LOOP = """
+import time
+email, times = desk.row()["email"], []
+for _ in range({count}):
+    began = time.perf_counter()
+    {call}
+    times.append(time.perf_counter() - began)
+times
+"""
+
+
+async def _calls(run: Run) -> list[Check]:
+    """What a call takes with private data beside the same without it; the guest measures."""
+    count, limits = run.count(300, 10), Limits(host_calls=10**6)
+    times: dict[tuple[str, bool], list[float]] = {(call, private): [] for call in CALLS for private in (False, True)}
+    async with Runtime({"desk": Desk()}, limits=limits, private=True) as hidden:
+        async with Runtime({"desk": Desk()}, limits=limits) as plain:
+            for _ in run.rounds("private data, calls", 10, 1):
+                for (call, private), measured in times.items():
+                    runtime = hidden if private else plain
+                    measured += (await runtime.execute(LOOP.format(count=count, call=call))).unwrap()
+    return [
+        Check(
+            subject="privacy",
+            what=what,
+            against="the same, nothing private",
+            ours=median(times[call, True]),
+            theirs=median(times[call, False]),
+            value=median(times[call, True]) / median(times[call, False]),
+            samples=len(times[call, True]),
+        )
+        for call, what in CALLS.items()
+    ]
 
 
 def _check(what: str, against: str, size: int, ours: float, theirs: float, samples: int) -> Check:
