@@ -95,6 +95,7 @@ def test_a_quick_run_measures_every_subject_and_prints_json(tmp_path: Path) -> N
         "host calls",
         "journal",
         "guard",
+        "privacy",
         "speed",
         "import",
         "type check",
@@ -195,7 +196,8 @@ def test_one_subject_alone_is_measured_and_not_written_down(tmp_path: Path) -> N
     assert {check["subject"] for check in json.loads(done.stdout)["checks"]} == {"import"}
     done = bench("--only", "imports", "--write", cache=tmp_path)
     assert done.returncode == 2
-    assert "--write is of everything, or of --only guard or sessions or gateway" in " ".join(done.stderr.split())
+    said = " ".join(done.stderr.split())
+    assert "--write is of everything, or of --only guard or privacy or sessions or gateway" in said
 
 
 @pytest.mark.parametrize(("errand", "calls"), [(EVENTS, 31), (WORKFLOW, 10)])

@@ -16,12 +16,12 @@ import pytest
 
 HEAVY = (
     "pydantic pydantic_ai pandas polars numpy pyarrow httpx mcp dbos starlette uvicorn sqlalchemy duckdb opentelemetry "
-    "networkx xllamacpp anthropic openai psycopg h11 cryptography"
+    "networkx xllamacpp anthropic openai psycopg h11 cryptography phonenumbers stdnum spacy"
 ).split()
 # Of these, what the dev extra installs: with them absent the test would prove nothing.
 HERE = (
     "pydantic pydantic_ai pandas polars numpy pyarrow httpx starlette uvicorn sqlalchemy networkx xllamacpp anthropic "
-    "openai psycopg h11 cryptography"
+    "openai psycopg h11 cryptography phonenumbers stdnum"
 ).split()
 
 IMPORT = "import cellwright"

@@ -7,6 +7,7 @@ import re
 import string
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from evals.privacy.record_templates import SEEN, UNSEEN
@@ -258,10 +259,11 @@ class Fields:
 
 def records(count: int, seed: int) -> Iterator[PeopleRecord]:
     """So many records: the templates in turn, each with the next locale."""
-    from faker import Faker  # here: the tests of scores have no Faker
+    faker: Any = import_module("faker")  # here: the tests of scores have no Faker
 
     chance = random.Random(seed)
-    fields = {locale: Fields(_seeded(Faker(locale), seed + at), locale, chance) for at, locale in enumerate(LOCALES)}
+    fakers = {locale: _seeded(faker.Faker(locale), seed + at) for at, locale in enumerate(LOCALES)}
+    fields = {locale: Fields(fakers[locale], locale, chance) for locale in LOCALES}
     templates = [(template, False) for template in SEEN] + [(template, True) for template in UNSEEN]
     for number in range(count):
         template, unseen = templates[number % len(templates)]

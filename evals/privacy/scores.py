@@ -18,9 +18,10 @@ ALL = "all"
 
 @dataclass(kw_only=True)
 class FinderScore:
-    """Of each kind: values, those found, those covered, spans that are right and wrong."""
+    """Of each kind: values, those found, those covered, spans that are right and wrong. `wide`: see above."""
 
     name: str
+    wide: frozenset[str] = frozenset()
     seconds: float
     values: Counter[str] = field(default_factory=Counter[str])
     found: Counter[str] = field(default_factory=Counter[str])
@@ -35,7 +36,9 @@ class FinderScore:
         return _share(self.covered, self.values, kind)
 
     def precision(self, kind: str) -> float | None:
-        """None where nothing was found."""
+        """None where nothing was found, or where wrong ones are not counted."""
+        if kind in self.wide:
+            return None
         right, wrong = _sum(self.right, kind), _sum(self.wrong, kind)
         return right / (right + wrong) if right + wrong else None
 
@@ -49,16 +52,13 @@ def score(
     name: str, found: Mapping[str, Any], records: Sequence[Mapping[str, Any]], wide: Iterable[str]
 ) -> FinderScore:
     """`wide`: kinds of which the finder has only a wider word."""
-    scored = FinderScore(name=name, seconds=found["seconds"])
-    loose = frozenset(wide)
+    scored = FinderScore(name=name, wide=frozenset(wide), seconds=found["seconds"])
     for record, spans in zip(records, found["spans"], strict=True):
-        _count(scored, record["text"], record["truths"], spans, loose)
+        _count(scored, record["text"], record["truths"], spans)
     return scored
 
 
-def _count(
-    scored: FinderScore, text: str, truths: Sequence[Mapping[str, Any]], spans: Spans, loose: frozenset[str]
-) -> None:
+def _count(scored: FinderScore, text: str, truths: Sequence[Mapping[str, Any]], spans: Spans) -> None:
     for truth in truths:
         start, end, kind = truth["start"], truth["end"], truth["kind"]
         scored.values[kind] += 1
@@ -70,7 +70,7 @@ def _count(
         own = {at for t in truths if t["kind"] == kind for at in range(max(start, t["start"]), min(end, t["end"]))}
         if 2 * len(own) > end - start:
             scored.right[kind] += 1
-        elif kind not in loose:
+        elif kind not in scored.wide:
             scored.wrong[kind] += 1
 
 

