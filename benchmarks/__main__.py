@@ -3,7 +3,8 @@ python -m benchmarks --quick    small counts, peers only where installed: shows 
 python -m benchmarks --json     the figures for programs
 python -m benchmarks --write    also rewrite docs/benchmarks.md and its picture
 python -m benchmarks --only turns tokens    these subjects alone, by their modules' names
-python -m benchmarks --only gateway --write    this part of the page alone; so for guard, privacy, network, sessions and at_once
+python -m benchmarks --only gateway --write    this part of the page alone; so for guard, privacy, network, sessions,
+                                at_once
 """
 
 from __future__ import annotations

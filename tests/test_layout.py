@@ -20,8 +20,8 @@ SRC = Path(__file__).resolve().parent.parent / "src"
 
 # A package imports only from those before it, and from `cellwright_guest`.
 ORDER = (
-    "errors short_texts model_texts redaction request_headers atomic messages events settings doors scope sandboxes "
-    "store journal ladder guard schemas connectors openapi mcp catalog models sessions memory skills runtime agent "
+    "errors short_texts model_texts key_formats redaction request_headers atomic messages events settings doors scope "
+    "sandboxes store journal ladder guard schemas connectors openapi mcp catalog models sessions memory skills runtime agent "
     "plans evals telemetry durable gateway server cli testing"
 ).split()
 

@@ -47,7 +47,11 @@ def opened(secure: Web, tmp_path: Path, venv: Path, network_warm: None) -> Any:
     ca.write_text(AUTHORITY.certificate)
     network = Network([at(secure, "/ok/*")], private=LOOPBACK, resolve=at_loopback, certificates=ca)
     known: dict[str, Any] = {"network": network, "packages": venv, "limits": Limits(memory_mb=512)}
-    return lambda **options: Runtime(**{**known, **options})
+
+    def runtime(**options: Any) -> Runtime:
+        return Runtime(**{**known, **options})
+
+    return runtime
 
 
 def at(server: Web, path: str) -> str:

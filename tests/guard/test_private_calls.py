@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,48 @@ async def test_errors_callbacks_objects_and_their_attributes_have_tokens() -> No
         assert not found_in(repr(held))
         assert held[0] == await value(rt, "clinic.patients()[0].email")
     assert clinic.record.notes[0].startswith("seen <EMAIL_")
+
+
+@dataclass(frozen=True)
+class Contact:
+    name: str
+    email: str
+
+
+@dataclass
+class Row:
+    name: str
+    email: str
+
+    def touch(self) -> None:
+        """So that it goes by handle."""
+
+
+async def test_a_bare_name_is_a_persons_beside_what_only_a_person_has(venv: Path) -> None:
+    import pandas as pd
+
+    p = PATIENTS[0]
+
+    class Desk:
+        @operation(reads=True)
+        def kinds(self) -> list[object]:
+            known = {"name": p.full_name, "email": p.email}
+            return [Contact(**known), known, pd.DataFrame([known]), {1: 2, **known}]
+
+        @operation(reads=True)
+        def row(self) -> Row:
+            return Row(p.full_name, p.email)
+
+        @operation(reads=True)
+        def plan(self) -> dict[str, str]:
+            return {"name": "Basic", "size": "small"}
+
+    async with Runtime({"desk": Desk()}, private=True, packages=venv, limits=Limits(memory_mb=1024)) as rt:
+        code = "c, d, f, m = desk.kinds()\nr = desk.row()\n[c.name, d['name'], f['name'][0], m['name'], r.name, str(r)]"
+        names = await value(rt, code)
+        assert not found_in(repr(names))
+        assert len(set(names[:5])) == 1
+        assert await value(rt, "desk.plan()") == {"name": "Basic", "size": "small"}
 
 
 async def test_a_file_of_the_workspace_is_not_printed() -> None:

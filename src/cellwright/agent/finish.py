@@ -27,16 +27,20 @@ class Rejected(TypeError):
     """What `done` raises in guest code for a value that is not of the type asked for."""
 
 
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
 class Finish:
     """The end of one turn. `returns` is None if any value is accepted."""
 
-    def __init__(self, returns: Any = None, *, tries: int = 3, reveal: Callable[[Any], Any] | None = None) -> None:
+    def __init__(self, returns: Any = None, *, tries: int = 3, reveal: Callable[[Any], Any] = _as_it_is) -> None:
         self.returns = returns
         self.ended = False
         self.value: Any = None
         self.returned: Any = None  # the last value that was rejected
         self.rejections = 0
-        self._reveal = reveal or (lambda value: value)  # the private values that an answer may have
+        self._reveal = reveal  # gives the private values that an answer may have
         self._tries = tries
         self._adapter = _adapter(returns) if returns not in (None, Any) else None
         self._named = tuple(set(classes_named(returns)))

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from cellwright.doors import About
 from cellwright.errors import UsageError
@@ -100,7 +100,7 @@ class SessionPrivacy:
             options.kinds, region=options.region, columns=options.columns, detectors=options.detectors, names=finder
         )
         self._known = KnownValues() if above is None else above._known
-        self._column_kind = lru_cache(maxsize=4096)(self._text.kind_of_column)
+        self._column_kinds = lru_cache(maxsize=4096)(self._text.kinds_of_columns)
         self._hide_short = lru_cache(maxsize=4096)(self._hidden_text)
         self.keep: Callable[[], None] = _nothing  # writes new tokens down, where there is a journal
         self.begin(os.urandom(32))
@@ -112,8 +112,11 @@ class SessionPrivacy:
 
     # what `TreeHider` and `TreeRevealer` ask
 
-    def column_kind(self, name: str) -> str | None:
-        return self._column_kind(name) if len(name) <= CACHED else None
+    def column_kinds(self, names: tuple[str, ...]) -> Mapping[str, str]:
+        """What is private of the fields of one record: what stands beside a name tells whose it is."""
+        if len(names) > CACHED or any(len(name) > CACHED for name in names):
+            return self._text.kinds_of_columns([name for name in names if len(name) <= CACHED])
+        return self._column_kinds(names)
 
     def token(self, kind: str, tree: Any, *, guessed: bool = False) -> Any:
         """The token of a value that stands in a column of that kind; the value itself where it says nothing."""
@@ -167,7 +170,7 @@ class SessionPrivacy:
         if what is str:
             return plain_value(self.reveal(Packed(value, []), kinds)[0].tree)
         if what in (list, tuple, set, frozenset):
-            return what([self.reveal_value(item, kinds) for item in value])
+            return cast(Any, what)([self.reveal_value(item, kinds) for item in value])
         if what is dict:
             return {self.reveal_value(key, kinds): self.reveal_value(part, kinds) for key, part in value.items()}
         if is_dataclass(what):
@@ -214,7 +217,7 @@ class _Guesses:
 
     def __init__(self, privacy: SessionPrivacy) -> None:
         self._privacy = privacy
-        self.column_kind = privacy.column_kind
+        self.column_kinds = privacy.column_kinds
         self.tokens_in = privacy.tokens_in
 
     def token(self, kind: str, tree: Any) -> Any:

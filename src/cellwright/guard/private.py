@@ -84,11 +84,11 @@ class Private(Wrapper):
 
     def _column(self, call: Call) -> str | None:
         """What the answer is known to be by name: `patient.email`, `row["email"]`, an item of a column."""
-        name = call.name if call.verb == "get" else ""
+        name, beside = call.name if call.verb == "get" else "", self._scope_host.member_names(call.target)
         if call.name in _ITEM and call.verb in ("op", "call"):
             given: Any = call.arguments.tree.get("t") if type_of(call.arguments.tree) is dict else None
             name = given[0] if type_of(given) is list and given and type_of(given[0]) is str else ""
-        named = self._privacy.column_kind(name) if name else None
+        named = self._privacy.column_kinds((name, *beside)).get(name) if name else None
         of_operation = (self._privacy.options.columns.get(name) for name in call.about.names if "." in name)
         return named or next(filter(None, of_operation), None) or self._column_of(call.target)
 

@@ -18,8 +18,10 @@ MapColumn = Callable[[str, list[Any], bool], list[Any]]
 """Other values for those of a column, by its name; the last argument says whether they are texts."""
 
 
-def map_frame(body: list[Any], content: Any, change: MapColumn) -> Any:
-    """The bytes of a frame with its columns changed; the same bytes where none is. `body` is its packed form."""
+def map_frame(body: list[Any], content: Any, changes: Callable[[tuple[str, ...]], MapColumn]) -> Any:
+    """The bytes of a frame with its columns changed; the same bytes where none is. `body` is its packed form, `changes`
+    gives what changes columns of these names.
+    """
     if body[0] == "numpy.ndarray":
         return content  # numbers without names
     try:
@@ -33,6 +35,7 @@ def map_frame(body: list[Any], content: Any, change: MapColumn) -> Any:
     except (pyarrow.ArrowException, ValueError, OSError):
         return content  # not Arrow: the next reader says so
     changed: set[str] = set()
+    change = changes(tuple(table.schema.names))
     for at, field in enumerate(table.schema):
         column = _changed(pyarrow, field, table.column(at), change)
         if column is not None:

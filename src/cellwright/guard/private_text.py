@@ -19,7 +19,7 @@ from cellwright.guard.private_numbers import CALLS, COUNTRIES, NumberSpan, is_ip
 from cellwright.guard.private_places import place_at
 from cellwright.guard.private_records import inserted_values, named_values, table_values, tagged_values
 from cellwright.guard.private_titles import NO_NAMES, named_before, titled_names, untitled
-from cellwright.redaction import key_spans
+from cellwright.key_formats import key_spans
 
 _RUN = re.compile(r"[0-9](?:[ \u00a0\u202f.\u2010\u2011\u2013/()-]{0,2}(?:[0-9]|[A-Z](?![a-z]))){0,48}+")
 _NUMERIC = frozenset({"phone", "card", "iban", "national_id", "ip", "npi", "address", "birth_date", "medical_record"})

@@ -6,10 +6,10 @@ through besides. It reads the trees that cross the door, and runs no code of obj
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
-from cellwright.guard.private_frames import map_frame
+from cellwright.guard.private_frames import MapColumn, map_frame
 from cellwright.guard.private_values import PrivateValue
 from cellwright.scope import FieldNames
 from cellwright_guest.wire import Packed, type_of
@@ -22,7 +22,7 @@ _LIGHT = frozenset((type(None), bool, int, float))
 class PrivateTexts(Protocol):
     """What finds private values: by the name of a column, and in a text."""
 
-    def column_kind(self, name: str) -> str | None: ...
+    def column_kinds(self, names: tuple[str, ...]) -> Mapping[str, str]: ...
     def token(self, kind: str, tree: Any) -> Any: ...
     def hide_text(self, text: str) -> str: ...
     def tokens_in(self, text: str) -> Iterator[tuple[int, int, PrivateValue]]: ...
@@ -83,15 +83,17 @@ class TreeHider:
         ((tag, body),) = tree.items()
         match tag:
             case "m":
-                return {"m": {self._texts.hide_text(key): self._part(body[key], self._kind(key, kind)) for key in body}}
+                kinds = self._texts.column_kinds(tuple(body))
+                return {"m": {self._texts.hide_text(key): self._part(body[key], kinds.get(key, kind)) for key in body}}
             case "d":
+                kinds = self._texts.column_kinds(tuple(key for key in body[::2] if type_of(key) is str))
                 pairs = zip(body[::2], body[1::2], strict=True)
-                return {"d": [part for key, value in pairs for part in self._pair(key, value, kind)]}
+                return {"d": [part for key, value in pairs for part in self._pair(key, value, kinds, kind)]}
             case "o":
                 names = self._field_names(body[0])
-                kinds = [self._kind(name, kind) for name in names] + [kind] * len(body[-1])
-                fields = [self._part(part, known) for part, known in zip(body[-1], kinds, strict=False)]
-                return {"o": [*body[:-1], fields]}
+                kinds = self._texts.column_kinds(names)
+                fields = [kinds.get(name, kind) for name in names] + [kind] * len(body[-1])
+                return {"o": [*body[:-1], [self._part(*field) for field in zip(body[-1], fields, strict=False)]]}
             case "t" | "s" | "F":
                 return {tag: [self._part(item, kind) for item in body]}
             case "x" if kind is not None and body[0] in _TEXTS:
@@ -99,7 +101,7 @@ class TreeHider:
             case "S" | "b" | "B":
                 return self._blob(tag, body, kind)
             case "a":
-                self._blobs[body[1]] = map_frame(body, self._blobs[body[1]], self._column)
+                self._blobs[body[1]] = map_frame(body, self._blobs[body[1]], self._columns)
                 return tree
             case "E":  # class, arguments, attributes, text
                 return {"E": [body[0], *(self._part(part, None) for part in body[1:])]}
@@ -108,11 +110,8 @@ class TreeHider:
             case _:
                 return tree
 
-    def _pair(self, key: Any, value: Any, kind: str | None) -> tuple[Any, Any]:
-        return self._part(key, None), self._part(value, self._kind(key, kind) if isinstance(key, str) else kind)
-
-    def _kind(self, name: str, outer: str | None) -> str | None:
-        return self._texts.column_kind(name) or outer
+    def _pair(self, key: Any, value: Any, kinds: Mapping[str, str], kind: str | None) -> tuple[Any, Any]:
+        return self._part(key, None), self._part(value, kinds.get(key, kind) if type_of(key) is str else kind)
 
     def _blob(self, tag: str, number: int, kind: str | None) -> Any:
         """The content stays where it is, so that no blob holds what the tree does not."""
@@ -125,16 +124,21 @@ class TreeHider:
             self._blobs[number] = hidden.encode("utf-8", "surrogatepass")
         return {tag: number}
 
-    def _column(self, name: str, values: list[Any], texts: bool) -> list[Any]:
-        """A column of a frame: its values, or the private parts of its texts."""
-        kind = self._texts.column_kind(name)
-        if kind is None and not texts:
-            return values
-        known: dict[Any, Any] = {}
-        for value in values:
-            if value not in known:
-                known[value] = self._part(value, kind)
-        return [known[value] for value in values]
+    def _columns(self, names: tuple[str, ...]) -> MapColumn:
+        """What changes the columns of a frame: their values, or the private parts of their texts."""
+        kinds = self._texts.column_kinds(names)
+
+        def change(name: str, values: list[Any], texts: bool) -> list[Any]:
+            kind = kinds.get(name)
+            if kind is None and not texts:
+                return values
+            known: dict[Any, Any] = {}
+            for value in values:
+                if value not in known:
+                    known[value] = self._part(value, kind)
+            return [known[value] for value in values]
+
+        return change
 
 
 class TreeRevealer:
@@ -163,7 +167,7 @@ class TreeRevealer:
             self._reveal_blob(body)
             return part
         if tag == "a" and type_of(body) is list and len(body) > 1 and self._has_blob(body[1]):
-            self._blobs[body[1]] = map_frame(body, self._blobs[body[1]], self._column)
+            self._blobs[body[1]] = map_frame(body, self._blobs[body[1]], lambda names: self._column)
             return part
         if tag == "m" and type_of(body) is dict:
             return {"m": {self.text(key): self._part(body[key]) for key in body}}

@@ -89,8 +89,8 @@ class PrivateValues:
             if value is not None:
                 yield match.start(), match.end(), value
 
-    def __len__(self) -> int:
-        return len(self._values)
+    def __bool__(self) -> bool:
+        return bool(self._values or self._above)
 
     # what a journal keeps
 

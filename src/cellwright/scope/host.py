@@ -16,6 +16,7 @@ from cellwright.doors import About, Answer, Beginning, Call, CallContent, GuestD
 from cellwright.errors import ContentChanged, Denied, GuestError, HandleLost, NotReversible, StaleHandle, UsageError
 from cellwright.scope import faults
 from cellwright.scope.abouts import Abouts
+from cellwright.scope.attributes import held_by
 from cellwright.scope.call_contents import CallContents
 from cellwright.scope.classes import Classes, ImportedClass, KnownClass, record_names
 from cellwright.scope.content_writer import NoContent
@@ -23,7 +24,7 @@ from cellwright.scope.executor import CallExecutor, arguments
 from cellwright.scope.guest_functions import Lender
 from cellwright.scope.handles import Handles
 from cellwright.scope.lost_objects import LostObject
-from cellwright.scope.members import gives_coroutine
+from cellwright.scope.members import gives_coroutine, members
 from cellwright.scope.operations import facts_of
 from cellwright.scope.parcels import handles_in, type_key
 from cellwright.scope.placement import Placed, parts_of, places_in
@@ -187,6 +188,13 @@ class ScopeHost:
         """The names of the fields of a record, by the number of its class."""
         known = self._classes.find_number(number)
         return () if known is None else record_names(known.value)
+
+    def member_names(self, number: int) -> tuple[str, ...]:
+        """The names of what an object has, methods too; none of one that is not held. Runs no code of it."""
+        held = self._handles.find(number) if number > 0 else None
+        if held is None:
+            return ()
+        return (*members(type_of(held.value)), *held_by(held.value))
 
     @property
     def objects(self) -> int:
