@@ -21,8 +21,8 @@ SRC = Path(__file__).resolve().parent.parent / "src"
 # A package imports only from those before it, and from `cellwright_guest`.
 ORDER = (
     "errors short_texts model_texts key_formats redaction request_headers atomic messages events settings doors scope "
-    "sandboxes store journal ladder guard schemas connectors openapi mcp catalog models sessions memory skills runtime agent "
-    "plans evals telemetry durable gateway server cli testing"
+    "sandboxes store journal ladder guard schemas connectors openapi mcp catalog models sessions memory skills runtime "
+    "agent plans evals telemetry durable gateway server cli testing"
 ).split()
 
 # Where `except Exception` may stand, and why: "path:function" -> reason. Each is a place where somebody else's code
