@@ -359,3 +359,17 @@ def test_a_wrong_table_of_what_is_private_is_one_line(tmp_path: Path, text: str,
         read_policy(file)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_policy_check_shows_what_is_private_and_the_network(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text("[private]\nkinds = ['email']\nmay_have = { 'mail.*' = true }\n[network]\nhosts = ['a.example']\n")
+    for option in ([], ["--json"]):
+        monkeypatch.setattr("sys.argv", ["cellwright", "policy", "check", str(file), *option])
+        assert main() == 0
+    shown = capsys.readouterr().out
+    assert "private: email\n" in shown
+    assert "network: a.example\n" in shown
+    assert '"network": [\n    "a.example"' in shown

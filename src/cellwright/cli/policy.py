@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
@@ -20,7 +20,7 @@ from cellwright.short_texts import counted, cut, one_line, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from cellwright.guard import Policy, PolicyDecision, PolicyRule, PolicySubject, RateLimit
+    from cellwright.guard import Policy, PolicyDecision, PolicyRule, PolicySubject, Privacy, RateLimit
 
 SHOWN = 60  # characters of one argument
 _LABEL = "What has reached the session: untrusted, private, influenced. Again for another."
@@ -251,6 +251,16 @@ def _file_page(file: str, read: Policy) -> None:
     _table(console, ("reader of private data",), [(one,) for one in flow.readers])
     _table(console, ("proven for", "values"), [(one.operation, ", ".join(one.values)) for one in flow.proven])
     _table(console, ("labels of", "labels"), [(one.operation, _labels(asdict(one))) for one in flow.labels])
+    if read.private is not None:
+        print(f"private: {', '.join(read.private.kinds)}")
+        given = read.private.may_have.items()
+        _table(console, ("may have", "kinds"), [(one, "all" if of is True else _listed(of)) for one, of in given])
+    if read.network is not None:
+        print(f"network: {read.network.allowed.text}")
+
+
+def _listed(kinds: bool | Collection[str]) -> str:
+    return ", ".join(kinds) if not isinstance(kinds, bool) else ""
 
 
 def _labels(fields: Mapping[str, Any]) -> str:
@@ -286,7 +296,14 @@ def _file_json(file: str, read: Policy) -> dict[str, Any]:
         "limits": [asdict(limit) for limit in read.limits],
         "timeouts": [asdict(timeout) for timeout in read.timeouts],
         "flow": asdict(read.flow),
+        "private": None if read.private is None else _private_json(read.private),
+        "network": None if read.network is None else list(read.network.hosts),
     }
+
+
+def _private_json(private: Privacy) -> dict[str, Any]:
+    may_have = {one: kinds if isinstance(kinds, bool) else list(kinds) for one, kinds in private.may_have.items()}
+    return {"kinds": list(private.kinds), "columns": dict(private.columns), "may_have": may_have}
 
 
 def _rule_json(rule: PolicyRule) -> dict[str, Any]:
