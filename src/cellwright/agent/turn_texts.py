@@ -1,7 +1,7 @@
 """`TurnTexts`: texts of people and for models, with tokens where the session has private values; else as they are.
 
 Answers of calls and prints have tokens where they come in; words of people get them here. `PrivateModel` is the last
-look, at what comes in no other way: instructions, descriptions of what is in scope, a value that is known only now.
+look, at what comes in no other way: instructions, descriptions of what is in scope, what the model wrote by itself.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class PrivateModel(ModelWrapper):
         def text(given: str) -> str:
             if len(self._texts) > KEPT:
                 self._texts.clear()
-            if given not in self._texts:
-                self._texts[given] = privacy.hide_text(given)
+            if given not in self._texts:  # what the model writes by itself may be a guess; a resumed turn asks the same
+                self._texts[given] = privacy.hide_text(given, guessed=True, steady=True)
             return self._texts[given]
 
         tools = tuple(replace(tool, description=text(tool.description)) for tool in request.tools)

@@ -19,9 +19,10 @@ from cellwright.guard.approver import Approve
 from cellwright.guard.privacy import Kinds, SessionPrivacy
 from cellwright.journal import TRANSACTION_VERBS
 from cellwright.scope import ScopeHost
-from cellwright_guest.wire import Packed, is_large, type_of
+from cellwright_guest.wire import Packed, WireError, is_large, type_of
 
 _QUIET = frozenset(("sleep", "about", "dir")) | TRANSACTION_VERBS
+LONG, LONG_BYTES = 1_000, 1 << 16  # of a value that is looked through in a thread
 _ITEM = ("__getitem__", "get")
 SERVED_PRIVACY: ContextVar[SessionPrivacy | None] = ContextVar("cellwright_privacy", default=None)
 """Of the session whose call is served: a session that host code opens meanwhile shares its tokens."""
@@ -186,10 +187,14 @@ class _PrivateGuest:
 
         def settle(done: Future[Answer]) -> None:
             error = done.exception()
-            if error is not None:
-                told.set_exception(error)
+            try:
+                answer = None if error is not None else self._private.from_guest(done.result(), parent)
+            except WireError as wrong:
+                error, answer = wrong, None
+            if answer is not None:
+                told.set_result(answer)
             else:
-                told.set_result(self._private.from_guest(done.result(), parent))
+                told.set_exception(error)
 
         answered.add_done_callback(settle)
         return told
@@ -240,8 +245,8 @@ class PrivateEntry(Wrapper):
 
 
 async def _aside(packed: Packed, work: Callable[[], Any]) -> Any:
-    """What `work` makes of a value: in a thread where that is large."""
-    return await asyncio.to_thread(work) if is_large(packed) else work()
+    """What `work` makes of a value: in a thread where that takes long. Looking through a text takes 100 ns a letter."""
+    return await asyncio.to_thread(work) if is_large(packed, LONG, LONG_BYTES) else work()
 
 
 Undone = Callable[[Call, Any], Awaitable[Any]]
