@@ -40,6 +40,8 @@ class TurnTexts:
     def answer(self, value: Any) -> Any:
         """An answer with the values that it may have."""
         privacy = self._privacy()
+        if privacy is not None and privacy.is_below and isinstance(value, str):
+            return privacy.hide_text(value, guessed=True)  # words of a model, on their way to code that may compare
         return value if privacy is None else privacy.reveal_value(value, privacy.options.answers)
 
     def around(self, model: Model) -> Model:

@@ -109,6 +109,11 @@ class SessionPrivacy:
         self.keep: Callable[[], None] = _nothing  # writes new tokens down, where there is a journal
         self.begin(os.urandom(32))
 
+    @property
+    def is_below(self) -> bool:
+        """Whether code of another session opened this one."""
+        return self._above is not None
+
     def begin(self, secret: bytes) -> None:
         """`secret`: what no other session has. Tokens are marked with it."""
         self.values = PrivateValues(secret, None if self._above is None else self._above.values)
