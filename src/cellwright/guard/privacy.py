@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
@@ -28,6 +29,7 @@ from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import Bounds, Packed, WireError, type_of
 
 Kinds = bool | Collection[str]
+Span = tuple[int, int, str]
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,39}")
 SEARCHED = frozenset(("name", "address", "medical_record"))  # kinds that no pattern finds again in text
 FIELDS = 200  # of a record; one with more is a table by keys
@@ -147,7 +149,9 @@ class SessionPrivacy:
 
     def _hidden_text(self, text: str, guessed: bool = False, steady: bool = False) -> str:
         tokens = [(start, end) for start, end, _ in self.tokens_in(text)]
-        spans = [(span.start, span.end, span.kind) for span in self._text.spans(text)]
+        spans = self._spans(text, 0, len(text))
+        if tokens:
+            spans += [one for start, end in beside(spans, tokens) for one in self._spans(text, start, end)]
         spans = without_overlaps(spans if steady else [*spans, *self._known.spans(text)], tokens)
         parts: list[str] = []
         done = 0
@@ -155,6 +159,9 @@ class SessionPrivacy:
             parts += [text[done:start], str(self.token(kind, text[start:end], guessed=guessed))]
             done = end
         return "".join([*parts, text[done:]]) if parts else text
+
+    def _spans(self, text: str, start: int, end: int) -> list[Span]:
+        return [(start + one.start, start + one.end, one.kind) for one in self._text.spans(text[start:end])]
 
     # packed values
 
@@ -249,7 +256,18 @@ class _Guesses:
         return self._privacy.hide_text(text, guessed=True, steady=self._steady)
 
 
-Span = tuple[int, int, str]
+def beside(spans: Sequence[Span], taken: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The pieces beside what is taken, of the spans that have something of it in them."""
+    ends = [end for _, end in taken]
+    for start, end, _ in spans:
+        at = bisect_right(ends, start)
+        piece = start
+        while at < len(taken) and taken[at][0] < end:
+            yield piece, max(taken[at][0], piece)
+            piece = taken[at][1]
+            at += 1
+        if start < piece < end:
+            yield piece, end
 
 
 def without_overlaps(spans: Sequence[Span], taken: Sequence[tuple[int, int]]) -> list[Span]:

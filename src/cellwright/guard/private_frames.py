@@ -147,31 +147,26 @@ class _Frame:
         return made
 
     def _value(self, value: Any, kind: str | None) -> Any:
-        match value:
-            case list() | tuple():
-                items = cast("list[Any]", list(cast("Any", value)))
-                if type_of(value) is tuple and len(items) == 2 and isinstance(items[0], str):  # of a map
-                    made = [self._value(items[0], None), self._value(items[1], self._kind(items[0]) or kind)]
-                else:
-                    made = [self._value(item, kind) for item in items]
-                same = all(one is item for one, item in zip(made, items, strict=True))
-                return value if same else type_of(value)(made)
-            case dict():
-                known = cast("dict[str, Any]", value)
-                kinds = self._texts.kinds_of(list(known))
-                fields = {key: self._value(part, kinds.get(key) or kind) for key, part in known.items()}
-                return value if all(fields[key] is known[key] for key in known) else fields
-            case bytes():
-                text = value.decode("utf-8", "surrogateescape")
-                other = text if b"\0" in value else str(self._texts.other(text, kind))
-                return value if other == text else other.encode("utf-8", "surrogateescape")
-            case None:
-                return None
-            case _:
-                return self._scalar(value, kind)
-
-    def _kind(self, name: str) -> str | None:
-        return self._texts.kinds_of([name]).get(name)
+        what = type_of(value)
+        if value is None:
+            return None
+        if what in (list, tuple):
+            items: list[Any] = list(value)
+            kinds = [kind] * len(items)
+            if what is tuple and len(items) == 2 and isinstance(items[0], str):  # of a map: a key and its value
+                kinds = [None, self._texts.kinds_of([items[0]]).get(items[0]) or kind]
+            made = [self._value(item, one) for item, one in zip(items, kinds, strict=True)]
+            return value if all(one is item for one, item in zip(made, items, strict=True)) else what(made)
+        if what is dict:
+            known: dict[str, Any] = value
+            named = self._texts.kinds_of(list(known))
+            fields = {key: self._value(part, named.get(key) or kind) for key, part in known.items()}
+            return known if all(fields[key] is part for key, part in known.items()) else fields
+        if what is bytes:
+            text = value.decode("utf-8", "surrogateescape")
+            other = text if b"\0" in value else str(self._texts.other(text, kind))
+            return value if other == text else other.encode("utf-8", "surrogateescape")
+        return self._scalar(value, kind)
 
     def _scalar(self, value: Any, kind: str | None) -> Any:
         known: Any = value
