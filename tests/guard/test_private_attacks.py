@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -116,8 +117,8 @@ async def test_keys_and_halves_of_pairs_come_back_as_they_were() -> None:
 def frames() -> dict[str, tuple[str, Any]]:
     import pandas as pd
     import polars as pl
-    import pyarrow as pa
 
+    pa: Any = importlib.import_module("pyarrow")
     pair = pa.map_(pa.string(), pa.string())
     return {
         "names of columns": ("repr(it)", pd.DataFrame([[1]], columns=[ANN.email])),
