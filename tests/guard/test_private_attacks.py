@@ -14,7 +14,7 @@ from tests.guard.clinic import PATIENTS, Clinic, found_in
 
 from cellwright import Agent, Limits, Privacy, Runtime, operation
 from cellwright.errors import UsageError
-from cellwright.guard import SessionPrivacy
+from cellwright.guard import Policy, PolicyRule, SessionPrivacy
 from cellwright.messages import AssistantMessage
 from cellwright.testing import ScriptedModel, code
 
@@ -205,6 +205,18 @@ async def test_a_session_that_learned_a_name_later_goes_the_same_way_again(tmp_p
         await value(rt, "clinic.mail(ps[0].email, 'hi')")
     assert clinic.sent == [(ANN.email, "hi")]
     assert not [line for line in told if "went another way" in line]
+
+
+@pytest.mark.parametrize(
+    ("to", "sent"), [("*@mail.example", ["bo@lindqvist.example"]), ("not *@mail.example", [ANN.email])]
+)
+async def test_a_rule_about_an_argument_is_about_the_value_that_a_call_gets(to: str, sent: list[str]) -> None:
+    clinic = Clinic()
+    policy = Policy(rules=[PolicyRule(operation="clinic.mail", arguments={"to": to}, action="deny")])
+    async with Runtime({"clinic": clinic}, private=True, policy=policy) as rt:
+        for at in (0, 1):
+            await rt.execute(f"clinic.mail(clinic.patients()[{at}].email, 'hi')")
+    assert [one for one, _ in clinic.sent] == sent
 
 
 def test_what_stands_beside_a_token_is_looked_at() -> None:

@@ -40,6 +40,10 @@ class Private(Wrapper):
         self._kinds: dict[int, Kinds] = {}  # of calls under way, that guest functions may be called for
         self._columns: dict[int, str] = {}  # of objects, such as a column of a frame: what their values are
         self._lineage: Lineage | None = None
+        inner.made_with = self._made_with  # a rule about an address is about the one that a mail goes to
+
+    def _made_with(self, call: Call) -> Packed:
+        return self._privacy.reveal(call.arguments, self._privacy.options.allowed(call.about))[0]
 
     async def call(self, call: Call) -> Answer:
         if call.verb in _QUIET:
