@@ -7,6 +7,7 @@ guest code has by itself, from a file of the workspace, becomes a token before a
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
@@ -24,6 +25,7 @@ from cellwright_guest.wire import Packed, WireError, is_large, type_of
 _QUIET = frozenset(("sleep", "about", "dir")) | TRANSACTION_VERBS
 LONG, LONG_BYTES = 1_000, 1 << 16  # of a value that is looked through in a thread
 _ITEM = ("__getitem__", "get")
+_TABLES = ("pandas", "polars", "pyarrow")  # of which an attribute may be a column
 SERVED_PRIVACY: ContextVar[SessionPrivacy | None] = ContextVar("cellwright_privacy", default=None)
 """Of the session whose call is served: a session that host code opens meanwhile shares its tokens."""
 
@@ -62,7 +64,7 @@ class Private(Wrapper):
         finally:
             SERVED_PRIVACY.reset(token)
             self._kinds.pop(call.id, None)
-        return await self._hidden(answer, kind)
+        return await self._hidden(call, answer, kind)
 
     def _without(self, call: Call, left: set[str]) -> Call:
         """A call with tokens whose values it may not have."""
@@ -75,10 +77,11 @@ class Private(Wrapper):
             self._say(f"cellwright: {what}, and is given the token; if it needs the value, {how}")
         return call
 
-    async def _hidden(self, answer: Answer, kind: str | None) -> Answer:
+    async def _hidden(self, call: Call, answer: Answer, kind: str | None) -> Answer:
         if kind is not None:
             for made in answer.made:
-                self._columns[made.number] = kind
+                if self._column_of(call.target) or _is_column(call, made):
+                    self._columns[made.number] = kind
         value = await _aside(answer.value, lambda: self._hide(answer.value, kind))
         kept = answer.kept and await _aside(answer.kept, lambda: self._hide(answer.kept))  # type: ignore[arg-type]
         self._privacy.keep()
@@ -103,7 +106,10 @@ class Private(Wrapper):
             return self._columns.get(number)
         self._columns[number] = ""
         origin = self._lineage.origin(number)
-        if origin is not None:
+        made = next((one for one in self._lineage.known() if one.number == number), None)
+        if origin is None or made is None:
+            return None
+        if self._column_of(origin.call.target) or _is_column(origin.call, made):
             self._columns[number] = self._column(origin.call) or ""
         return self._columns[number] or None
 
@@ -165,6 +171,11 @@ class Private(Wrapper):
 
     def from_guest(self, answer: Answer, parent: int) -> Answer:
         return replace(answer, value=self._privacy.reveal(answer.value, self._kinds.get(parent, ()))[0])
+
+
+def _is_column(call: Call, made: Made) -> bool:
+    """Whether an object is what its name says: `rows["email"]`; `office.mail` is one that reads mails."""
+    return call.name in _ITEM or re.split("[.:]", made.kind)[0] in _TABLES
 
 
 class _PrivateGuest:
