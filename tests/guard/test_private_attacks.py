@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.guard.clinic import PATIENTS, Clinic, found_in
+from tests.guard.clinic import PATIENTS, Clinic, found_below, found_in
 
 from cellwright import Agent, Limits, Privacy, Runtime, operation
-from cellwright.errors import UsageError
+from cellwright.errors import ReturnTypeError, UsageError
 from cellwright.guard import Policy, PolicyRule, SessionPrivacy
 from cellwright.messages import AssistantMessage
 from cellwright.testing import ScriptedModel, code
@@ -193,6 +193,27 @@ async def test_what_a_childs_model_writes_by_itself_has_another_token_than_a_rec
     guessed, known = result.value
     assert guessed.startswith("<EMAIL_")
     assert guessed != known
+
+
+async def test_what_is_said_of_a_wrong_answer_has_tokens(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def reply(request: Any) -> Any:
+        seen.append(repr(request))
+        last = request.messages[-1]
+        if len(seen) == 1:
+            return code("print(clinic.patients()[0].full_name)")
+        return last.results[0].text if len(seen) == 2 else code("done(clinic.patients()[0].full_name)")
+
+    model, private = ScriptedModel(*[reply] * 5), Privacy(answers=["name"])
+    store = f"sqlite:///{tmp_path}/agents.db"
+    agent = Agent(model, scope={"clinic": Clinic()}, mode="code", private=private, store=store)
+    with pytest.raises(ReturnTypeError):
+        await agent.run("Count.", returns=int)
+    await agent.close()
+    assert len(seen) == 4
+    assert not found_in("".join(seen))
+    assert found_below(tmp_path) == []
 
 
 async def test_a_session_that_learned_a_name_later_goes_the_same_way_again(tmp_path: Path) -> None:

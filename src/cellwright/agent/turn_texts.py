@@ -29,6 +29,11 @@ class TurnTexts:
         privacy = self._privacy()
         return text if privacy is None else privacy.hide_text(text)
 
+    def hidden_guess(self, text: str) -> str:
+        """A text with words of a model, which may be a guess."""
+        privacy = self._privacy()
+        return text if privacy is None else privacy.hide_text(text, guessed=True)
+
     def given(self, task: str, data: TaskContent) -> tuple[str, str]:
         """A task, and its data as it is kept."""
         privacy = self._privacy()
