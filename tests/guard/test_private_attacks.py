@@ -233,11 +233,20 @@ async def test_a_session_that_learned_a_name_later_goes_the_same_way_again(tmp_p
 )
 async def test_a_rule_about_an_argument_is_about_the_value_that_a_call_gets(to: str, sent: list[str]) -> None:
     clinic = Clinic()
-    policy = Policy(rules=[PolicyRule(operation="clinic.mail", arguments={"to": to}, action="deny")])
+    policy = Policy(rules=(PolicyRule(operation="clinic.mail", arguments={"to": to}, action="deny"),))
     async with Runtime({"clinic": clinic}, private=True, policy=policy) as rt:
         for at in (0, 1):
             await rt.execute(f"clinic.mail(clinic.patients()[{at}].email, 'hi')")
     assert [one for one, _ in clinic.sent] == sent
+
+
+async def test_a_session_that_is_resumed_without_private_says_so(tmp_path: Path) -> None:
+    scope, told, store = {"clinic": Clinic()}, list[str](), f"sqlite:///{tmp_path}/agents.db"
+    async with Runtime(scope, private=True, store=store, session="s1", progress=told.append) as rt:
+        await value(rt, "ps = clinic.patients()")
+    assert told == []
+    async with Runtime.resume("s1", scope=scope, store=store, progress=told.append):
+        assert "session s1 has private values, and private= is off" in told[0]
 
 
 def test_what_stands_beside_a_token_is_looked_at() -> None:

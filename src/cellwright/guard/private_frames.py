@@ -147,7 +147,7 @@ class _Frame:
         return made
 
     def _value(self, value: Any, kind: str | None) -> Any:
-        what = type_of(value)
+        what: Any = type_of(value)
         if value is None:
             return None
         if what in (list, tuple):
@@ -156,7 +156,8 @@ class _Frame:
             if what is tuple and len(items) == 2 and isinstance(items[0], str):  # of a map: a key and its value
                 kinds = [None, self._texts.kinds_of([items[0]]).get(items[0]) or kind]
             made = [self._value(item, one) for item, one in zip(items, kinds, strict=True)]
-            return value if all(one is item for one, item in zip(made, items, strict=True)) else what(made)
+            other: Any = value if all(one is item for one, item in zip(made, items, strict=True)) else what(made)
+            return other
         if what is dict:
             known: dict[str, Any] = value
             named = self._texts.kinds_of(list(known))
@@ -164,8 +165,8 @@ class _Frame:
             return known if all(fields[key] is part for key, part in known.items()) else fields
         if what is bytes:
             text = value.decode("utf-8", "surrogateescape")
-            other = text if b"\0" in value else str(self._texts.other(text, kind))
-            return value if other == text else other.encode("utf-8", "surrogateescape")
+            made_of = text if b"\0" in value else str(self._texts.other(text, kind))
+            return value if made_of == text else made_of.encode("utf-8", "surrogateescape")
         return self._scalar(value, kind)
 
     def _scalar(self, value: Any, kind: str | None) -> Any:
