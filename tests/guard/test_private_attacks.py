@@ -106,6 +106,12 @@ async def test_values_in_unusual_places_have_tokens_and_come_back(given: Any) ->
     assert desk.got == [given]
 
 
+async def test_a_name_before_the_column_that_tells_of_it_has_its_token() -> None:
+    desk = Desk(it={"note": f"{ANN.full_name} called", "full_name": ANN.full_name})
+    async with Runtime({"desk": desk}, private=True) as rt:
+        assert await value(rt, "it = desk.get('it')\nit['note'] == it['full_name'] + ' called'") is True
+
+
 async def test_keys_and_halves_of_pairs_come_back_as_they_were() -> None:
     day, half = dt.date(1980, 3, 4), "An\ud800n Lee"
     desk = Desk(it={"dob": day, "full_name": half})

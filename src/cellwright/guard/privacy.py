@@ -153,6 +153,14 @@ class SessionPrivacy:
         if tokens:
             spans += [one for start, end in beside(spans, tokens) for one in self._spans(text, start, end)]
         spans = without_overlaps(spans if steady else [*spans, *self._known.spans(text)], tokens)
+        return self._replaced(text, spans, guessed)
+
+    def hide_known(self, text: str) -> str:
+        """The text with tokens instead of the values that a column has told of, and of no others."""
+        tokens = [(start, end) for start, end, _ in self.tokens_in(text)]
+        return self._replaced(text, without_overlaps(list(self._known.spans(text)), tokens), False)
+
+    def _replaced(self, text: str, spans: Sequence[Span], guessed: bool) -> str:
         parts: list[str] = []
         done = 0
         for start, end, kind in spans:
@@ -167,7 +175,11 @@ class SessionPrivacy:
 
     def hide(self, packed: Packed, field_names: FieldNames, kind: str | None = None) -> Packed:
         """With tokens. `kind`: what the whole of it is known to be."""
-        return TreeHider(self, packed, field_names).hidden(kind)
+        before = len(self._known)
+        hidden = TreeHider(self, packed, field_names).hidden(kind)
+        if len(self._known) == before:
+            return hidden
+        return TreeHider(_Learned(self), hidden, field_names).hidden()  # what stood before the column that names it
 
     def hide_guessed(self, packed: Packed, field_names: FieldNames, *, arguments: bool = False) -> Packed:
         """The same of what guest code had by itself: a value, or the arguments of a call."""
@@ -237,6 +249,21 @@ def _of_a_guest(read: Callable[[], Packed]) -> Packed:
         raise
     except (TypeError, ValueError, LookupError, AttributeError, RecursionError):
         raise WireError("a value of no known form") from None
+
+
+class _Learned:
+    """Finds the values alone that a session has just learned of."""
+
+    def __init__(self, privacy: SessionPrivacy) -> None:
+        self.hide_text = privacy.hide_known
+        self.token = privacy.token
+        self.tokens_in = privacy.tokens_in
+
+    def column_kind(self, name: str) -> str | None:
+        return None
+
+    def kinds_of(self, names: tuple[str, ...]) -> Mapping[str, str]:
+        return {}
 
 
 class _Guesses:

@@ -156,8 +156,9 @@ class _Frame:
             if what is tuple and len(items) == 2 and isinstance(items[0], str):  # of a map: a key and its value
                 kinds = [None, self._texts.kinds_of([items[0]]).get(items[0]) or kind]
             made = [self._value(item, one) for item, one in zip(items, kinds, strict=True)]
-            other: Any = value if all(one is item for one, item in zip(made, items, strict=True)) else what(made)
-            return other
+            if all(one is item for one, item in zip(made, items, strict=True)):
+                return value
+            return tuple(made) if what is tuple else made
         if what is dict:
             known: dict[str, Any] = value
             named = self._texts.kinds_of(list(known))
