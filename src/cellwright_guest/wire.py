@@ -66,9 +66,9 @@ _LIGHT = frozenset((type(None), bool, int, float))
 LARGE, LARGE_BYTES = 20_000, 1 << 22
 
 
-def is_large(packed: Packed) -> bool:
+def is_large(packed: Packed, large: int = LARGE, large_bytes: int = LARGE_BYTES) -> bool:
     """Whether unpacking takes so long that an event loop would stand still: many values, long texts, long blobs."""
-    if packed.blobs and sum(map(len, packed.blobs)) > LARGE_BYTES:
+    if packed.blobs and sum(map(len, packed.blobs)) > large_bytes:
         return True
     pending: list[Any] = [packed.tree]
     size = 0
@@ -78,9 +78,9 @@ def is_large(packed: Packed) -> bool:
             size += len(part) >> 5
         elif kind is list or kind is dict:
             size += len(part)
-            if size > LARGE:
+            if size > large:
                 return True
             inner = part.values() if kind is dict else part
             if not _LIGHT.issuperset(map(type, inner)):
                 pending.extend(inner)
-    return size > LARGE
+    return size > large

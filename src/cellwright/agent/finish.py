@@ -34,13 +34,21 @@ def _as_it_is(value: Any) -> Any:
 class Finish:
     """The end of one turn. `returns` is None if any value is accepted."""
 
-    def __init__(self, returns: Any = None, *, tries: int = 3, reveal: Callable[[Any], Any] = _as_it_is) -> None:
+    def __init__(
+        self,
+        returns: Any = None,
+        *,
+        tries: int = 3,
+        reveal: Callable[[Any], Any] = _as_it_is,
+        hide: Callable[[str], str] = str,
+    ) -> None:
         self.returns = returns
         self.ended = False
         self.value: Any = None
         self.returned: Any = None  # the last value that was rejected
         self.rejections = 0
-        self._reveal = reveal  # gives the private values that an answer may have
+        self._reveal = reveal  # the private values that an answer may have
+        self._hide = hide  # what is said of an answer goes back to the model
         self._tries = tries
         self._adapter = _adapter(returns) if returns not in (None, Any) else None
         self._named = tuple(set(classes_named(returns)))
@@ -55,7 +63,7 @@ class Finish:
         except ValueError as error:
             self.returned = value
             self.rejections += 1
-            return words_of(error, self._adapter, value)
+            return self._hide(words_of(error, self._adapter, value))
         self.ended = True
         return ""
 
@@ -71,7 +79,9 @@ class Finish:
         """`ReturnTypeError` after too many rejected answers."""
         if self.rejections >= self._tries:
             wrong = f"{self.rejections} answers are not of type {type_name(self.returns)}"
-            raise ReturnTypeError(f"{wrong}; the last one: {shown(self.returned, 200)}", returned=self.returned)
+            raise ReturnTypeError(
+                f"{wrong}; the last one: {self._hide(shown(self.returned, 200))}", returned=self.returned
+            )
 
     def _checked(self, value: Any, text: bool) -> Any:
         if self._adapter is None:

@@ -77,7 +77,7 @@ class SessionInbox:
     def post(self, kind: MessageKind, text: str = "", who: str = "") -> Message:
         """Add a message, from any thread."""
         above = SERVED_FLOW.get()  # host code that serves a call may write what outsiders chose
-        message = new_message(kind, text, BY_CODE if above is not None and above.taints_words else who)
+        message = new_message(kind, self._hide(text), BY_CODE if above is not None and above.taints_words else who)
         if not self._is_open:
             raise UsageError("this session is not open: use `async with agent.session() as session:`")
         if self._mail is not None:

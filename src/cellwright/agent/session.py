@@ -273,7 +273,8 @@ class Session(Recipient):
 
     async def _new_turn(self, task: str, returns: Any, trace: Trace) -> Turn:
         runtime = self.runtime
-        finish = self._finish = Finish(self._returns if returns is None else returns, reveal=self._texts.answer)
+        wanted = self._returns if returns is None else returns
+        finish = self._finish = Finish(wanted, reveal=self._texts.answer, hide=self._texts.hidden_guess)
         self._annotate(finish.returns)
         requester = self._requester(task, finish, trace)
         plan = await new_plan(runtime, requester.toolset) if self.agent.plan else None

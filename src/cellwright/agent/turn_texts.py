@@ -1,7 +1,7 @@
 """`TurnTexts`: texts of people and for models, with tokens where the session has private values; else as they are.
 
 Answers of calls and prints have tokens where they come in; words of people get them here. `PrivateModel` is the last
-look, at what comes in no other way: instructions, descriptions of what is in scope, a value that is known only now.
+look, at what comes in no other way: instructions, descriptions of what is in scope, what the model wrote by itself.
 """
 
 from __future__ import annotations
@@ -29,6 +29,11 @@ class TurnTexts:
         privacy = self._privacy()
         return text if privacy is None else privacy.hide_text(text)
 
+    def hidden_guess(self, text: str) -> str:
+        """A text with words of a model, which may be a guess."""
+        privacy = self._privacy()
+        return text if privacy is None else privacy.hide_text(text, guessed=True)
+
     def given(self, task: str, data: TaskContent) -> tuple[str, str]:
         """A task, and its data as it is kept."""
         privacy = self._privacy()
@@ -40,6 +45,8 @@ class TurnTexts:
     def answer(self, value: Any) -> Any:
         """An answer with the values that it may have."""
         privacy = self._privacy()
+        if privacy is not None and privacy.is_below and isinstance(value, str):
+            return privacy.hide_text(value, guessed=True)  # words of a model, on their way to code that may compare
         return value if privacy is None else privacy.reveal_value(value, privacy.options.answers)
 
     def around(self, model: Model) -> Model:
@@ -65,8 +72,8 @@ class PrivateModel(ModelWrapper):
         def text(given: str) -> str:
             if len(self._texts) > KEPT:
                 self._texts.clear()
-            if given not in self._texts:
-                self._texts[given] = privacy.hide_text(given)
+            if given not in self._texts:  # what the model writes by itself may be a guess; a resumed turn asks the same
+                self._texts[given] = privacy.hide_text(given, guessed=True, steady=True)
             return self._texts[given]
 
         tools = tuple(replace(tool, description=text(tool.description)) for tool in request.tools)

@@ -31,7 +31,7 @@ from cellwright.guard.private import SERVED_PRIVACY, Private, revealing, telling
 from cellwright.guard.private_columns import is_private_value
 from cellwright.guard.private_kinds import KINDS, Detector, NameFinder, Pattern, PrivateSpan
 from cellwright.guard.private_names import NAMES_MODEL, SpacyNames, names_model
-from cellwright.guard.private_notes import PrivateNotes, with_values
+from cellwright.guard.private_notes import PrivateNotes, has_private_notes, with_values
 from cellwright.guard.private_sandbox import PrivateSandbox
 from cellwright.guard.private_text import PrivateText
 from cellwright.guard.rate_limits import RateLimit, RateLimits
@@ -104,6 +104,7 @@ __all__ = [
     "covers_name",
     "decide",
     "full_arguments",
+    "has_private_notes",
     "http_target",
     "is_destructive",
     "is_inside",

@@ -41,12 +41,16 @@ class GivenArguments:
         return self._contents
 
     async def values(self) -> Mapping[str, Any]:
-        """Their plain data. A positional-only one and a further keyword of the same name are both there."""
+        """Their plain data, as the call is made with them: private values are there where it may have them.
+
+        A positional-only one and a further keyword of the same name are both there.
+        """
         call, parameters = self._call, self._host.parameters(self._call)
 
         def values() -> dict[str, Any]:
             try:
-                args, kwargs = given_values(call.arguments)
+                made_with = self._host.made_with
+                args, kwargs = given_values(call.arguments if made_with is None else made_with(call))
             except WireError:  # what no honest guest sends is told by whoever makes the call
                 return {}
             named = dict(zip(parameters, args, strict=False))

@@ -23,8 +23,8 @@ class KnownValues:
         self._lengths: dict[str, list[int]] = {}  # by the first word: the lengths of the values that begin with it
         self._lock = threading.Lock()
 
-    def __bool__(self) -> bool:
-        return bool(self._kinds)
+    def __len__(self) -> int:
+        return len(self._kinds)
 
     def add(self, text: str, kind: str) -> None:
         text = _folded(text.strip())

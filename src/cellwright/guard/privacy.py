@@ -7,6 +7,8 @@ value again on the host, in a call whose operation may have that kind. It knows 
 from __future__ import annotations
 
 import os
+import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
@@ -27,6 +29,8 @@ from cellwright_guest.unpacker import Unpacker
 from cellwright_guest.wire import Bounds, Packed, WireError, type_of
 
 Kinds = bool | Collection[str]
+Span = tuple[int, int, str]
+_KIND = re.compile(r"[a-z][a-z0-9_]{0,39}")
 SEARCHED = frozenset(("name", "address", "medical_record"))  # kinds that no pattern finds again in text
 CACHED = 200  # characters of a text whose outcome is kept
 
@@ -60,7 +64,7 @@ class Privacy:
             raise UsageError(
                 f"private: {wrong[0]!r:.50} is no kind; there are {', '.join(KINDS)}, and those you define"
             )
-        if wrong := [kind for kind in own if not kind.isidentifier() or kind != kind.lower() or len(kind) > 40]:
+        if wrong := [kind for kind in own if not _KIND.fullmatch(kind)]:  # else its tokens are not read again
             raise UsageError(f"private: the kind {wrong[0]!r:.50} is no lower-case word, such as 'badge'")
         for kinds in (*self.may_have.values(), self.answers):
             known = {*KINDS, *own}
@@ -100,10 +104,15 @@ class SessionPrivacy:
             options.kinds, region=options.region, columns=options.columns, detectors=options.detectors, names=finder
         )
         self._known = KnownValues() if above is None else above._known
-        self._column_kinds = lru_cache(maxsize=4096)(self._text.kinds_of_columns)
+        self._kinds_of = lru_cache(maxsize=1024)(self._text.kinds_of_columns)
         self._hide_short = lru_cache(maxsize=4096)(self._hidden_text)
         self.keep: Callable[[], None] = _nothing  # writes new tokens down, where there is a journal
         self.begin(os.urandom(32))
+
+    @property
+    def is_below(self) -> bool:
+        """Whether code of another session opened this one."""
+        return self._above is not None
 
     def begin(self, secret: bytes) -> None:
         """`secret`: what no other session has. Tokens are marked with it."""
@@ -112,11 +121,11 @@ class SessionPrivacy:
 
     # what `TreeHider` and `TreeRevealer` ask
 
-    def column_kinds(self, names: tuple[str, ...]) -> Mapping[str, str]:
-        """What is private of the fields of one record: what stands beside a name tells whose it is."""
+    def kinds_of(self, names: tuple[str, ...]) -> Mapping[str, str]:
+        """The kinds of the private fields of one record: what stands beside a name tells whose it is."""
         if len(names) > CACHED or any(len(name) > CACHED for name in names):
             return self._text.kinds_of_columns([name for name in names if len(name) <= CACHED])
-        return self._column_kinds(names)
+        return self._kinds_of(names)
 
     def token(self, kind: str, tree: Any, *, guessed: bool = False) -> Any:
         """The token of a value that stands in a column of that kind; the value itself where it says nothing."""
@@ -129,16 +138,26 @@ class SessionPrivacy:
     def tokens_in(self, text: str) -> Iterator[tuple[int, int, PrivateValue]]:
         return self.values.tokens_in(text)
 
-    def hide_text(self, text: str, *, guessed: bool = False) -> str:
-        """The text with tokens instead of what is private in it."""
+    def hide_text(self, text: str, *, guessed: bool = False, steady: bool = False) -> str:
+        """The text with tokens instead of what is private in it. `steady`: the same at any time of the session."""
         if len(text) < 3 or guessed or len(text) > CACHED:
-            return text if len(text) < 3 else self._hidden_text(text, guessed)
+            return text if len(text) < 3 else self._hidden_text(text, guessed, steady)
         return self._hide_short(text) if not self._known else self._hidden_text(text)
 
-    def _hidden_text(self, text: str, guessed: bool = False) -> str:
+    def _hidden_text(self, text: str, guessed: bool = False, steady: bool = False) -> str:
         tokens = [(start, end) for start, end, _ in self.tokens_in(text)]
-        spans = [(span.start, span.end, span.kind) for span in self._text.spans(text)]
-        spans = without_overlaps([*spans, *self._known.spans(text)], tokens)
+        spans = self._spans(text, 0, len(text))
+        if tokens:
+            spans += [one for start, end in beside(spans, tokens) for one in self._spans(text, start, end)]
+        spans = without_overlaps(spans if steady else [*spans, *self._known.spans(text)], tokens)
+        return self._replaced(text, spans, guessed)
+
+    def hide_known(self, text: str) -> str:
+        """The text with tokens instead of the values that a column has told of, and of no others."""
+        tokens = [(start, end) for start, end, _ in self.tokens_in(text)]
+        return self._replaced(text, without_overlaps(list(self._known.spans(text)), tokens), False)
+
+    def _replaced(self, text: str, spans: Sequence[Span], guessed: bool) -> str:
         parts: list[str] = []
         done = 0
         for start, end, kind in spans:
@@ -146,23 +165,30 @@ class SessionPrivacy:
             done = end
         return "".join([*parts, text[done:]]) if parts else text
 
+    def _spans(self, text: str, start: int, end: int) -> list[Span]:
+        return [(start + one.start, start + one.end, one.kind) for one in self._text.spans(text[start:end])]
+
     # packed values
 
     def hide(self, packed: Packed, field_names: FieldNames, kind: str | None = None) -> Packed:
         """With tokens. `kind`: what the whole of it is known to be."""
-        return TreeHider(self, packed, field_names).hidden(kind)
+        before = len(self._known)
+        hidden = TreeHider(self, packed, field_names).hidden(kind)
+        if len(self._known) == before:
+            return hidden
+        return TreeHider(_Learned(self), hidden, field_names).hidden()  # what stood before the column that names it
 
     def hide_guessed(self, packed: Packed, field_names: FieldNames, *, arguments: bool = False) -> Packed:
         """The same of what guest code had by itself: a value, or the arguments of a call."""
-        hider = TreeHider(_Guesses(self), packed, field_names)
-        return hider.arguments() if arguments else hider.hidden()
+        hider = TreeHider(_Guesses(self, steady=arguments), packed, field_names, of_guest=True)
+        return _of_a_guest(hider.arguments if arguments else hider.hidden)
 
     def reveal(self, packed: Packed, kinds: Kinds) -> tuple[Packed, set[str]]:
         """With the values of tokens of these kinds, and the kinds of the tokens that are left."""
         if not self.values:
             return packed, set()
         revealer = TreeRevealer(self, packed, allows(kinds))
-        return revealer.revealed(), revealer.left
+        return _of_a_guest(revealer.revealed), revealer.left
 
     def reveal_value(self, value: Any, kinds: Kinds = True) -> Any:
         """For people: a value of the host, with the values of the tokens in it."""
@@ -212,22 +238,56 @@ def plain_value(packed: Any) -> Any:
     return Unpacker(packed.blobs, other, Bounds()).unpack(packed.tree)
 
 
-class _Guesses:
-    """The same for values that guest code had by itself."""
+def _of_a_guest(read: Callable[[], Packed]) -> Packed:
+    """What `read` makes of what a guest sent: it may be of no known form."""
+    try:
+        return read()
+    except WireError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError):
+        raise WireError("a value of no known form") from None
+
+
+class _Learned:
+    """Finds the values alone that a session has just learned of."""
 
     def __init__(self, privacy: SessionPrivacy) -> None:
+        self.hide_text = privacy.hide_known
+        self.token = privacy.token
+        self.tokens_in = privacy.tokens_in
+
+    def kinds_of(self, names: tuple[str, ...]) -> Mapping[str, str]:
+        return {}
+
+
+class _Guesses:
+    """The same for values that guest code had by itself. `steady`: a resumed session makes the same calls again."""
+
+    def __init__(self, privacy: SessionPrivacy, *, steady: bool) -> None:
         self._privacy = privacy
-        self.column_kinds = privacy.column_kinds
+        self._steady = steady
+        self.kinds_of = privacy.kinds_of
         self.tokens_in = privacy.tokens_in
 
     def token(self, kind: str, tree: Any) -> Any:
         return self._privacy.token(kind, tree, guessed=True)
 
     def hide_text(self, text: str) -> str:
-        return self._privacy.hide_text(text, guessed=True)
+        return self._privacy.hide_text(text, guessed=True, steady=self._steady)
 
 
-Span = tuple[int, int, str]
+def beside(spans: Sequence[Span], taken: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The pieces beside what is taken, of the spans that have something of it in them."""
+    ends = [end for _, end in taken]
+    for start, end, _ in spans:
+        at = bisect_right(ends, start)
+        piece = start
+        while at < len(taken) and taken[at][0] < end:
+            yield piece, max(taken[at][0], piece)
+            piece = taken[at][1]
+            at += 1
+        if start < piece < end:
+            yield piece, end
 
 
 def without_overlaps(spans: Sequence[Span], taken: Sequence[tuple[int, int]]) -> list[Span]:

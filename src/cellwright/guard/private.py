@@ -7,6 +7,7 @@ guest code has by itself, from a file of the workspace, becomes a token before a
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
@@ -19,10 +20,12 @@ from cellwright.guard.approver import Approve
 from cellwright.guard.privacy import Kinds, SessionPrivacy
 from cellwright.journal import TRANSACTION_VERBS
 from cellwright.scope import ScopeHost
-from cellwright_guest.wire import Packed, is_large, type_of
+from cellwright_guest.wire import Packed, WireError, is_large, type_of
 
 _QUIET = frozenset(("sleep", "about", "dir")) | TRANSACTION_VERBS
+LONG, LONG_BYTES = 1_000, 1 << 16  # of a value that is looked through in a thread
 _ITEM = ("__getitem__", "get")
+_TABLES = ("pandas", "polars", "pyarrow")  # of which an attribute may be a column
 SERVED_PRIVACY: ContextVar[SessionPrivacy | None] = ContextVar("cellwright_privacy", default=None)
 """Of the session whose call is served: a session that host code opens meanwhile shares its tokens."""
 
@@ -39,6 +42,10 @@ class Private(Wrapper):
         self._kinds: dict[int, Kinds] = {}  # of calls under way, that guest functions may be called for
         self._columns: dict[int, str] = {}  # of objects, such as a column of a frame: what their values are
         self._lineage: Lineage | None = None
+        inner.made_with = self._made_with  # a rule about an address is about the one that a mail goes to
+
+    def _made_with(self, call: Call) -> Packed:
+        return self._privacy.reveal(call.arguments, self._privacy.options.allowed(call.about))[0]
 
     async def call(self, call: Call) -> Answer:
         if call.verb in _QUIET:
@@ -57,7 +64,7 @@ class Private(Wrapper):
         finally:
             SERVED_PRIVACY.reset(token)
             self._kinds.pop(call.id, None)
-        return await self._hidden(answer, kind)
+        return await self._hidden(call, answer, kind)
 
     def _without(self, call: Call, left: set[str]) -> Call:
         """A call with tokens whose values it may not have."""
@@ -70,10 +77,11 @@ class Private(Wrapper):
             self._say(f"cellwright: {what}, and is given the token; if it needs the value, {how}")
         return call
 
-    async def _hidden(self, answer: Answer, kind: str | None) -> Answer:
+    async def _hidden(self, call: Call, answer: Answer, kind: str | None) -> Answer:
         if kind is not None:
             for made in answer.made:
-                self._columns[made.number] = kind
+                if self._column_of(call.target) or _is_column(call, made):
+                    self._columns[made.number] = kind
         value = await _aside(answer.value, lambda: self._hide(answer.value, kind))
         kept = answer.kept and await _aside(answer.kept, lambda: self._hide(answer.kept))  # type: ignore[arg-type]
         self._privacy.keep()
@@ -84,11 +92,13 @@ class Private(Wrapper):
 
     def _column(self, call: Call) -> str | None:
         """What the answer is known to be by name: `patient.email`, `row["email"]`, an item of a column."""
-        name, beside = call.name if call.verb == "get" else "", self._scope_host.member_names(call.target)
+        name = call.name if call.verb == "get" else ""
         if call.name in _ITEM and call.verb in ("op", "call"):
             given: Any = call.arguments.tree.get("t") if type_of(call.arguments.tree) is dict else None
             name = given[0] if type_of(given) is list and given and type_of(given[0]) is str else ""
-        named = self._privacy.column_kinds((name, *beside)).get(name) if name else None
+        named = self._privacy.kinds_of((name,)).get(name) if name else None
+        if named is None and call.verb == "get":  # `name` says more beside `email`
+            named = self._privacy.kinds_of((name, *self._scope_host.member_names(call.target))).get(name)
         of_operation = (self._privacy.options.columns.get(name) for name in call.about.names if "." in name)
         return named or next(filter(None, of_operation), None) or self._column_of(call.target)
 
@@ -98,7 +108,10 @@ class Private(Wrapper):
             return self._columns.get(number)
         self._columns[number] = ""
         origin = self._lineage.origin(number)
-        if origin is not None:
+        made = next((one for one in self._lineage.known() if one.number == number), None)
+        if origin is None or made is None:
+            return None
+        if self._column_of(origin.call.target) or _is_column(origin.call, made):
             self._columns[number] = self._column(origin.call) or ""
         return self._columns[number] or None
 
@@ -162,6 +175,11 @@ class Private(Wrapper):
         return replace(answer, value=self._privacy.reveal(answer.value, self._kinds.get(parent, ()))[0])
 
 
+def _is_column(call: Call, made: Made) -> bool:
+    """Whether an object is what its name says: `rows["email"]`; `office.mail` is one that reads mails."""
+    return call.name in _ITEM or re.split("[.:]", made.kind)[0] in _TABLES
+
+
 class _PrivateGuest:
     """The way back: host code calls guest functions with tokens. What they give may be values, as for the call."""
 
@@ -186,10 +204,14 @@ class _PrivateGuest:
 
         def settle(done: Future[Answer]) -> None:
             error = done.exception()
-            if error is not None:
-                told.set_exception(error)
+            try:
+                answer = None if error is not None else self._private.from_guest(done.result(), parent)
+            except WireError as wrong:
+                error, answer = wrong, None
+            if answer is not None:
+                told.set_result(answer)
             else:
-                told.set_result(self._private.from_guest(done.result(), parent))
+                told.set_exception(error)
 
         answered.add_done_callback(settle)
         return told
@@ -240,8 +262,8 @@ class PrivateEntry(Wrapper):
 
 
 async def _aside(packed: Packed, work: Callable[[], Any]) -> Any:
-    """What `work` makes of a value: in a thread where that is large."""
-    return await asyncio.to_thread(work) if is_large(packed) else work()
+    """What `work` makes of a value: in a thread where that takes long. Looking through a text takes 100 ns a letter."""
+    return await asyncio.to_thread(work) if is_large(packed, LONG, LONG_BYTES) else work()
 
 
 Undone = Callable[[Call, Any], Awaitable[Any]]

@@ -71,6 +71,11 @@ class PrivateNotes:
             ) from None
 
 
+def has_private_notes(journal: Store, history: History) -> bool:
+    """Whether a session had private values in an earlier process."""
+    return any(note.kind == "private" for part in history.parts for note in journal.notes(part.facts.id, part.entry))
+
+
 def with_values(store: Store, session: str, text: str, directory: Path) -> str:
     """A text of a session for a person of this host: with the values of its private tokens, where they can be read.
 

@@ -16,8 +16,8 @@ from cellwright.guard.private import PrivateEntry
 from cellwright.sandboxes import GuestValue, Interpreter, OnEvent, Opening, Outcome, Sandbox, SavedState
 from cellwright.scope import ScopeHost
 
-BEFORE = 20_000  # characters of what was printed before
-LARGE = 200_000  # characters of output that are looked through on a thread
+BEFORE = 4_000  # characters of what was printed before
+LARGE = 20_000  # characters of output that are looked through on a thread
 
 
 class PrivateSandbox:

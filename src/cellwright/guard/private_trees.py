@@ -6,23 +6,24 @@ through besides. It reads the trees that cross the door, and runs no code of obj
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from cellwright.guard.private_frames import MapColumn, map_frame
+from cellwright.guard.private_frames import map_frame
 from cellwright.guard.private_values import PrivateValue
 from cellwright.scope import FieldNames
 from cellwright_guest.wire import Packed, type_of
 
-_ITEMS = ("t", "s", "F")
 _TEXTS = ("datetime", "date", "time", "decimal", "uuid", "path")  # whose first part is the text of the value
+_ERRORS = {"S": "surrogatepass", "b": "surrogateescape", "B": "surrogateescape"}
+_INTEGER = 64  # bytes of a whole number that is looked at
 _LIGHT = frozenset((type(None), bool, int, float))
 
 
 class PrivateTexts(Protocol):
     """What finds private values: by the name of a column, and in a text."""
 
-    def column_kinds(self, names: tuple[str, ...]) -> Mapping[str, str]: ...
+    def kinds_of(self, names: tuple[str, ...]) -> Mapping[str, str]: ...
     def token(self, kind: str, tree: Any) -> Any: ...
     def hide_text(self, text: str) -> str: ...
     def tokens_in(self, text: str) -> Iterator[tuple[int, int, PrivateValue]]: ...
@@ -35,11 +36,12 @@ Allows = Callable[[PrivateValue], bool]
 class TreeHider:
     """Of one packed value. Values that stand under a private name become tokens whole; texts in part."""
 
-    def __init__(self, texts: PrivateTexts, packed: Packed, field_names: FieldNames) -> None:
+    def __init__(self, texts: PrivateTexts, packed: Packed, field_names: FieldNames, *, of_guest: bool = False) -> None:
         self._texts = texts
         self._tree = packed.tree
         self._blobs = list(packed.blobs)
         self._field_names = field_names
+        self._of_guest = of_guest
 
     def hidden(self, kind: str | None = None) -> Packed:
         """With tokens. `kind`: what the whole value is known to be."""
@@ -83,25 +85,29 @@ class TreeHider:
         ((tag, body),) = tree.items()
         match tag:
             case "m":
-                kinds = self._texts.column_kinds(tuple(body))
+                kinds = self._texts.kinds_of(tuple(body))
                 return {"m": {self._texts.hide_text(key): self._part(body[key], kinds.get(key, kind)) for key in body}}
             case "d":
-                kinds = self._texts.column_kinds(tuple(key for key in body[::2] if type_of(key) is str))
+                kinds = self._texts.kinds_of(tuple(key for key in body[::2] if type_of(key) is str))
                 pairs = zip(body[::2], body[1::2], strict=True)
                 return {"d": [part for key, value in pairs for part in self._pair(key, value, kinds, kind)]}
             case "o":
                 names = self._field_names(body[0])
-                kinds = self._texts.column_kinds(names)
-                fields = [kinds.get(name, kind) for name in names] + [kind] * len(body[-1])
-                return {"o": [*body[:-1], [self._part(*field) for field in zip(body[-1], fields, strict=False)]]}
+                kinds = self._texts.kinds_of(names)
+                known = [kinds.get(name, kind) for name in names] + [kind] * len(body[-1])
+                return {"o": [*body[:-1], [self._part(part, one) for part, one in zip(body[-1], known, strict=False)]]}
             case "t" | "s" | "F":
                 return {tag: [self._part(item, kind) for item in body]}
             case "x" if kind is not None and body[0] in _TEXTS:
                 return self._texts.token(kind, tree)
+            case "x" if body[0] in ("path", "slice"):
+                return {"x": [body[0], *(self._part(part, None) for part in body[1:])]}
+            case "i" if kind is not None and len(self._blobs[body]) <= _INTEGER:
+                return self._texts.token(kind, int.from_bytes(self._blobs[body], "little", signed=True))
             case "S" | "b" | "B":
                 return self._blob(tag, body, kind)
             case "a":
-                self._blobs[body[1]] = map_frame(body, self._blobs[body[1]], self._columns)
+                self._blobs[body[1]] = map_frame(body, self._blobs[body[1]], self, of_guest=self._of_guest)
                 return tree
             case "E":  # class, arguments, attributes, text
                 return {"E": [body[0], *(self._part(part, None) for part in body[1:])]}
@@ -115,30 +121,25 @@ class TreeHider:
 
     def _blob(self, tag: str, number: int, kind: str | None) -> Any:
         """The content stays where it is, so that no blob holds what the tree does not."""
-        try:
-            text = bytes(self._blobs[number]).decode("utf-8", "surrogatepass" if tag == "S" else "strict")
-        except UnicodeDecodeError:
+        content, errors = bytes(self._blobs[number]), _ERRORS[tag]
+        if tag != "S" and b"\0" in content:
             return {tag: number}  # no text
+        text = content.decode("utf-8", errors)  # bytes of another charset stay as they are
         hidden = str(self._text(text, kind if tag == "S" else None))
         if hidden is not text:
-            self._blobs[number] = hidden.encode("utf-8", "surrogatepass")
+            self._blobs[number] = hidden.encode("utf-8", errors)
         return {tag: number}
 
-    def _columns(self, names: tuple[str, ...]) -> MapColumn:
-        """What changes the columns of a frame: their values, or the private parts of their texts."""
-        kinds = self._texts.column_kinds(names)
+    # of frames: see `ColumnTexts`
 
-        def change(name: str, values: list[Any], texts: bool) -> list[Any]:
-            kind = kinds.get(name)
-            if kind is None and not texts:
-                return values
-            known: dict[Any, Any] = {}
-            for value in values:
-                if value not in known:
-                    known[value] = self._part(value, kind)
-            return [known[value] for value in values]
+    def kinds_of(self, names: Sequence[str]) -> Mapping[str, str]:
+        return self._texts.kinds_of(tuple(names))
 
-        return change
+    def other(self, tree: Any, kind: str | None) -> Any:
+        return self._part(tree, kind)
+
+    def text(self, text: str) -> str:
+        return self._texts.hide_text(text)
 
 
 class TreeRevealer:
@@ -164,17 +165,25 @@ class TreeRevealer:
             return part
         ((tag, body),) = part.items()
         if tag in ("S", "b", "B") and self._has_blob(body):
-            self._reveal_blob(body)
+            self._reveal_blob(tag, body)
             return part
         if tag == "a" and type_of(body) is list and len(body) > 1 and self._has_blob(body[1]):
-            self._blobs[body[1]] = map_frame(body, self._blobs[body[1]], lambda names: self._column)
+            self._blobs[body[1]] = map_frame(body, self._blobs[body[1]], self, of_guest=True)
             return part
         if tag == "m" and type_of(body) is dict:
-            return {"m": {self.text(key): self._part(body[key]) for key in body}}
+            keys = [self._text(key) if "<" in key else key for key in body]
+            if all(type_of(key) is str for key in keys):
+                return {"m": {key: self._part(part) for key, part in zip(keys, body.values(), strict=True)}}
+            return {
+                "d": [one for key, part in zip(keys, body.values(), strict=True) for one in (key, self._part(part))]
+            }
         return {tag: self._part(body)}
 
-    def _column(self, name: str, values: list[Any], texts: bool) -> list[Any]:
-        return [self._part(value) for value in values] if texts else values
+    def kinds_of(self, names: Sequence[str]) -> Mapping[str, str]:
+        return {}
+
+    def other(self, tree: Any, kind: str | None) -> Any:
+        return self._part(tree)
 
     def _has_blob(self, number: Any) -> bool:
         return type_of(number) is int and 0 <= number < len(self._blobs)
@@ -201,10 +210,17 @@ class TreeRevealer:
             end = stop
         return "".join([*parts, text[end:]]) if parts else text
 
-    def _reveal_blob(self, number: int) -> None:
+    def _reveal_blob(self, tag: str, number: int) -> None:
         content = bytes(self._blobs[number])
         if b"<" in content:
-            text = content.decode("utf-8", "surrogateescape")
+            text = content.decode("utf-8", _ERRORS[tag])
             revealed = self.text(text)
             if revealed is not text:
-                self._blobs[number] = revealed.encode("utf-8", "surrogateescape")
+                self._blobs[number] = _encoded(revealed, _ERRORS[tag])
+
+
+def _encoded(text: str, errors: str) -> bytes:
+    try:
+        return text.encode("utf-8", errors)
+    except UnicodeEncodeError:  # a value that has half a pair, which no charset has
+        return text.encode("utf-8", "surrogatepass")

@@ -35,6 +35,7 @@ from cellwright.guard import (
     SessionPrivacy,
     StoredApproval,
     WorkspaceLabels,
+    has_private_notes,
     revealing,
     telling,
     unkept_session,
@@ -327,6 +328,9 @@ async def _kept(
         flow.recall(store, history)
         if notes is not None and privacy is not None:
             notes.recall(privacy.restore, store, history)
+        elif has_private_notes(store, history):
+            why = "has private values, and private= is off: its code has those of new calls as they are"
+            options.progress(f"cellwright: session {options.session} {why}")
 
     return KeptSession(
         journal, door, sandbox, workspace, options.limits, options.progress, asker=desk, guard=guard, recall=recall

@@ -9,6 +9,7 @@ from cellwright.scope.conversions import CONVERTED
 from cellwright.scope.declarations import Declaration, Shape
 from cellwright.scope.distributions import BroadBinding
 from cellwright.scope.executor import arguments
+from cellwright.scope.frames import guest_table
 from cellwright.scope.guest_functions import GuestFunction, GuestIterator, given_type
 from cellwright.scope.host import ScopeHost
 from cellwright.scope.lost_objects import LostObject, Revivable
@@ -107,6 +108,7 @@ __all__ = [
     "find_records_with",
     "given_frame_text",
     "given_type",
+    "guest_table",
     "handles_in",
     "has_labels",
     "is_standard",

@@ -60,7 +60,7 @@ def build(body: Any, unpacker: Unpacker, guest_has: frozenset[str]) -> Any:
         return _array(data, more)
     if name not in _FRAMES:
         raise WireError("a frame of no known kind")
-    table = _table(data)
+    table = guest_table(data)
     library, _, shape = name.partition(".")
     if library == "pyarrow":
         return same.record_batch(table) if shape == "RecordBatch" else table
@@ -75,7 +75,8 @@ def build(body: Any, unpacker: Unpacker, guest_has: frozenset[str]) -> Any:
     return frame.iloc[:, 0].rename(None if name_of == same.NAMELESS else name_of)
 
 
-def _table(data: Any) -> Any:
+def guest_table(data: Any) -> Any:
+    """The table in bytes of a guest, once nothing in them can harm who reads it."""
     pyarrow = _library("pyarrow")
     try:
         if any(_is_compressed(message) for message in pyarrow.ipc.MessageReader.open_stream(data)):

@@ -60,6 +60,7 @@ class ScopeHost:
         self.denies: Callable[[About], bool] = lambda about: False  # of a function that undoes calls
         self.ask_undo: AskUndo | None = None  # asks a person about the undo of a call, where that is to be asked for
         self.tell_undo: TellUndo | None = None  # carries it out, and tells an audit of it
+        self.made_with: Callable[[Call], Packed] | None = None  # the arguments of a call, with its private values
         self._worker = Worker("cellwright-host-calls")
         self._numbers = itertools.count(1)
         self._make_current = self._current  # bound once, not at each call
