@@ -8,7 +8,15 @@ from typing import cast
 
 from cellwright.errors import RequestRefused
 from cellwright.guard.network import Network
-from cellwright.guard.upstream_connection import SAFE, HttpAnswer, HttpHeaders, UpstreamPool, end_to_end
+from cellwright.guard.upstream_connection import (
+    HEAD_BYTES,
+    MOST_HEADERS,
+    SAFE,
+    HttpAnswer,
+    HttpHeaders,
+    UpstreamPool,
+    end_to_end,
+)
 from cellwright.request_headers import is_control_header
 from cellwright.scope import operation
 
@@ -64,6 +72,8 @@ def is_network(value: object) -> bool:
 def _checked(headers: GivenHeaders) -> HttpHeaders:
     """The headers to send; raises `RequestRefused` for one that names another route, another method or a sender."""
     given = list(headers.items()) if isinstance(headers, Mapping) else [(name, value) for name, value in headers]
+    if len(given) > MOST_HEADERS or sum(len(name) + len(value) for name, value in given) > HEAD_BYTES:
+        raise RequestRefused(f"more than {MOST_HEADERS} headers, or {HEAD_BYTES:,} bytes of them, are not sent", status=400)
     for name, value in given:
         if not _VALUE.fullmatch(value):
             raise RequestRefused(f"the header {name[:40]!r} has a value that is not sent", status=400)

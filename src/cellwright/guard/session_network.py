@@ -67,7 +67,7 @@ class SessionNetwork:
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()
             assert task is not None
-            if accepting.cancelling():
+            if accepting.cancelling() or len(under_way) >= 2 * CONNECTIONS:  # those that are told so linger
                 return writer.transport.abort()
             full = len(under_way) >= CONNECTIONS
             under_way.add(task)

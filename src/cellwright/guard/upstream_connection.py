@@ -24,6 +24,9 @@ AT_ONCE = 16  # requests of one session: each holds two bodies
 KEPT, KEPT_S = 16, 15.0  # connections that wait for another request, and how long each does
 HEAD_BYTES = 1 << 16
 PIECE = 1 << 16
+MOST_HEADERS = 256
+# Each piece of a body takes microseconds of the loop, which other sessions share, even if it has one byte.
+MOST_PIECES, TURN = 200_000, 64  # pieces of one body; those that are read before others have a turn
 _HOP = frozenset(
     "connection keep-alive te trailer transfer-encoding upgrade content-length host expect alt-svc".split()
 )
@@ -102,7 +105,9 @@ class UpstreamConnection:
         import h11
 
         response, body = None, bytearray()
-        while True:
+        for pieces in range(1, MOST_PIECES):
+            if pieces % TURN == 0:
+                await asyncio.sleep(0)
             event = self._http.next_event()
             if event is h11.NEED_DATA:
                 piece = await self._reader.read(PIECE)
@@ -110,6 +115,8 @@ class UpstreamConnection:
                 self._http.receive_data(piece)
             elif type(event) is h11.Response:
                 response = event
+                if len(event.headers) > MOST_HEADERS:
+                    break
             elif type(event) is h11.Data:
                 body += event.data
                 if len(body) > most:
@@ -119,6 +126,7 @@ class UpstreamConnection:
                 return response.status_code, response.reason.decode("latin-1"), headers, bytes(body)
             elif type(event) is not h11.InformationalResponse:
                 raise h11.RemoteProtocolError("the connection ended before the answer did")
+        raise UpstreamError(f"{target.origin} answers in too many headers or pieces", status=502)
 
 
 class UpstreamPool:

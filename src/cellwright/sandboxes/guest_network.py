@@ -51,7 +51,7 @@ class ServedListener:
 
     def _receive(self) -> None:
         try:
-            _, fds, _, _ = socket.recv_fds(self._line, 1, 1)
+            _, fds, _, _ = socket.recv_fds(self._line, 1, 1, socket.MSG_CMSG_CLOEXEC)
         except OSError:
             fds: list[int] = []
         self._close_line()
