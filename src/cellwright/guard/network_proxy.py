@@ -181,17 +181,14 @@ class ProxyConnection:
         self._tunnel = target
 
     def _url(self, target: str, headers: HttpHeaders) -> str:
-        if self._tunnel is not None:
-            if not target.startswith("/"):
-                raise _Unfit(400, f"{target[:200]!r} is no path")
-            self._check_host(self._tunnel, headers)
-            return f"{self._tunnel.origin}{target}"
+        if self._tunnel is not None and not target.startswith("/"):
+            raise _Unfit(400, f"{target[:200]!r} is no path")
         try:
-            asked = http_target(target)
+            asked = http_target(target if self._tunnel is None else f"{self._tunnel.origin}{target}")
         except ValueError as error:
             raise _Unfit(400, f"{target[:200]!r} is no URL for a proxy: {error}") from None
         self._check_host(asked, headers)
-        return f"{asked.origin}{asked.path}"
+        return asked.url
 
     def _check_host(self, target: HttpTarget, headers: HttpHeaders) -> None:
         """The header `Host`, where there is one, names the same server: other software may go by it."""
