@@ -69,6 +69,17 @@ class UpstreamConnection:
     def keeps(self) -> bool:
         return not self._reader.at_eof() and not self._writer.is_closing()
 
+    async def is_quiet(self) -> bool:
+        """Whether nothing came since the last answer, nor the end: it would be taken for the next answer."""
+        try:
+            async with asyncio.timeout(0):
+                await self._reader.read(1)
+        except TimeoutError:
+            return not self._http.trailing_data[0]
+        except OSError:
+            pass
+        return False
+
     def close(self) -> None:
         self._writer.transport.abort()
 
@@ -162,10 +173,12 @@ class UpstreamPool:
         if kept is not None:
             kept[1].cancel()
             try:
-                return await self._on(kept[0], method, target, headers, body)
+                if await kept[0].is_quiet():
+                    return await self._on(kept[0], method, target, headers, body)
             except (OSError, UpstreamError):
                 if kept[0].began:
                     raise
+            kept[0].close()
         addresses = await self._network.addresses(target.host)
         tls = await asyncio.to_thread(self._network.tls) if target.scheme == "https" else None
         connection = await UpstreamConnection.to(target, addresses, tls)
