@@ -145,5 +145,7 @@ class Networked(Wrapper):
 
     def open(self, guest: GuestDoor, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
         beginning = super().open(guest, libraries, lineage)
-        self._network.target = beginning.names.tree["m"][NAME]["h"][0]
+        names = beginning.names.tree["m"]
+        if NAME in names:  # a journal that is replayed may be a stranger's
+            self._network.target = names[NAME]["h"][0]
         return beginning

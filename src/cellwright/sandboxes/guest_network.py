@@ -6,6 +6,7 @@ It knows neither HTTP nor lists of hosts: `GuestNetwork` does, and makes each re
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Callable
 from typing import Protocol
@@ -51,11 +52,12 @@ class ServedListener:
 
     def _receive(self) -> None:
         try:
-            _, fds, _, _ = socket.recv_fds(self._line, 1, 1, socket.MSG_CMSG_CLOEXEC)
+            _, fds, _, _ = socket.recv_fds(self._line, 1, 1)
         except OSError:
             fds: list[int] = []
         self._close_line()
         for fd in fds:
+            os.set_inheritable(fd, False)  # recv_fds takes no flag for it
             self._end = self._network.serve(socket.socket(fileno=fd), self._door)
 
     def _close_line(self) -> None:
