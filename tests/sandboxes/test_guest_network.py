@@ -167,6 +167,19 @@ async def test_no_descriptor_of_the_listener_is_left_in_the_guest() -> None:
         assert await values(guest, code) == [[0, 1, 2, 3]]
 
 
+async def test_programs_that_the_host_starts_do_not_get_the_listener() -> None:
+    inherited: list[bool] = []
+
+    class Noting(Echo):
+        def serve(self, listener: socket.socket, door: Any) -> Any:
+            inherited.append(listener.get_inheritable())
+            return super().serve(listener, door)
+
+    async with networked(Noting()) as guest:
+        await values(guest, CLIENTS["urllib"])
+    assert inherited == [False]
+
+
 async def test_what_the_host_does_not_read_is_little() -> None:
     code = """
 import socket

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
-from cellwright.errors import UsageError
+from cellwright.errors import RequestRefused, UsageError
 from cellwright.guard.network import Network
 from cellwright.guard.network_list import host_of
 
@@ -27,6 +27,8 @@ def allow_hosts(client: Client, network: Network | Iterable[str]) -> Client:
         raise UsageError(f"allow_hosts() takes a client of httpx or httpx2, not a {type(client).__name__}")
 
     def check(request: Any) -> None:
+        if "target" in request.extensions:  # it is sent in the place of the URL's path
+            raise RequestRefused("the extension 'target' is not sent by a client with allow_hosts()", status=400)
         url = request.url
         rules.target(f"{url.scheme}://{url.netloc.decode()}{url.raw_path.decode()}")
 

@@ -8,7 +8,16 @@ from typing import cast
 
 from cellwright.errors import RequestRefused
 from cellwright.guard.network import Network
-from cellwright.guard.upstream_connection import SAFE, HttpAnswer, HttpHeaders, UpstreamPool, end_to_end
+from cellwright.guard.network_list import HttpTarget
+from cellwright.guard.upstream_connection import (
+    HEAD_BYTES,
+    MOST_HEADERS,
+    SAFE,
+    HttpAnswer,
+    HttpHeaders,
+    UpstreamPool,
+    end_to_end,
+)
 from cellwright.request_headers import is_control_header
 from cellwright.scope import operation
 
@@ -30,7 +39,7 @@ class HostNetwork:
     @operation(reads=True, idempotent=True, outward=True, untrusted=True, selecting=["url"])
     async def fetch(self, url: str, headers: GivenHeaders = (), method: str = "GET") -> HttpAnswer:
         """Status, reason, headers and body for GET, HEAD or OPTIONS. Redirects are not followed."""
-        target = self._network.target(url)
+        target = self._target(url)
         if method not in SAFE:
             raise RequestRefused(f"fetch() makes {', '.join(SAFE)} and no {method[:20]!r}; use send()", status=405)
         return await self._upstream.request(method, target, _checked(headers), b"")
@@ -38,7 +47,7 @@ class HostNetwork:
     @operation(outward=True, untrusted=True, selecting=["url"])
     async def send(self, method: str, url: str, headers: GivenHeaders = (), body: bytes | str = b"") -> HttpAnswer:
         """The same for a request that may change something: POST, PUT, PATCH, DELETE."""
-        target = self._network.target(url)
+        target = self._target(url)
         if not _METHOD.fullmatch(method) or method == "CONNECT":
             raise RequestRefused(f"{method[:40]!r} is no method for send()", status=405)
         content = body.encode() if isinstance(body, str) else bytes(body)
@@ -46,6 +55,12 @@ class HostNetwork:
             words = f"the request's body has {len(content):,} bytes"
             raise RequestRefused(f"{words}, more than body_mb={self._network.body_mb:g}", status=413)
         return await self._upstream.request(method, target, _checked(headers), content)
+
+    def _target(self, url: str) -> HttpTarget:
+        target = self._network.target(url)
+        if url not in (target.url, target.origin):  # a policy has looked at `url`, and rules are for one spelling
+            raise RequestRefused(f"write the URL as {target.url[:200]!r}", status=400)
+        return target
 
 
 def bound_network(network: Network, upstream: UpstreamPool) -> HostNetwork:
@@ -64,6 +79,10 @@ def is_network(value: object) -> bool:
 def _checked(headers: GivenHeaders) -> HttpHeaders:
     """The headers to send; raises `RequestRefused` for one that names another route, another method or a sender."""
     given = list(headers.items()) if isinstance(headers, Mapping) else [(name, value) for name, value in headers]
+    if len(given) > MOST_HEADERS or sum(len(name) + len(value) for name, value in given) > HEAD_BYTES:
+        raise RequestRefused(
+            f"more than {MOST_HEADERS} headers, or {HEAD_BYTES:,} bytes of them, are not sent", status=400
+        )
     for name, value in given:
         if not _VALUE.fullmatch(value):
             raise RequestRefused(f"the header {name[:40]!r} has a value that is not sent", status=400)

@@ -16,18 +16,23 @@ from cellwright.errors import UsageError
 HostAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 PORTS = {"http": 80, "https": 443}
 LONGEST_URL = 16_000
-_URL = re.compile(r"(https?)://([^/?#@\\]+)(/[^?#]*)?(\?[^#]*)?(?:#.*)?", re.IGNORECASE | re.DOTALL)
+_URL = re.compile(r"(https?)://([^/?#@\\]+)(/[^?#]*)?(?:\?(?=#|$)|(\?[^#]*))?(?:#.*)?", re.IGNORECASE | re.DOTALL)
 _ENTRY = re.compile(r"(?:(https?)://)?(\*\.)?([^/?#@\\*]+)(/[^?#*]*\*?)?", re.IGNORECASE)
 _AUTHORITY = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(?::([0-9]{1,5}))?")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # a host that ends in one is an address, in any of four notations
 _SPLIT = frozenset("ßς\u200c\u200d")  # two versions of IDNA make different names of these
 _TWO_READINGS = re.compile(r"//|[\\;]|%(?:2f|5c|3b|25|[01][0-9a-f]|7f)|%(?![0-9a-f]{2})", re.IGNORECASE)
+_UNRESERVED = re.compile(r"%(?:2[de]|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])", re.IGNORECASE)
+_STEPS = re.compile(r"%(?![0-9a-f]{2})|\\|(?:/|%2f|%5c)\.\.?(?:[/;]|%2f|%5c|%3b|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HttpTarget:
-    """Where a request goes. `host` is an address or a name in IDNA form; `path` is sent as it is, with its query."""
+    """Where a request goes. `host` is an address or a name in IDNA form; `path` is sent as it is, with its query.
+
+    In `path` nothing is encoded that need not be: rules for the URL of a call are to meet one spelling.
+    """
 
     scheme: str
     host: str | HostAddress
@@ -44,13 +49,18 @@ class HttpTarget:
     def origin(self) -> str:
         return f"{self.scheme}://{self.authority}"
 
+    @property
+    def url(self) -> str:
+        return f"{self.origin}{self.path}"
+
 
 def http_target(url: str) -> HttpTarget:
     """Raises `ValueError` with the reason for what is no URL of HTTP, or could be read in two ways."""
     parts = _URL.fullmatch(url)
     if parts is None or len(url) > LONGEST_URL:
         raise ValueError("give http://host/path or https://host/path, without a user, in at most 16,000 characters")
-    scheme, path = parts[1].lower(), (parts[3] or "/") + (parts[4] or "")
+    plain = _UNRESERVED.sub(lambda found: chr(int(found[0][1:], 16)), parts[3] or "/")
+    scheme, path = parts[1].lower(), plain + (parts[4] or "")
     if not path.isascii() or not path.isprintable() or " " in path:
         raise ValueError("path and query must be percent-encoded")
     host, port = host_and_port(parts[2], PORTS[scheme])
@@ -157,6 +167,8 @@ class NetworkList:
         reaching = f"this session may reach {self.text}"
         if not entries:
             return f"{target.origin} is not in network=[…]; {reaching}"
+        if _STEPS.search(target.path.partition("?")[0]):
+            return f"{target.url[:200]}: the path can be read in two ways (dot segments, \\, % alone); {reaching}"
         if not all(entry.path for entry in entries):
             return ""
         try:

@@ -18,7 +18,17 @@ from cellwright.guard.host_network import NAME
 from cellwright.guard.network import Network
 from cellwright.guard.network_list import PORTS, HttpTarget, host_and_port, http_target
 from cellwright.guard.session_authority import SessionAuthority
-from cellwright.guard.upstream_connection import HEAD_BYTES, PIECE, SAFE, HttpAnswer, HttpHeaders, end_to_end
+from cellwright.guard.upstream_connection import (
+    HEAD_BYTES,
+    MOST_HEADERS,
+    MOST_PIECES,
+    PIECE,
+    SAFE,
+    TURN,
+    HttpAnswer,
+    HttpHeaders,
+    end_to_end,
+)
 from cellwright.short_texts import one_line, printable
 from cellwright_guest.packer import Packer, plain
 from cellwright_guest.unpacker import Unpacker
@@ -60,7 +70,9 @@ class GuestRequest:
 
     @property
     def key(self) -> str:
-        digest = hashlib.sha256(self.url.encode() + b"\n" + self.body).hexdigest()
+        # with the headers: requests of two threads for parts of one file come in any order
+        given = repr((self.url, end_to_end(self.headers))).encode() + b"\n"
+        digest = hashlib.sha256(given + self.body).hexdigest()
         return f"{self.method}:{digest[:16]}"
 
 
@@ -119,12 +131,14 @@ class ProxyConnection:
                     raise _Unfit(400, "this is no HTTP; only HTTP and HTTPS leave this session")
                 if first[1] not in (b"1.1", b"1.0"):
                     raise _Unfit(505, f"HTTP/{first[1].decode()} is not spoken here; use HTTP/1.1")
-                while not head.endswith(b"\r\n\r\n"):
+                for _ in range(MOST_HEADERS + 1):
                     line = await self._reader.readuntil(b"\n")
                     head += line
+                    if line == b"\r\n":
+                        return head
                     if line[:1] in b" \t" or line[-2:] != b"\r\n" or len(head) > HEAD_BYTES:
                         raise _Unfit(400, "a header is folded, has no end of line, or is too long")
-                return head
+                raise _Unfit(400, f"the request has more than {MOST_HEADERS} headers")
         except TimeoutError:
             return b""
 
@@ -167,17 +181,14 @@ class ProxyConnection:
         self._tunnel = target
 
     def _url(self, target: str, headers: HttpHeaders) -> str:
-        if self._tunnel is not None:
-            if not target.startswith("/"):
-                raise _Unfit(400, f"{target[:200]!r} is no path")
-            self._check_host(self._tunnel, headers)
-            return f"{self._tunnel.origin}{target}"
+        if self._tunnel is not None and not target.startswith("/"):
+            raise _Unfit(400, f"{target[:200]!r} is no path")
         try:
-            asked = http_target(target)
+            asked = http_target(target if self._tunnel is None else f"{self._tunnel.origin}{target}")
         except ValueError as error:
             raise _Unfit(400, f"{target[:200]!r} is no URL for a proxy: {error}") from None
         self._check_host(asked, headers)
-        return f"{asked.origin}{asked.path}"
+        return asked.url
 
     def _check_host(self, target: HttpTarget, headers: HttpHeaders) -> None:
         """The header `Host`, where there is one, names the same server: other software may go by it."""
@@ -192,7 +203,9 @@ class ProxyConnection:
         body, most = bytearray(), self._network.body_bytes
         try:
             async with asyncio.timeout(self._network.timeout_s):
-                while True:
+                for pieces in range(1, MOST_PIECES):
+                    if pieces % TURN == 0:
+                        await asyncio.sleep(0)
                     event = self._http.next_event()
                     if event is self._h11.NEED_DATA:
                         if self._http.they_are_waiting_for_100_continue:
@@ -206,6 +219,7 @@ class ProxyConnection:
                         return bytes(body)
         except TimeoutError:
             raise _Unfit(408, "the request's body did not come in time") from None
+        raise _Unfit(413, f"the request's body comes in more than {MOST_PIECES:,} pieces; send larger ones")
 
     async def _asked(self, request: GuestRequest) -> HttpAnswer:
         """What the call gave; raises `_Unfit` where it failed."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -13,12 +14,14 @@ from cellwright.doors import Answer, Beginning, GuestDoor, Host, Lineage, Wrappe
 from cellwright.errors import UsageError
 from cellwright.guard.host_network import NAME, bound_network, is_network
 from cellwright.guard.network import Network
+from cellwright.guard.network_list import http_target
 from cellwright.guard.network_proxy import GuestRequest, ProxyConnection
 from cellwright.guard.session_authority import SessionAuthority
 from cellwright.guard.upstream_connection import AT_ONCE, HEAD_BYTES, UpstreamPool
 from cellwright.sandboxes import Interpreter, Opening, RequestDoor, Sandbox
 from cellwright.scope import Scope
 from cellwright.settings import install_command
+from cellwright_guest.wire import Packed
 
 CONNECTIONS = 128  # of one guest
 
@@ -39,6 +42,17 @@ class SessionNetwork:
         self.options = network
         self._upstream = UpstreamPool(network)
         self.host = bound_network(network, self._upstream)
+
+    @classmethod
+    def of_requests(cls, requests: Iterable[tuple[str, Packed]]) -> SessionNetwork:
+        """For calls that a journal answers: clients get as far as they did. `requests`: operations and arguments."""
+        origins: set[str] = set()
+        for name, arguments in requests:
+            with suppress(LookupError, TypeError, ValueError):  # a journal may be a stranger's
+                given = arguments.tree["t"]
+                if name != "fetch" or given[2] != "CONNECT":
+                    origins.add(http_target(given[name != "fetch"]).origin)
+        return cls(Network(sorted(origins)))
 
     def in_scope(self, scope: Scope) -> Scope:
         """The scope with `network`, in the place of that of a session that it came from."""
@@ -67,7 +81,7 @@ class SessionNetwork:
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()
             assert task is not None
-            if accepting.cancelling():
+            if accepting.cancelling() or len(under_way) >= 2 * CONNECTIONS:  # those that are told so linger
                 return writer.transport.abort()
             full = len(under_way) >= CONNECTIONS
             under_way.add(task)
@@ -131,5 +145,7 @@ class Networked(Wrapper):
 
     def open(self, guest: GuestDoor, libraries: frozenset[str], lineage: Lineage | None = None) -> Beginning:
         beginning = super().open(guest, libraries, lineage)
-        self._network.target = beginning.names.tree["m"][NAME]["h"][0]
+        names = beginning.names.tree["m"]
+        if NAME in names:  # a journal that is replayed may be a stranger's
+            self._network.target = names[NAME]["h"][0]
         return beginning

@@ -24,6 +24,9 @@ AT_ONCE = 16  # requests of one session: each holds two bodies
 KEPT, KEPT_S = 16, 15.0  # connections that wait for another request, and how long each does
 HEAD_BYTES = 1 << 16
 PIECE = 1 << 16
+MOST_HEADERS = 256
+# Each piece of a body takes microseconds of the loop, which other sessions share, even if it has one byte.
+MOST_PIECES, TURN = 200_000, 64  # pieces of one body; those that are read before others have a turn
 _HOP = frozenset(
     "connection keep-alive te trailer transfer-encoding upgrade content-length host expect alt-svc".split()
 )
@@ -66,6 +69,17 @@ class UpstreamConnection:
     def keeps(self) -> bool:
         return not self._reader.at_eof() and not self._writer.is_closing()
 
+    async def is_quiet(self) -> bool:
+        """Whether nothing came since the last answer, nor the end: it would be taken for the next answer."""
+        try:
+            async with asyncio.timeout(0):
+                await self._reader.read(1)
+        except TimeoutError:
+            return not self._http.trailing_data[0]
+        except OSError:
+            pass
+        return False
+
     def close(self) -> None:
         self._writer.transport.abort()
 
@@ -102,7 +116,9 @@ class UpstreamConnection:
         import h11
 
         response, body = None, bytearray()
-        while True:
+        for pieces in range(1, MOST_PIECES):
+            if pieces % TURN == 0:
+                await asyncio.sleep(0)
             event = self._http.next_event()
             if event is h11.NEED_DATA:
                 piece = await self._reader.read(PIECE)
@@ -110,6 +126,8 @@ class UpstreamConnection:
                 self._http.receive_data(piece)
             elif type(event) is h11.Response:
                 response = event
+                if len(event.headers) > MOST_HEADERS:
+                    break
             elif type(event) is h11.Data:
                 body += event.data
                 if len(body) > most:
@@ -119,6 +137,7 @@ class UpstreamConnection:
                 return response.status_code, response.reason.decode("latin-1"), headers, bytes(body)
             elif type(event) is not h11.InformationalResponse:
                 raise h11.RemoteProtocolError("the connection ended before the answer did")
+        raise UpstreamError(f"{target.origin} answers in too many headers or pieces", status=502)
 
 
 class UpstreamPool:
@@ -154,10 +173,12 @@ class UpstreamPool:
         if kept is not None:
             kept[1].cancel()
             try:
-                return await self._on(kept[0], method, target, headers, body)
+                if await kept[0].is_quiet():
+                    return await self._on(kept[0], method, target, headers, body)
             except (OSError, UpstreamError):
                 if kept[0].began:
                     raise
+            kept[0].close()
         addresses = await self._network.addresses(target.host)
         tls = await asyncio.to_thread(self._network.tls) if target.scheme == "https" else None
         connection = await UpstreamConnection.to(target, addresses, tls)

@@ -13,7 +13,7 @@ from typing import Any
 
 from cellwright.doors import Made
 from cellwright.errors import JournalFailed, UsageError
-from cellwright.journal.call_paths import origin_of
+from cellwright.journal.call_paths import is_of_request, origin_of
 from cellwright.journal.checkpoint_start import CheckpointStart
 from cellwright.store import CellRow, Checkpoint, DoorName, EntryChange, Facts, Note, Row, StoreReader, TurnRow
 from cellwright_guest.wire import Packed, type_of
@@ -211,6 +211,11 @@ class History:
         numbers = {c.number for c in cells}
         rows = (r for r in self._rows.values() if r.cell in numbers and r.door in ("host", "guest"))
         return [r for r in rows if not _is_names(r)]
+
+    @property
+    def requests(self) -> list[tuple[str, Packed]]:
+        """The operations and arguments of calls that came as requests over the guest's network."""
+        return [(row.name, row.arguments) for row in self.rows_of(self.state) if is_of_request(row.path)]
 
     def recorded(self, cells: Sequence[CellRow]) -> list[Row]:
         """What is to be told while these cells run again; also what was told between the start and the first."""

@@ -7,7 +7,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cellwright.journal import Repeated, repeat
+from cellwright.guard import NetworkSandbox, SessionNetwork
+from cellwright.journal import History, Repeated, repeat
 from cellwright.runtime.open_session import named_sandbox
 from cellwright.sandboxes import Limits, Sandbox
 from cellwright.scope import Scope, ScopeHost
@@ -36,7 +37,9 @@ async def replay(
         await off_loop(journal, journal.facts, session)  # told before anything is started
         if chosen is None:
             chosen, _ = await named_sandbox("auto", packages)
-        return await repeat(journal, session, chosen, host, limits, on_cell)
+        requests = await off_loop(journal, lambda: History(journal, session).requests)
+        using = NetworkSandbox(chosen, SessionNetwork.of_requests(requests)) if requests else chosen
+        return await repeat(journal, session, using, host, limits, on_cell)
     finally:
         host.close()
         if sandbox is None and chosen is not None:

@@ -6,6 +6,7 @@ It knows neither HTTP nor lists of hosts: `GuestNetwork` does, and makes each re
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Callable
 from typing import Protocol
@@ -56,6 +57,7 @@ class ServedListener:
             fds: list[int] = []
         self._close_line()
         for fd in fds:
+            os.set_inheritable(fd, False)  # recv_fds takes no flag for it
             self._end = self._network.serve(socket.socket(fileno=fd), self._door)
 
     def _close_line(self) -> None:
