@@ -153,6 +153,7 @@ def _environ(plan: JailPlan) -> dict[str, str]:
         proxy = f"http://127.0.0.1:{PROXY_PORT}"
         environ |= dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), proxy)
         environ |= dict.fromkeys(("NO_PROXY", "no_proxy"), "") | dict.fromkeys(_TRUST, CERTIFICATE)
+        environ["NODE_USE_ENV_PROXY"] = "1"  # else node's fetch goes by no proxy
     return environ | ({"PATH": "/usr/local/bin:/usr/bin:/bin"} if plan.programs else {})
 
 
