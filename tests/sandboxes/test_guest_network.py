@@ -87,7 +87,9 @@ async def test_the_environment_names_the_proxy_and_the_certificate() -> None:
         [(environ, certificate)] = await values(guest, code)
     proxies = {environ[name] for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")}
     trust = {
-        environ[name] for name in environ if name.startswith(("SSL_", "REQUESTS_", "CURL_", "PIP_", "GIT_", "NODE"))
+        environ[name]
+        for name in environ
+        if name.startswith(("SSL_", "REQUESTS_", "CURL_", "PIP_", "GIT_", "NODE_EXTRA"))
     }
     assert (proxies, environ["NO_PROXY"], environ["no_proxy"]) == ({"http://127.0.0.1:3128"}, "", "")
     assert (trust, certificate) == ({"/etc/cellwright/authority.pem"}, CERTIFICATE)
