@@ -95,6 +95,7 @@ def test_a_quick_run_measures_every_subject_and_prints_json(tmp_path: Path) -> N
         "host calls",
         "journal",
         "guard",
+        "network",
         "privacy",
         "speed",
         "import",
@@ -197,7 +198,7 @@ def test_one_subject_alone_is_measured_and_not_written_down(tmp_path: Path) -> N
     done = bench("--only", "imports", "--write", cache=tmp_path)
     assert done.returncode == 2
     said = " ".join(done.stderr.split())
-    assert "--write is of everything, or of --only guard or privacy or sessions or gateway" in said
+    assert "--write is of everything, or of --only guard or privacy or network or sessions or gateway" in said
 
 
 @pytest.mark.parametrize(("errand", "calls"), [(EVENTS, 31), (WORKFLOW, 10)])
