@@ -253,6 +253,7 @@ def _file_page(file: str, read: Policy) -> None:
     _table(console, ("labels of", "labels"), [(one.operation, _labels(asdict(one))) for one in flow.labels])
     if read.private is not None:
         print(f"private: {', '.join(read.private.kinds)}")
+        _table(console, ("private column", "kind"), list(read.private.columns.items()))
         given = read.private.may_have.items()
         _table(console, ("may have", "kinds"), [(one, "all" if of is True else _listed(of)) for one, of in given])
     if read.network is not None:

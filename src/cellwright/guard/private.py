@@ -105,7 +105,7 @@ class Private(Wrapper):
     def _column_of(self, number: int) -> str | None:
         """Of an object; in a session that was resumed the call that gave it tells."""
         if number <= 0 or number in self._columns or self._lineage is None:
-            return self._columns.get(number)
+            return self._columns.get(number) or None
         self._columns[number] = ""
         origin = self._lineage.origin(number)
         made = next((one for one in self._lineage.known() if one.number == number), None)
