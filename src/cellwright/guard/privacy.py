@@ -76,7 +76,7 @@ class Privacy:
 
     def _refuse_other_types(self) -> None:
         """Options also come from a file, and what is no list would be read letter by letter."""
-        if isinstance(self.kinds, str) or not isinstance(self.kinds, Collection):
+        if isinstance(self.kinds, str) or not hasattr(self.kinds, "__iter__"):
             raise UsageError(f"private: kinds={self.kinds!r:.50} is no list, such as ['email', 'phone']")
         for name, example in ("columns", {"ward": "place"}), ("may_have", {"mail.*": ["email"]}):
             if not isinstance(getattr(self, name), Mapping):

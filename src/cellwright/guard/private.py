@@ -7,6 +7,7 @@ guest code has by itself, from a file of the workspace, becomes a token before a
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
@@ -69,7 +70,7 @@ class Private(Wrapper):
     def _without(self, call: Call, left: set[str]) -> Call:
         """A call with tokens whose values it may not have."""
         what = f"{call.about.title} may not have {', '.join(sorted(left))}"
-        how = f'declare it: may_have=["{min(left)}"]'
+        how = f"declare it: may_have={json.dumps(sorted(left))}"
         if self._privacy.options.strict:
             return replace(call, refused=Denied(f"{what}, and is given no token either; {how}"))
         if what not in self._told:
