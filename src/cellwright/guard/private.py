@@ -100,7 +100,7 @@ class Private(Wrapper):
         named = self._privacy.kinds_of((name,)).get(name) if name else None
         if named is None and call.verb == "get":  # `name` says more beside `email`
             named = self._privacy.kinds_of((name, *self._scope_host.member_names(call.target))).get(name)
-        of_operation = (self._privacy.options.columns.get(name) for name in call.about.names if "." in name)
+        of_operation = (self._privacy.options.columns.get(name) for name in call.about.names)
         return named or next(filter(None, of_operation), None) or self._column_of(call.target)
 
     def _column_of(self, number: int) -> str | None:
