@@ -197,3 +197,14 @@ def test_a_wrong_file_is_one_line(check: Check, tmp_path: Path, text: str, said:
     assert said in err
     code, _, err = check("a.b", file="absent.toml")
     assert (code, err) == (2, "cellwright: the policy absent.toml cannot be read: No such file or directory\n")
+
+
+def test_a_request_reads_and_is_refused_where_the_network_of_the_file_has_not_its_host(check: Check) -> None:
+    with open("policy.toml", "w") as file:
+        file.write('rules = [{ kind = "writes", action = "ask" }]\n[network]\nhosts = ["a.example"]\n')
+    _, out, _ = check("network.fetch", "--arg", "url=https://a.example/x")
+    assert out.startswith("allow: network.fetch")
+    assert "refused" not in out
+    _, out, _ = check("network.send", "--arg", "url=https://b.example/x")
+    assert out.startswith("ask: network.send")
+    assert "  refused  https://b.example is not in network=[…]; this session may reach a.example\n" in out

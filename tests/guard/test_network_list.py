@@ -159,6 +159,11 @@ def test_a_wrong_entry_is_named(entry: Any) -> None:
         ({"private": ["10.0.0.1/8"]}, "host bits set"),
         ({"private": "10.0.0.0/8"}, "give a list"),
         ({"body_mb": 0}, "above zero"),
+        ({"body_mb": "8"}, "above zero"),
+        ({"timeout_s": "9"}, "seconds above zero"),
+        ({"private": [5]}, "write networks as"),
+        ({"certificates": __file__}, "no certificates in PEM form"),
+        ({"certificates": 5}, "path of a PEM file"),
         ({"body_mb": 1000}, "at most 64"),
         ({"timeout_s": float("nan")}, "above zero"),
         ({"certificates": "/nonexistent/ca.pem"}, "no such file"),
@@ -172,6 +177,14 @@ def test_wrong_options_are_named(options: dict[str, Any], said: str) -> None:
 def test_one_text_is_no_list() -> None:
     with pytest.raises(UsageError, match=r"network=\['a.example'\]"):
         Network.of("a.example")
+    with pytest.raises(UsageError, match="network=5: give a list"):
+        Network(5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("entry", ["ftp://a.example", "https://ann:secret@a.example"])
+def test_what_is_no_http_address_shows_the_form_of_an_entry(entry: str) -> None:
+    with pytest.raises(UsageError, match=r'is no entry; write "api\.example\.com"'):
+        NetworkList.of([entry])
 
 
 LABELS = st.from_regex(r"[a-z]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
@@ -189,7 +202,7 @@ def test_spellings_of_one_url_are_one_target(name: str, segments: list[str], ran
     assert allows(f"http://{name}/in/*", f"http://{shouted}{path}") != dots
     assert not allows(f"http://{name}/out/*", f"http://{shouted}{path}")
     assert not allows(f"*.{name}", f"http://{shouted}{path}")
-    assert allows(f"*.{name}", f"http://x.{shouted}{path}")
+    assert allows(f"*.{name}", f"http://x.{shouted}{path}") != dots  # which are refused for all paths too
 
 
 @given(st.text(alphabet="htps:/@[]%.\\?#;0x1279afe :\t\u3002", max_size=40).map(lambda text: f"http://{text}"))

@@ -229,6 +229,18 @@ async def test_a_resumed_session_and_a_fork_know_the_tokens(tmp_path: Path) -> N
     assert clinic.sent == [(p.email, text) for p, text in zip(PATIENTS, ("again", "branch", "later"), strict=True)]
 
 
+async def test_what_is_not_private_stays_as_it_is_in_a_resumed_session(tmp_path: Path) -> None:
+    def lines(first: int) -> list[Any]:
+        return [first, "tea"]
+
+    store = f"sqlite:///{tmp_path}/agents.db"
+    async with Runtime({"lines": lines}, private=True, store=store, session="s1") as rt:
+        assert await value(rt, "lines(1)") == [1, "tea"]
+    async with Runtime.resume("s1", scope={"lines": lines}, private=True, store=store) as rt:
+        for first in (2, 3):
+            assert await value(rt, f"lines({first})") == [first, "tea"]
+
+
 async def test_the_map_is_sealed_for_this_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clinic, store = Clinic(), f"sqlite:///{tmp_path}/agents.db"
     monkeypatch.setenv("CELLWRIGHT_STATE", str(tmp_path / "here"))
@@ -296,6 +308,8 @@ async def test_own_detectors_and_columns_take_three_lines() -> None:
     [
         (["e-mail"], "'e-mail' is no kind"),
         (Privacy, "'mails' is no kind"),
+        ("email", "kinds='email' is no list"),
+        (1, "kinds=1 is no list"),
     ],
 )
 def test_what_is_no_kind_is_one_line(private: Any, words: str) -> None:
@@ -350,6 +364,11 @@ def test_a_policy_file_says_what_is_private(tmp_path: Path) -> None:
         ("[private]\nkinds = ['mails']", "private: 'mails' is no kind; there are email, phone"),
         ("[[private.patterns]]\nkind = 'badge'", "a pattern needs 'pattern', such as"),
         ("[private]\nmay_have = { 'clinic.mail' = 'email' }", "'email' are no kinds; give True, or a list"),
+        ("[private]\nkinds = 'email'", "policy.toml: private: kinds='email' is no list"),
+        ("[private]\ncolumns = ['ward']", "columns=['ward'] is no table, such as"),
+        ("[private]\nnames = 'yes'", "names='yes' is neither true"),
+        ("[private]\nstrict = 1", "strict=1 is neither true nor false"),
+        ("[private]\npatterns = [{ kind = 'b', pattern = '(' }]", "the pattern '(' of 'b': missing )"),
     ],
 )
 def test_a_wrong_table_of_what_is_private_is_one_line(tmp_path: Path, text: str, words: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cellwright import Privacy, Runtime
 from cellwright.guard.private_columns import is_private_value, kind_of_column, kinds_of_columns
 
 NAMES = {
@@ -67,3 +68,10 @@ IMPLAUSIBLE = {"email": "yes please", "phone": "home", "name": "user.first_name"
 def test_a_value_is_private_if_it_can_be_of_the_kind() -> None:
     assert all(is_private_value(kind, value) for kind, value in PLAUSIBLE.items())
     assert not any(is_private_value(kind, value) for kind, value in IMPLAUSIBLE.items())
+
+
+async def test_columns_name_what_a_function_gives() -> None:
+    scope = {"chief": lambda: "Uma Uhl", "chiefs": lambda: "Uma Uhl"}
+    async with Runtime(scope, private=Privacy(columns={"chief": "name"})) as rt:
+        assert (await rt.execute("chiefs()")).value == "Uma Uhl"
+        assert (await rt.execute("chief()")).unwrap().startswith("<NAME_1_")

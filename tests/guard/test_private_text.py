@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.linear import check_linear
 
 from cellwright.errors import UsageError
-from cellwright.guard.private_kinds import KINDS, Pattern, PrivateSpan
+from cellwright.guard.private_kinds import KINDS, Pattern, PrivateSpan, library
 from cellwright.guard.private_text import PrivateText
 
 PRIVATE = PrivateText()
@@ -211,3 +213,11 @@ async def test_hostile_text_takes_linear_time(word: str) -> None:
 
 def test_a_span_is_a_plain_value() -> None:
     assert PRIVATE.spans("ann@lee.example") == [PrivateSpan(0, 15, "email")]
+
+
+def test_a_missing_library_is_told_before_there_is_a_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "phonenumbers", None)
+    library.cache_clear()
+    with pytest.raises(UsageError, match=r"needs phonenumbers: pip install .*\[privacy\]"):
+        PrivateText()
+    PrivateText(["email", "name"])  # no numbers among these

@@ -193,7 +193,7 @@ async def test_delete_takes_a_file_a_link_and_a_whole_directory(files: Files, wo
 async def test_files_of_the_host_go_in_and_come_out(files: Files, tmp_path: Path) -> None:
     content = os.urandom(900_000)
     (tmp_path / "in").write_bytes(content)
-    await files.put(tmp_path / "in", "a/copy")
+    await files.put(str(tmp_path / "in"), "a/copy")
     await files.take("a/copy", tmp_path / "out")
     assert (tmp_path / "out").read_bytes() == content
     with pytest.raises(UsageError, match="no file of this machine"):

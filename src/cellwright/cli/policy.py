@@ -14,7 +14,7 @@ import typer
 from cellwright.cli.answers import json_text, json_value
 from cellwright.cli.arguments import exit_on_error
 from cellwright.cli.options import JsonObject, option
-from cellwright.errors import UsageError
+from cellwright.errors import RequestRefused, UsageError
 from cellwright.short_texts import counted, cut, one_line, printable
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def check(
         if reads + (writes or destructive) > 1:
             raise UsageError("--reads, and --writes or --destructive: give one of them")
         labels = sorted({one.value for one in label or []})
+        reads = reads or (operation == "network.fetch" and read.network is not None and not (writes or destructive))
         subject = replace(_operation(operation, reads, destructive), arguments=given, labels=labels, user=user)
         checked = CheckedCall(file=file, policy=read, subject=subject, decision=read.decide(subject))
         if as_json:
@@ -161,6 +162,18 @@ class CheckedCall:
             return "reads"
         return "writes, destructive" if self.subject.destructive else "writes"
 
+    @property
+    def off_network(self) -> str:
+        """Why the file's `[network]` refuses the request; "" where it does not, and of other calls."""
+        network, url = self.policy.network, (self.subject.arguments or {}).get("url")
+        if network is None or not isinstance(url, str) or not self.subject.name.startswith("network."):
+            return ""
+        try:
+            network.target(url)
+        except RequestRefused as error:
+            return str(error)
+        return ""
+
     def lines(self) -> Iterator[str]:
         """For a person."""
         subject, rule = self.subject, self.decision.rule
@@ -181,6 +194,8 @@ class CheckedCall:
             yield f"  not      {_numbered(number, other)}"
         if self.unknown:
             yield f"  unknown  {printable(', '.join(self.unknown))}: fits what denies or asks, and never what allows"
+        if self.off_network:
+            yield f"  refused  {_short(self.off_network)}"
         for limit in self._limits():
             yield f"  limit    {limit.most} in {limit.within}, {_WHOSE[limit.per]} ({printable(limit.operation)})"
         yield f"  timeout  {self._timeout_s():g} s, if the operation does not say otherwise"
@@ -200,6 +215,7 @@ class CheckedCall:
             "labels": list(subject.labels),
             "passed": [number for number, _ in self.passed],
             "unknown": self.unknown,
+            "off_network": self.off_network,
             "limits": [asdict(limit) for limit in self._limits()],
             "timeout_s": self._timeout_s(),
         }
@@ -253,6 +269,7 @@ def _file_page(file: str, read: Policy) -> None:
     _table(console, ("labels of", "labels"), [(one.operation, _labels(asdict(one))) for one in flow.labels])
     if read.private is not None:
         print(f"private: {', '.join(read.private.kinds)}")
+        _table(console, ("private column", "kind"), list(read.private.columns.items()))
         given = read.private.may_have.items()
         _table(console, ("may have", "kinds"), [(one, "all" if of is True else _listed(of)) for one, of in given])
     if read.network is not None:

@@ -81,12 +81,12 @@ class Approved(Wrapper):
 
     async def _denied(self, call: Call, content: CallContent) -> Denied | None:
         """None for a yes."""
-        title = call.about.title
+        title, ruling = call.about.title, call.ruling or Ruling()
         if self._approve is None:
-            why = "there is nobody to ask: Runtime(approve=…) says who is"
-            return Denied(f"{title} waits for a person's yes, and {why}")
-        arguments = await self._arguments(call, content)
-        ruling, name = call.ruling or Ruling(), _name(call, title)
+            why = f" ({ruling.why})" if ruling.why else ""
+            nobody = "there is nobody to ask: Runtime(approve=…) says who is"
+            return Denied(f"{title} waits for a person's yes{why}, and {nobody}")
+        arguments, name = await self._arguments(call, content), _name(call, title)
         wanted = ApprovalWanted(
             session="", cell=call.cell, call=call.id, name=name, arguments=arguments, why=ruling.why, flow=ruling.key
         )

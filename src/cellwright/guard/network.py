@@ -32,7 +32,7 @@ class Network:
     private       networks that names in the list may lead to, as "10.0.0.0/8"; else to public addresses only
     body_mb       how large the body of a request, and that of its answer, may be
     timeout_s     how long a request may take, its answer's body included
-    resolve       gives the addresses of a name, instead of the machine's resolver
+    resolve       an async function that gives the addresses of a name, instead of the machine's resolver
     certificates  a PEM file of authorities that servers' certificates may have beside the machine's own
     """
 
@@ -51,14 +51,14 @@ class Network:
         if isinstance(self.private, str):
             raise UsageError(f"Network(private={self.private!r}): give a list, as in private=[{self.private!r}]")
         try:
-            object.__setattr__(self, "_inside", tuple(map(ipaddress.ip_network, self.private)))
-        except ValueError as error:
+            object.__setattr__(self, "_inside", tuple(ipaddress.ip_network(str(one)) for one in self.private))
+        except (TypeError, ValueError) as error:
             raise UsageError(f"Network(private=…): {error}; write networks as 10.0.0.0/8") from None
-        if self.certificates is not None and not Path(self.certificates).is_file():
-            raise UsageError(f"Network(certificates={str(self.certificates)!r}): there is no such file")
-        if not 0 < self.body_mb <= MOST_MB:
+        if self.certificates is not None:
+            _read_certificates(self.certificates)
+        if not _is_number(self.body_mb) or not 0 < self.body_mb <= MOST_MB:
             raise UsageError(f"Network(body_mb={self.body_mb!r}): give a number above zero, at most {MOST_MB}")
-        if not 0 < self.timeout_s <= 3600:
+        if not _is_number(self.timeout_s) or not 0 < self.timeout_s <= 3600:
             raise UsageError(f"Network(timeout_s={self.timeout_s!r}): give seconds above zero, at most an hour")
 
     @classmethod
@@ -122,3 +122,19 @@ def is_inside(address: HostAddress) -> bool:
     last = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
     inner = address.ipv4_mapped or address.sixtofour or (last if address in _NAT64 else None)
     return is_inside(inner) if inner is not None else address not in _GLOBAL or not address.is_global
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _read_certificates(file: str | Path) -> None:
+    """Refuse what TLS could not be made with at the first request. A file's table gives any type."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(Path(file))
+    except ssl.SSLError:
+        raise UsageError(f"Network(certificates={str(file)!r}): it has no certificates in PEM form") from None
+    except OSError:
+        raise UsageError(f"Network(certificates={str(file)!r}): there is no such file") from None
+    except TypeError:
+        raise UsageError(f"Network(certificates={file!r}): give the path of a PEM file") from None

@@ -116,7 +116,7 @@ class NetworkEntry:
     @classmethod
     def of(cls, text: object) -> NetworkEntry:
         parts = _ENTRY.fullmatch(text) if isinstance(text, str) else None
-        if parts is None or not isinstance(text, str):
+        if parts is None or not isinstance(text, str) or ("://" in text and not parts[1]):
             form = '"api.example.com", "*.example.com:443/simple/*" or "https://host:8443/path"'
             raise UsageError(f"network: {text!r} is no entry; write {form}")
         try:
@@ -154,7 +154,7 @@ class NetworkList:
 
     @classmethod
     def of(cls, texts: Iterable[object]) -> NetworkList:
-        if isinstance(texts, str):
+        if isinstance(texts, str) or not hasattr(texts, "__iter__"):
             raise UsageError(f"network={texts!r}: give a list, as in network=[{texts!r}]")
         return cls(entries=tuple(map(NetworkEntry.of, texts)))
 

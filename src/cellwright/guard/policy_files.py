@@ -129,7 +129,8 @@ def _private(found: Any, title: str) -> Privacy:
             raise UsageError(
                 f"{title}: a pattern needs {missing[0]!r}, such as {missing[0]} = {json.dumps(_PATTERN[missing[0]])}"
             )
-    return _made(lambda: Privacy(**whole, detectors=[Pattern(**one) for one in tables]), title)
+    about = title.removesuffix(", private")  # its errors begin with that
+    return _made(lambda: Privacy(**whole, detectors=[Pattern(**one) for one in tables]), about)
 
 
 def _listed(

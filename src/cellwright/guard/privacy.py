@@ -59,6 +59,7 @@ class Privacy:
     strict: bool = False
 
     def __post_init__(self) -> None:
+        self._refuse_other_types()
         own = {*self.columns.values(), *(detector.kind for detector in self.detectors)}
         if wrong := [kind for kind in self.kinds if kind not in KINDS and kind not in own]:
             raise UsageError(
@@ -73,12 +74,26 @@ class Privacy:
                     f"private: {kinds!r:.80} are no kinds; give True, or a list of {', '.join(sorted(known))}"
                 )
 
+    def _refuse_other_types(self) -> None:
+        """Options also come from a file, and what is no list would be read letter by letter."""
+        if isinstance(self.kinds, str) or not hasattr(self.kinds, "__iter__"):
+            raise UsageError(f"private: kinds={self.kinds!r:.50} is no list, such as ['email', 'phone']")
+        for name, example in ("columns", {"ward": "place"}), ("may_have", {"mail.*": ["email"]}):
+            if not isinstance(getattr(self, name), Mapping):
+                raise UsageError(f"private: {name}={getattr(self, name)!r:.50} is no table, such as {example}")
+        if wrong := [one for one in self.detectors if not hasattr(one, "find")]:
+            raise UsageError(f"private: {wrong[0]!r:.50} is no detector, such as Pattern(kind='badge', pattern=…)")
+        if not isinstance(self.names, bool) and not hasattr(self.names, "names"):
+            raise UsageError(f"private: names={self.names!r:.50} is neither true, nor false, nor finds names")
+        if type(self.strict) is not bool:
+            raise UsageError(f"private: strict={self.strict!r:.50} is neither true nor false")
+
     @classmethod
     def of(cls, given: Privacy | Collection[str] | bool | None) -> Privacy | None:
         """What `private=` stands for: True is all kinds, a list these kinds; None where it is off."""
         if given is None or given is False or isinstance(given, Privacy):
             return given or None
-        return cls() if given is True else cls(kinds=tuple(given))
+        return cls() if given is True else cls(kinds=given)
 
     def allowed(self, about: About) -> Kinds:
         """The kinds that an operation may have."""

@@ -7,6 +7,7 @@ guest code has by itself, from a file of the workspace, becomes a token before a
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
@@ -69,7 +70,7 @@ class Private(Wrapper):
     def _without(self, call: Call, left: set[str]) -> Call:
         """A call with tokens whose values it may not have."""
         what = f"{call.about.title} may not have {', '.join(sorted(left))}"
-        how = f'declare it: may_have=["{min(left)}"]'
+        how = f"declare it: may_have={json.dumps(sorted(left))}"
         if self._privacy.options.strict:
             return replace(call, refused=Denied(f"{what}, and is given no token either; {how}"))
         if what not in self._told:
@@ -99,13 +100,13 @@ class Private(Wrapper):
         named = self._privacy.kinds_of((name,)).get(name) if name else None
         if named is None and call.verb == "get":  # `name` says more beside `email`
             named = self._privacy.kinds_of((name, *self._scope_host.member_names(call.target))).get(name)
-        of_operation = (self._privacy.options.columns.get(name) for name in call.about.names if "." in name)
+        of_operation = (self._privacy.options.columns.get(name) for name in call.about.names)
         return named or next(filter(None, of_operation), None) or self._column_of(call.target)
 
     def _column_of(self, number: int) -> str | None:
         """Of an object; in a session that was resumed the call that gave it tells."""
         if number <= 0 or number in self._columns or self._lineage is None:
-            return self._columns.get(number)
+            return self._columns.get(number) or None
         self._columns[number] = ""
         origin = self._lineage.origin(number)
         made = next((one for one in self._lineage.known() if one.number == number), None)

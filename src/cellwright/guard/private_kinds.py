@@ -54,6 +54,14 @@ class Pattern:
     check: Callable[[str], bool] | None = None
     columns: Sequence[str] = ()
 
+    def __post_init__(self) -> None:
+        try:
+            re.compile(self.pattern)
+        except (re.error, TypeError) as error:
+            raise UsageError(f"private: the pattern {self.pattern!r:.50} of {self.kind!r:.50}: {error}") from None
+        if isinstance(self.columns, str):
+            raise UsageError(f"private: columns={self.columns!r:.50} of {self.kind!r:.50} is no list")
+
     def find(self, text: str) -> Iterable[tuple[int, int]]:
         compiled = re.compile(self.pattern)
         group = "value" if "value" in compiled.groupindex else 0

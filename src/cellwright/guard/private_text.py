@@ -13,7 +13,7 @@ from typing import Any
 
 from cellwright.errors import UsageError
 from cellwright.guard.private_columns import is_bare_name, is_personal, is_private_value, kind_of_column
-from cellwright.guard.private_kinds import KINDS, Detector, NameFinder, PrivateSpan
+from cellwright.guard.private_kinds import KINDS, Detector, NameFinder, PrivateSpan, library
 from cellwright.guard.private_labels import BIRTH_DAY, TWO_CAPITALS, labelled_values
 from cellwright.guard.private_numbers import CALLS, COUNTRIES, NumberSpan, is_ip, is_valid, numbers_in
 from cellwright.guard.private_places import place_at
@@ -23,6 +23,7 @@ from cellwright.key_formats import key_spans
 
 _RUN = re.compile(r"[0-9](?:[ \u00a0\u202f.\u2010\u2011\u2013/()-]{0,2}(?:[0-9]|[A-Z](?![a-z]))){0,48}+")
 _NUMERIC = frozenset({"phone", "card", "iban", "national_id", "ip", "npi", "address", "birth_date", "medical_record"})
+_LIBRARIES = ("phonenumbers", "stdnum")  # that numbers are looked up in
 _BEFORE, _AFTER, _CLOSE = 40, 20, 16  # where the word stands that a weak number needs
 _BEFORE_LOCAL = re.compile(r".*(?:[\s<>()\[\]{},;:\"@=|&?/\\!#$%^*`~]|(?<!\w)')", re.DOTALL)
 _LOCAL_MOST, _DOMAIN_MOST = 64, 253
@@ -74,6 +75,8 @@ class PrivateText:
         if unknown := sorted(set(countries) - set(COUNTRIES)):
             raise UsageError(f"no national ids of {unknown[0]!r} are known; of {', '.join(COUNTRIES)} they are")
         self.kinds = frozenset(kinds) | own
+        for module in _LIBRARIES if not self.kinds.isdisjoint(_NUMERIC) else ():
+            library(module)  # what is missing is told before there is a session, not in the middle of a call
         self._region = region
         self._countries = tuple(countries)
         self._detectors = tuple(detectors)

@@ -98,13 +98,13 @@ class Files:
         """Remove a file, or a directory with all that is in it."""
         await asyncio.to_thread(self._delete, path)
 
-    async def put(self, local: Path, path: str | PurePath) -> None:
+    async def put(self, local: str | Path, path: str | PurePath) -> None:
         """Copy a file of the host into the workspace; where the file system can, the two share their blocks."""
-        await asyncio.to_thread(self.put_now, local, path)
+        await asyncio.to_thread(self.put_now, Path(local), path)
 
-    async def take(self, path: str | PurePath, local: Path) -> None:
+    async def take(self, path: str | PurePath, local: str | Path) -> None:
         """Copy a file of the workspace to the host, as `local`; they share blocks where the file system can."""
-        await asyncio.to_thread(self.take_now, path, local)
+        await asyncio.to_thread(self.take_now, path, Path(local))
 
     def _write(self, path: str | PurePath, size: int, fill: Callable[[int], None]) -> None:
         parts = _parts(path)
