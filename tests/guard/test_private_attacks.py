@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import importlib
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -265,3 +266,19 @@ def test_what_stands_beside_a_token_is_looked_at() -> None:
 def test_a_kind_whose_tokens_would_not_be_read_again_is_refused(kind: str) -> None:
     with pytest.raises(UsageError, match="no lower-case word"):
         Privacy(columns={"room": kind})
+
+
+async def test_rows_of_a_database_are_known_by_their_columns() -> None:
+    db = sqlite3.connect(":memory:", check_same_thread=False)
+    db.execute("create table patients (id, full_name, email, visits)")
+    db.executemany("insert into patients values (?, ?, ?, ?)", [(p.id, p.full_name, p.email, 3) for p in PATIENTS])
+    async with Runtime({"db": db}, private=True) as rt:
+        code = """
+found = db.execute('select full_name, visits, upper(full_name) as name from patients order by id')
+one, rest = found.fetchone(), found.fetchall()
+[one, *rest, *db.execute('select full_name, email from patients order by id')]
+"""
+        rows = (await rt.execute(code)).unwrap()
+        assert not found_in(repr(rows))
+        assert (rows[0][1], len(rows)) == (3, 6)
+        assert rows[0][0] == rows[3][0]

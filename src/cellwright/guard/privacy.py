@@ -185,10 +185,12 @@ class SessionPrivacy:
 
     # packed values
 
-    def hide(self, packed: Packed, field_names: FieldNames, kind: str | None = None) -> Packed:
-        """With tokens. `kind`: what the whole of it is known to be."""
+    def hide(
+        self, packed: Packed, field_names: FieldNames, kind: str | None = None, row: tuple[str, ...] = ()
+    ) -> Packed:
+        """With tokens. `kind`: what the whole of it is known to be; `row`: the columns of tuples in it."""
         before = len(self._known)
-        hidden = TreeHider(self, packed, field_names).hidden(kind)
+        hidden = TreeHider(self, packed, field_names).hidden(kind, row)
         if len(self._known) == before:
             return hidden
         return TreeHider(_Learned(self), hidden, field_names).hidden()  # what stood before the column that names it

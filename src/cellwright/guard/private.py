@@ -83,13 +83,14 @@ class Private(Wrapper):
             for made in answer.made:
                 if self._column_of(call.target) or _is_column(call, made):
                     self._columns[made.number] = kind
-        value = await _aside(answer.value, lambda: self._hide(answer.value, kind))
+        row = self._scope_host.row_names(call.target)
+        value = await _aside(answer.value, lambda: self._hide(answer.value, kind, row))
         kept = answer.kept and await _aside(answer.kept, lambda: self._hide(answer.kept))  # type: ignore[arg-type]
         self._privacy.keep()
         return replace(answer, value=value, kept=kept)
 
-    def _hide(self, packed: Packed, kind: str | None = None) -> Packed:
-        return self._privacy.hide(packed, self._scope_host.field_names, kind)
+    def _hide(self, packed: Packed, kind: str | None = None, row: tuple[str, ...] = ()) -> Packed:
+        return self._privacy.hide(packed, self._scope_host.field_names, kind, row)
 
     def _column(self, call: Call) -> str | None:
         """What the answer is known to be by name: `patient.email`, `row["email"]`, an item of a column."""

@@ -40,11 +40,14 @@ class TreeHider:
         self._texts = texts
         self._tree = packed.tree
         self._blobs = list(packed.blobs)
+        self._row: list[str | None] = []
         self._field_names = field_names
         self._of_guest = of_guest
 
-    def hidden(self, kind: str | None = None) -> Packed:
-        """With tokens. `kind`: what the whole value is known to be."""
+    def hidden(self, kind: str | None = None, row: tuple[str, ...] = ()) -> Packed:
+        """With tokens. `kind`: what the whole value is known to be. `row`: the columns of the tuples in it."""
+        kinds = self._texts.kinds_of(row)
+        self._row = [kinds.get(name) for name in row]
         tree = self._part(self._tree, kind)
         return Packed(tree, self._blobs)
 
@@ -96,6 +99,8 @@ class TreeHider:
                 kinds = self._texts.kinds_of(names)
                 known = [kinds.get(name, kind) for name in names] + [kind] * len(body[-1])
                 return {"o": [*body[:-1], [self._part(part, one) for part, one in zip(body[-1], known, strict=False)]]}
+            case "t" if self._row and len(body) == len(self._row):
+                return {"t": [self._part(item, of) for item, of in zip(body, self._row, strict=True)]}
             case "t" | "s" | "F":
                 return {tag: [self._part(item, kind) for item in body]}
             case "x" if kind is not None and body[0] in _TEXTS:

@@ -38,6 +38,8 @@ from cellwright.scope.worker import Worker
 from cellwright_guest.unpacker import simple_arguments
 from cellwright_guest.wire import Bounds, Packed, WireError, is_large, type_of
 
+CURSORS = frozenset(("sqlite3", "psycopg", "psycopg2", "duckdb", "pymysql", "pyodbc", "oracledb"))  # by their modules
+
 Start = Callable[[], Awaitable[Answer]]
 AskUndo = Callable[[Call, CallContent], Awaitable[Denied | None]]
 TellUndo = Callable[[Call, Callable[[], Awaitable[Any]]], Awaitable[Any]]
@@ -196,6 +198,13 @@ class ScopeHost:
         if held is None:
             return ()
         return (*members(type_of(held.value)), *held_by(held.value))
+
+    def row_names(self, number: int) -> tuple[str, ...]:
+        """The columns of the rows that a cursor of a database gives; none of any other object."""
+        held = self._handles.find(number) if number > 0 else None
+        if held is None or type_of(held.value).__module__.partition(".")[0].lstrip("_") not in CURSORS:
+            return ()
+        return tuple(str(column[0]) for column in getattr(held.value, "description", None) or ())
 
     @property
     def objects(self) -> int:
