@@ -1,17 +1,20 @@
-"""`SpacyNames`: names of people in free text, by a spaCy model that `cellwright models pull names` fetches.
+"""Names of people: after a title, a greeting or a farewell, before an address of e-mail, and in free text.
 
-The model is English: it knows names in Latin script, and fewer of them in lower case. It reads about 40 KB a second.
+`SpacyNames` finds those in free text, by a spaCy model that `cellwright models pull names` fetches. The model is English:
+it knows names in Latin script, and fewer of them in lower case. It reads about 40 KB a second.
 """
 
 from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from cellwright.errors import ModelMissing
-from cellwright.guard.private_kinds import library
+from cellwright.guard.private_kinds import NameFinder, PrivateSpan, library
+from cellwright.guard.private_words import pattern, words
 from cellwright.settings import Settings
 
 NAMES_MODEL = "en_core_web_md-3.8.0"
@@ -75,3 +78,38 @@ def _parts(text: str, start: int, stop: int) -> list[tuple[int, int]]:
         if end - begin > 1 and any(map(str.isalpha, text[begin:end])):
             parts.append((begin, end))
     return parts
+
+
+# --- by what stands beside them ---
+
+
+def people_in(text: str, finder: NameFinder | None) -> list[PrivateSpan]:
+    """Names after a title, and those that the finder finds, without the title before them."""
+    people = list(_titled_names(text))
+    for start, end in finder.names(text) if finder else ():
+        title = pattern("title").match(text, start, end)
+        start = title.end() if title and title.end() < end else start
+        if words("no_names").isdisjoint(text[start:end].split()) and (end - start > 2 or text[start].isupper()):
+            people.append(PrivateSpan(start, end, "name"))
+    return people
+
+
+def _titled_names(text: str) -> Iterator[PrivateSpan]:
+    for begun in pattern("maybe_title").finditer(text):
+        title = pattern("title").match(text, begun.start())
+        name = pattern("person").match(text, title.end(), title.end() + 60) if title else None
+        if not title or not name or text[title.start() - 1 : title.start()].isalpha():
+            continue
+        start, parts = title.end(), re.split(r"[ ,]+", name[0])
+        while parts and parts[0] in words("titles"):
+            start += len(parts.pop(0)) + 1
+        if parts and words("no_names").isdisjoint(parts) and (len(parts) > 1 or title[0] != "Patient "):
+            yield PrivateSpan(start, name.end(), "name")
+
+
+def name_before_mail(text: str, at: int) -> Iterator[PrivateSpan]:
+    """`Ann Lee <ann@lee.example>`"""
+    begin = max(at - 60, 0)
+    name = pattern("before_mail").search(text[begin:at])
+    if name:
+        yield PrivateSpan(begin + name.start(1), begin + name.end(1), "name")
