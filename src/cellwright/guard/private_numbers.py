@@ -1,4 +1,4 @@
-"""Private numbers in a run of digits: phones, cards, IBANs, national ids, NPIs, and those that a label before them names.
+"""Private numbers: phones, cards, IBANs, national ids, NPIs by their form, others by a label before them.
 
 A run holds digits, capitals and the marks between groups. Its pieces are tried from the longest to the shortest. What
 check digits and form leave in doubt says which words have to stand near it.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 from cellwright.guard.private_kinds import PrivateSpan, library
@@ -23,29 +23,22 @@ _WITH_MARKS = ("se.", "fi.", "cz.")  # countries whose marks say the century
 _IBAN = re.compile(r"[A-Z]{2}\d\d[0-9A-Z]{11,30}")
 _EXTENSION = re.compile(r" ?(?:x|ext\.?) ?\d{1,6}\b")
 _TWO_CAPITALS = re.compile(r"[^A-Za-z0-9]?[A-Z]{2} \Z")  # `AB 12 34 56 C`
+_NO_CAPITALS = ("NO ", "NR ", "ID ")
 _DOUBLED = str.maketrans("0123456789", "0246813579")
 _BEFORE, _AFTER, _CLOSE = 40, 20, 16  # where the word stands that a weak number needs
 
 
 class _Number(NamedTuple):
-    """A private number in a run. It counts where `needs` is empty, or matches the text before or shortly after it, and
-    `unless` does not match directly before it.
+    """A private number in a run. It counts where nothing is needed, or stands before or shortly after it, and what
+    refuses it does not stand directly before it.
     """
 
     start: int
     end: int
     kind: str
-    needs: str = ""
-    unless: str = ""
+    needs: re.Pattern[str] | None = None
+    unless: re.Pattern[str] | None = None
     validator: str = ""  # asked when the words are there: most numbers of this form have none
-
-
-class _NationalId(NamedTuple):
-    """How the ids of a country look, which validator knows their check digits, and the words near a weak one."""
-
-    module: str
-    pattern: re.Pattern[str]
-    needs: str
 
 
 @cache
@@ -55,25 +48,23 @@ def countries_of_ids() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=16)
-def _ids(countries: tuple[str, ...]) -> dict[int, list[_NationalId]]:
-    """By the number of characters without marks."""
-    ids: dict[int, list[_NationalId]] = {}
+def _ids(countries: tuple[str, ...]) -> dict[int, list[tuple[str, re.Pattern[str], re.Pattern[str] | None]]]:
+    """Validators, forms and words needed, by the number of characters without marks."""
+    ids: dict[int, list[tuple[str, re.Pattern[str], re.Pattern[str] | None]]] = {}
     for line in table("national_ids")["table"].splitlines():
-        country, module, lengths, rest = line.split(None, 3)
+        country, validator, lengths, rest = line.split(None, 3)
         form, _, needs = rest.partition("  ")
-        needs = f"{needs.strip()}|{pattern('id_words').pattern}" if needs else ""
+        near = re.compile(f"{needs.strip()}|{pattern('id_words').pattern}") if needs else None
         for size in lengths.split(",") if country in countries else ():
-            ids.setdefault(int(size), []).append(_NationalId(module, _compiled(form), needs))
+            ids.setdefault(int(size), []).append((validator, re.compile(form), near))
     return ids
 
 
-_compiled = cache(re.compile)
-
-
 def numbers_at(
-    text: str, start: int, digits: int, end: int, region: str, countries: tuple[str, ...]
+    text: str, start: int, run: tuple[int, int], region: str, countries: tuple[str, ...]
 ) -> Iterator[PrivateSpan]:
-    """The private numbers in the run `text[digits:end]`; `start` is where capitals before it begin."""
+    """The private numbers in a run; `start` is where capitals before it begin."""
+    digits, end = run
     if start and (text[start - 1].isalnum() or text[start - 1] in "_-\\"):  # its first piece begins inside a word
         start = text.find(" ", start, end) + 1 or end
     else:
@@ -81,14 +72,12 @@ def numbers_at(
             start -= 1
         if start == digits and _TWO_CAPITALS.match(text, max(start - 4, 0), start):
             start -= 3
-    if end - start < 7:
-        return
-    for number in _numbers_in(text[start:end], region, countries):
+    for number in _numbers_in(text[start:end], region, countries) if end - start > 6 else ():
         begin, stop = start + number.start, start + number.end
         more = _EXTENSION.match(text, stop) if number.kind == "phone" else None
-        if more or not (text[stop : stop + 1].isalnum() or text[stop : stop + 1] == "_"):
-            if _counts(text, begin, stop, number):
-                yield PrivateSpan(begin, more.end() if more else stop, number.kind)
+        is_whole = more or not (text[stop : stop + 1].isalnum() or text[stop : stop + 1] == "_")
+        if is_whole and _counts(text, begin, stop, number):
+            yield PrivateSpan(begin, more.end() if more else stop, number.kind)
 
 
 def _counts(text: str, start: int, end: int, number: _Number) -> bool:
@@ -97,20 +86,20 @@ def _counts(text: str, start: int, end: int, number: _Number) -> bool:
     if before.endswith(("$", "€", "£")):
         return False
     needed = _last(number.needs, before)
-    if number.needs and not needed:
-        if not _compiled(number.needs).search(text[end : end + _AFTER].partition("\n")[0].lower()):
-            return False
+    after = text[end : end + _AFTER].partition("\n")[0].lower()
+    if number.needs and not needed and not number.needs.search(after):
+        return False
     if number.validator and not is_valid(number.validator, text[start:end]):
         return False
     other = _last(number.unless, before)
     if other <= max(len(before) - _CLOSE, 0):
         return True
-    return (needed or (_last(pattern("phone_words").pattern, before) if number.kind == "phone" else 0)) > other
+    return (needed or (_last(pattern("phone_words"), before) if number.kind == "phone" else 0)) > other
 
 
-def _last(words: str, text: str) -> int:
+def _last(words: re.Pattern[str] | None, text: str) -> int:
     """Where the last of these words ends; 0 where there is none."""
-    return max((found.end() for found in _compiled(words).finditer(text)), default=0) if words else 0
+    return max((found.end() for found in words.finditer(text)), default=0) if words else 0
 
 
 @lru_cache(maxsize=16384)
@@ -123,7 +112,7 @@ def _numbers_in(run: str, region: str, countries: tuple[str, ...]) -> tuple[_Num
         start = pieces[first][0]
         for last in range(min(len(pieces), first + _MOST_PIECES), first, -1):
             value = run[start : pieces[last - 1][1]].rstrip(_ENDS)
-            found = [_Number(start, start + len(value), *each) for each in _kinds_of(value, region, countries)]
+            found = list(_kinds_of(value, partial(_Number, start, start + len(value)), region, countries))
             if first and run[start] not in "+(":  # a phone number is not the end of something longer
                 found = [number for number in found if number.kind != "phone"]
             numbers += found
@@ -134,52 +123,49 @@ def _numbers_in(run: str, region: str, countries: tuple[str, ...]) -> tuple[_Num
     return tuple(numbers)
 
 
-def _kinds_of(value: str, region: str, countries: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Kind, words needed, words that must not stand before, and the validator that is still to be asked."""
+def _kinds_of(value: str, number: Callable[..., _Number], region: str, countries: tuple[str, ...]) -> Iterator[_Number]:
     compact = value.translate(_MARKS)
     size = len(compact)
     if value.count(".") == 3 and is_ip(value):  # `1.2.0.7` is a version as well
-        yield "ip", "" if size > 4 else pattern("host_words").pattern, pattern("version_words").pattern
+        yield number("ip", None if size > 4 else pattern("host_words"), pattern("version_words"))
         return
     if size < 7:
         return
-    ids = [row for row in _ids(countries).get(size, ()) if row.pattern.fullmatch(value)]
+    ids = [row for row in _ids(countries).get(size, ()) if row[1].fullmatch(value)]
     if not compact.isdigit():
         if size > 14 and _IBAN.fullmatch(compact) and _is_iban(compact):
-            yield "iban", "", ""
-        yield from (("national_id", row.needs, "") for row in ids if row.module == "-" or is_valid(row.module, value))
+            yield number("iban")
+        for validator, _, needs in ids:
+            if validator == "-" or is_valid(validator, value):
+                yield number("national_id", needs)
         return
-    if (
-        12 <= size <= 19
-        and pattern("card").fullmatch(value)
-        and pattern("issuer").fullmatch(compact)
-        and _luhn(compact)
-    ):
-        yield "card", pattern("card_words").pattern if pattern("doubtful_issuer").match(compact) else "", ""
-    for row in ids:
-        if row.needs or is_valid(row.module, value):
-            yield "national_id", row.needs, pattern("book_words").pattern, row.module if row.needs else ""
+    if size > 11 and pattern("card").fullmatch(value) and pattern("issuer").fullmatch(compact) and _luhn(compact):
+        yield number("card", pattern("card_words") if pattern("doubtful_issuer").match(compact) else None)
+    for validator, _, needs in ids:
+        if needs or is_valid(validator, value):
+            yield number("national_id", needs, pattern("book_words"), validator if needs else "")
     if size == 10 and compact[0] in "12" and _luhn(f"80840{compact}"):
-        yield "npi", pattern("npi_words").pattern, ""
-    if size <= 15 and value.count("(") < 2 and not pattern("date").fullmatch(value):
-        yield from _phone(value, compact, region)
-
-
-def _phone(value: str, compact: str, region: str) -> Iterator[tuple[str, ...]]:
+        yield number("npi", pattern("npi_words"))
+    if size > 15 or value.count("(") > 1 or pattern("date").fullmatch(value):
+        return
     if value.startswith(("+", "(+")):
         if _is_phone("+" + compact, None):
-            yield "phone", "", ""
-        return
-    if compact.startswith("00") and value != compact:
-        is_certain = _is_phone("+" + compact[2:], None)
-    elif pattern("nanp").fullmatch(value):
-        is_certain = value.startswith("(") or (region in ("US", "CA") and _is_phone(value, region))
-    elif len(compact) in range(8, 13) and pattern("trunk").fullmatch(value):
-        is_certain = True  # of whichever region
+            yield number("phone")
     else:
-        grouped = pattern("grouped").fullmatch(value) and not pattern("amount").fullmatch(value)
-        is_certain = bool(grouped) and _is_phone(value, region)
-    yield "phone", "" if is_certain else pattern("phone_words").pattern, pattern("other_words").pattern
+        is_certain = _is_certain_phone(value, compact, region)
+        yield number("phone", None if is_certain else pattern("phone_words"), pattern("other_words"))
+
+
+def _is_certain_phone(value: str, compact: str, region: str) -> bool:
+    """Whether its form makes a number a phone's, without a word beside it."""
+    if compact.startswith("00") and value != compact:
+        return _is_phone("+" + compact[2:], None)
+    if pattern("nanp").fullmatch(value):
+        return value.startswith("(") or (region in ("US", "CA") and _is_phone(value, region))
+    if len(compact) in range(8, 13) and pattern("trunk").fullmatch(value):
+        return True  # of whichever region
+    is_grouped = pattern("grouped").fullmatch(value) and not pattern("amount").fullmatch(value)
+    return bool(is_grouped) and _is_phone(value, region)
 
 
 def _is_phone(value: str, region: str | None) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
+
 from cellwright.guard.private_words import pattern, words
 
 _LEFT = 72  # characters before the number in which the rest of an address stands
@@ -31,14 +34,20 @@ def place_at(text: str, start: int, digits: int) -> tuple[int, int] | None:
     return None
 
 
-def _forms(left: str, word: str) -> tuple[tuple[str, str], ...]:
+def _forms(left: str, word: str) -> Iterator[tuple[str, str]]:
     """What may stand before a number that `word` is before, and from the number on."""
     if word in words("states"):
-        return (("city_and_state", "zip"),)
-    if word in ("box", "Box", "BOX"):
-        return (("box", "box_number"),)
-    if word.lower().rstrip(",").endswith(tuple(words("compounds"))):
-        return (("compound", "house"),)
-    if not words("roads").isdisjoint(left.lower().split()):
-        return ("road", "house"), ("road", "town"), ("words_before", "house_and_town")
-    return (("words_before", "house_and_town"),)
+        yield "city_and_state", "zip"
+    elif word in ("box", "Box", "BOX"):
+        yield "box", "box_number"
+    elif word.lower().rstrip(",").endswith(_compounds()):
+        yield "compound", "house"
+    elif not words("roads").isdisjoint(left.lower().split()):
+        yield "road", "house"
+        yield "road", "town"
+    yield "words_before", "house_and_town"
+
+
+@cache
+def _compounds() -> tuple[str, ...]:
+    return tuple(words("compounds"))

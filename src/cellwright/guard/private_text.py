@@ -7,10 +7,11 @@ searched for at each character. What a value is for, and where it may go, is not
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from cellwright.errors import UsageError
-from cellwright.guard.private_columns import is_private_value, kind_of_column, kinds_of_columns
+from cellwright.guard.private_columns import kind_of_column, kinds_of_columns
 from cellwright.guard.private_kinds import KINDS, Detector, NameFinder, PrivateSpan
 from cellwright.guard.private_names import name_before_mail, people_in
 from cellwright.guard.private_numbers import countries_of_ids, is_ip, labelled_values, numbers_at
@@ -22,13 +23,12 @@ from cellwright.key_formats import key_spans
 _RUN = re.compile(r"[0-9](?:[ \u00a0\u202f.\u2010\u2011\u2013/()-]{0,2}(?:[0-9]|[A-Z](?![a-z]))){0,48}+")
 _CAPITALS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _UNNUMBERED = frozenset({"email", "secret", "name"})
-_BEFORE_LOCAL = re.compile(r".*(?:[\s<>()\[\]{},;:\"@=|&?/\\!#$%^*`~]|(?<!\w)')", re.DOTALL)
 _LOCAL_MOST, _DOMAIN_MOST = 64, 253
 _DOMAIN = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+(?:[^\W\d_]{2,24}|xn--[a-z0-9-]{2,60})(?![\w@])")
-_QUOTED_LOCAL = re.compile(r"\"[^\"\n]{1,62}\"\Z")
+_LOCAL = re.compile(r"(?:\"[^\"\n]{1,62}\"|(?![.+-])(?:[^\s<>()\[\]{},;:\"@=|&?/\\!#$%^*`~']|(?<=\w)')++)\Z")
 _RANK = {kind: at - 99 * (kind != "phone") for at, kind in enumerate(KINDS)}  # the least certain last
 _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
-_IP6 = re.compile(r"[0-9A-Fa-f:]{3,39}(?:\.\d{1,3}){0,3}")
+_IP6 = re.compile(r"(?<![\w:])(?=[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f:]{3,39}(?:\.\d{1,3}){0,3}")
 
 
 class PrivateText:
@@ -72,10 +72,6 @@ class PrivateText:
         """The private columns of one record or table; `name` is one where another column is only a person's."""
         kinds = kinds_of_columns(names, self.kind_of_column)
         return {name: kind for name, kind in kinds.items() if kind in self.kinds}
-
-    def is_value(self, kind: str, value: str) -> bool:
-        """Whether a value in a column of this kind is private at all: not empty, not "n/a", not a type or a token."""
-        return is_private_value(kind, value)
 
     def spans(self, text: str) -> list[PrivateSpan]:
         """The private values, in order and apart from each other. Of those that overlap the longest is whole."""
@@ -121,7 +117,7 @@ class PrivateText:
                 if place is not None:
                     yield PrivateSpan(*place, "address")
             if end - start > 6:
-                yield from numbers_at(text, start, digits, end, self._region, self._countries)
+                yield from numbers_at(text, start, run.span(), self._region, self._countries)
 
 
 def _key(name: str) -> str:
@@ -132,66 +128,43 @@ def _emails(text: str) -> Iterator[PrivateSpan]:
     at = text.find("@")
     while at >= 0:
         domain = _DOMAIN.match(text, at + 1, at + 1 + _DOMAIN_MOST)
-        if domain:
-            left = text[max(at - _LOCAL_MOST, 0) : at]
-            quoted = _QUOTED_LOCAL.search(left) if left.endswith('"') else None
-            begun = None if quoted else _BEFORE_LOCAL.match(left)
-            begin = quoted.start() if quoted else begun.end() if begun else 0
-            start = at - len(left[begin:].lstrip(".-+"))
-            is_login = "://" in left[:begin].rpartition(" ")[2]
-            if start < at and not is_login:
-                yield PrivateSpan(start, domain.end(), "email")
-                if start and text[start - 1] == "<":
-                    yield from name_before_mail(text, start - 1)
+        local = _LOCAL.search(text[max(at - _LOCAL_MOST, 0) : at]) if domain else None
+        if domain and local and "://" not in local.string[: local.start()].rpartition(" ")[2]:  # no login
+            start = at - len(local[0])
+            yield PrivateSpan(start, domain.end(), "email")
+            if start and text[start - 1] == "<":
+                yield from name_before_mail(text, start - 1)
         at = text.find("@", at + 1)
 
 
 def _ip6(text: str) -> Iterator[PrivateSpan]:
-    done = 0
-    for found in _COLONS.finditer(text):
-        if found.start() < done:
-            continue
-        start = found.start()
-        while start and found.start() - start < 4 and text[start - 1] in "0123456789abcdefABCDEF":
-            start -= 1
-        value = _IP6.match(text, start)
-        if value and (not start or not (text[start - 1].isalnum() or text[start - 1] in "_:")):
-            done = value.end()
-            written = value[0] if value[0].endswith("::") else value[0].rstrip(":.")
-            if sum(map(str.isalnum, written)) > 3 and is_ip(written) and not text[done : done + 1].isalnum():
-                yield PrivateSpan(start, start + len(written), "ip")
+    for found in _IP6.finditer(text) if _COLONS.search(text) else ():
+        value = found[0] if found[0].endswith("::") else found[0].rstrip(":.")
+        if sum(map(str.isalnum, value)) > 3 and is_ip(value) and not text[found.end() : found.end() + 1].isalnum():
+            yield PrivateSpan(found.start(), found.start() + len(value), "ip")
 
 
 def _apart(text: str, found: list[PrivateSpan], people: list[PrivateSpan]) -> list[PrivateSpan]:
     """Sorted, the longest whole, of others the part that it leaves. A name by its looks gives way to all else."""
-    found.sort(key=lambda span: (span.start, -span.end, _RANK.get(span.kind, -1)))
     spans = _swept(text, found)
-    if not people:
-        return spans
-    people.sort(key=lambda span: (span.start, -span.end))
-    taken = iter([*spans, PrivateSpan(len(text) + 1, len(text) + 1, "")])
-    other = next(taken)
+    ends = [span.end for span in spans] if people else []
     free: list[PrivateSpan] = []
     for person in people:
-        while other.end <= person.start:
-            other = next(taken)
-        if other.start >= person.end:
+        at = bisect_right(ends, person.start)
+        if at == len(ends) or spans[at].start >= person.end:
             free.append(person)
-    return sorted([*spans, *_swept(text, free)], key=lambda span: span.start) if free else spans
+    return sorted([*spans, *_swept(text, free)]) if free else spans
 
 
 def _swept(text: str, found: list[PrivateSpan]) -> list[PrivateSpan]:
     spans: list[PrivateSpan] = []
-    end = 0
-    for span in found:
-        start = span.start
-        if span.end <= end:
-            continue
-        if start < end:
-            start = end
-            while start < span.end and not text[start].isalnum():
+    done = 0
+    for start, end, kind in sorted(found, key=lambda span: (span.start, -span.end, _RANK.get(span.kind, -1))):
+        if start < done:
+            start = done
+            while start < end and not text[start].isalnum():
                 start += 1
-        if start < span.end:
-            spans.append(PrivateSpan(start, span.end, span.kind))
-            end = span.end
+        if start < end:
+            spans.append(PrivateSpan(start, end, kind))
+            done = end
     return spans
