@@ -34,11 +34,7 @@ def kind_of_column(name: str) -> str | None:
     if not parts or (len(parts) > 1 and parts[0] in words("questions")):
         return None
     kind = _kind_by_end(parts)
-    if (
-        kind is None
-        and len(parts) > 2
-        and (parts[-1].isdigit() or parts[-1] in ("primary", "home", "work", "nbr", "no"))
-    ):
+    if kind is None and len(parts) > 2 and (parts[-1].isdigit() or parts[-1] in words("variants")):
         kind = _kind_by_end(parts[:-1])
     if kind is None and len(parts) > 1 and parts[-1] in ("name", "names", "nm") and parts[-2] in words("people"):
         return "name"

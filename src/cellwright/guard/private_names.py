@@ -1,7 +1,7 @@
 """Names of people: after a title, a greeting or a farewell, before an address of e-mail, and in free text.
 
-`SpacyNames` finds those in free text, by a spaCy model that `cellwright models pull names` fetches. The model is English:
-it knows names in Latin script, and fewer of them in lower case. It reads about 40 KB a second.
+`SpacyNames` finds those in free text, by a spaCy model that `cellwright models pull names` fetches. The model is
+English: it knows names in Latin script, and fewer of them in lower case. It reads about 40 KB a second.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NAMES_MODEL = "en_core_web_md-3.8.0"
 _PIECE = 8_000  # characters at a time: memory is for a piece, and not for the text
 _UNUSED = ("parser", "tagger", "lemmatizer", "attribute_ruler", "senter")
 _LINE = re.compile(r"[^\n\t|<>{}\[\]\"=:;@/\\_,()*#\d]+")
-_END = re.compile(r"['’]s?\Z|[\s.,'’-]+\Z")
+_ROUND = " \r\f\v.,'’-"  # what stands round a name
 _FIELD = re.compile(r"[\d_]|\s{0,2}=|[\"'] ?:")  # what was found is a part of a code, or the name of a field
 _INSIDE_WORD = re.compile(r"[\d_]")
 
@@ -67,15 +67,13 @@ class SpacyNames:
 def _parts(text: str, start: int, stop: int) -> list[tuple[int, int]]:
     """The name on each line of what was found, without marks round it."""
     parts: list[tuple[int, int]] = []
-    for found in _LINE.finditer(text, start, stop):
-        begin, end = found.span()
-        part = found[0]
-        begin += len(part) - len(part.lstrip(" .'’-"))
-        while (tail := _END.search(text, begin, end)) and tail.start() < end:
-            end = tail.start()
-        if _INSIDE_WORD.match(text, max(begin - 1, 0)) or _FIELD.match(text, end):
-            continue
-        if end - begin > 1 and any(map(str.isalpha, text[begin:end])):
+    for line in _LINE.finditer(text, start, stop):
+        name = line[0].strip(_ROUND)
+        name = name.removesuffix("'s").removesuffix("’s").rstrip(_ROUND)
+        begin = text.find(name, line.start())
+        end = begin + len(name)
+        is_code = _INSIDE_WORD.match(text, max(begin - 1, 0)) or _FIELD.match(text, end)
+        if not is_code and len(name) > 1 and any(map(str.isalpha, name)):
             parts.append((begin, end))
     return parts
 
