@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 
+from cellwright.guard.private_kinds import KINDS
 from cellwright.guard.private_words import pattern, table, words
 from cellwright.redaction import is_secret_name
 
 _LONGEST = 60
 _MOST_WORDS = 4  # of a phrase
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zß-ÿ]+|\d+")
-_FEWEST_DIGITS = {"phone": 5, "card": 12, "iban": 5, "national_id": 4, "birth_date": 4, "medical_record": 2, "npi": 10}
 
 
 @cache
@@ -79,18 +79,4 @@ def is_private_value(kind: str, value: str) -> bool:
     value = value.strip()
     if not value or pattern("nothing").fullmatch(value[:80]) or pattern("placeholder").fullmatch(value):
         return False
-    digits = sum(map(str.isdigit, value))
-    match kind:
-        case "email":
-            return "@" in value[1:]
-        case "ip":
-            return (digits > 0 and value.count(".") == 3) or value.count(":") > 1
-        case "name":
-            is_short = 1 < len(value) <= _LONGEST and len(value.split()) <= 6
-            return not digits and is_short and not pattern("code").fullmatch(value)
-        case "address":
-            return len(value) > 2 and not value.startswith(("0x", "http")) and any(map(str.isalnum, value))
-        case "secret":
-            return len(value) > 3
-        case _:
-            return digits >= _FEWEST_DIGITS.get(kind, 0)
+    return kind not in KINDS or bool(pattern(f"value_{kind}").match(value))

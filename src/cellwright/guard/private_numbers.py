@@ -23,7 +23,7 @@ _WITH_MARKS = ("se.", "fi.", "cz.")  # countries whose marks say the century
 _IBAN = re.compile(r"[A-Z]{2}\d\d[0-9A-Z]{11,30}")
 _EXTENSION = re.compile(r" ?(?:x|ext\.?) ?\d{1,6}\b")
 _TWO_CAPITALS = re.compile(r"[^A-Za-z0-9]?[A-Z]{2} \Z")  # `AB 12 34 56 C`
-_NO_CAPITALS = ("NO ", "NR ", "ID ")
+_LABELLED = ("medical_record", "national_id", "birth_date")
 _DOUBLED = str.maketrans("0123456789", "0246813579")
 _BEFORE, _AFTER, _CLOSE = 40, 20, 16  # where the word stands that a weak number needs
 
@@ -206,27 +206,14 @@ def is_valid(validator: str, value: str) -> bool:
 # --- numbers that only a label before them makes private ---
 
 
-def labelled_values(text: str, start: int, digits: int) -> Iterator[PrivateSpan]:
+def labelled_values(text: str, start: int) -> Iterator[PrivateSpan]:
     """A date of birth, or the number of a person or of a medical record, after the words that say so."""
     left = text[max(start - _BEFORE, 0) : start]
     if not pattern("label_hint").search(left.lower()):
         return
-    if pattern("record_label").search(left):
-        begin = start - len(left) + max(map(left.rfind, ' :#"=')) + 1
-        record = pattern("record_number").match(text, begin if text[begin:start].replace("-", "").isupper() else start)
-        if record:
-            yield PrivateSpan(*record.span(), "medical_record")
-    if pattern("id_label").search(left):
-        has_two = _TWO_CAPITALS.match(text, max(start - 4, 0), start) and text[start - 3 : start - 1] not in (
-            "NO",
-            "NR",
-            "ID",
-        )
-        number = pattern("id_number").match(text, start - 3 if has_two else start)
-        if number and sum(map(str.isdigit, number[0])) > 4:
-            yield PrivateSpan(*number.span(), "national_id")
-    if pattern("born").search(left):
-        month = pattern("month_before").search(left)
-        day = pattern("day").match(text, digits) or (month and pattern("day").match(text, start - len(month[0])))
-        if day:
-            yield PrivateSpan(*day.span(), "birth_date")
+    for kind in _LABELLED:
+        if pattern(f"{kind}_label").search(left):
+            form, before = pattern(f"{kind}_form"), pattern(f"{kind}_before").search(left)
+            value = (before and form.match(text, start - len(before[0]))) or form.match(text, start)
+            if value:
+                yield PrivateSpan(*value.span(), kind)

@@ -28,6 +28,7 @@ _CELLS = {  # a quoted cell ends where a mark or the line's end follows its quot
     mark: re.compile(rf"(?:\A|{each})(\s*+(?:\"[^\"]*+\"|'(?:[^']|'')*+')\s*(?={each}|\Z)|(?:(?!{each}).)*)", re.DOTALL)
     for mark, each in zip(_MARKS, (r"\|", "[│┆]", r"\t", ";", ","), strict=True)
 }
+_LINE = re.compile(r"([^\n]*)\n?")
 _SPACED_CELL = re.compile(r"\S+(?: \S+)*")
 
 KindOf = Callable[[str], str | None]
@@ -62,49 +63,29 @@ def named_values(text: str, kind_of: KindOf) -> list[PrivateSpan]:
 def _has_neighbour(text: str, at: int, people: list[int]) -> bool:
     """Whether another field of the same record is one that only people have."""
     place = bisect_left(people, at)
-    for other in people[max(place - 1, 0) : place + 1]:
-        low, high = min(at, other), max(at, other)
-        if high - low <= _NEAR and not _APART.search(text, low, high):
-            return True
-    return False
+    return any(
+        abs(at - other) <= _NEAR and not _APART.search(text, min(at, other), max(at, other))
+        for other in people[max(place - 1, 0) : place + 1]
+    )
 
 
 def _values(text: str, at: int, kind: str, name: str) -> Iterator[PrivateSpan]:
     begin = at + 1
     while begin < len(text) and begin < at + 6 and text[begin] in " \t=*":
         begin += 1
-    opened = text[begin : begin + 1]
-    if opened == "[":
+    if text.startswith("[", begin):
         for _ in range(_MOST_ITEMS):
-            begin += 1
-            while text[begin : begin + 1] in (" ", ",", "\n"):
-                begin += 1
-            end = _quoted_end(text, begin)
-            if end < 0:
+            item = pattern("item").match(text, begin)
+            if item is None:
                 return
-            yield from _checked(text, begin + 1, end, kind)
-            begin = end
-        return
-    slashes = 1 if opened == "\\" else 0
-    end = _quoted_end(text, begin + slashes, "\\" * slashes)
-    if end >= 0:
-        yield from _checked(text, begin + slashes + 1, end, kind)
+            yield from _checked(text, *item.span(item.lastindex or 0), kind)
+            begin = item.end()
         return
     form = f"bare_{kind}" if kind in ("name", "address", "email", "secret", "ip") else "bare_number"
-    bare = pattern(form).match(text, begin)
-    if bare is not None and bare[0].lower() != name.lower():
-        yield from _checked(text, begin, bare.end(), kind)
-
-
-def _quoted_end(text: str, begin: int, before: str = "") -> int:
-    """Where a quoted value ends whose quote stands at `begin`; -1 where there is none."""
-    quote = text[begin : begin + 1]
-    if quote not in ('"', "'"):
-        return -1
-    end = text.find(before + quote, begin + 1, begin + _LONGEST_VALUE)
-    while end > 0 and not before and text[end - 1] == "\\":
-        end = text.find(quote, end + 1, begin + _LONGEST_VALUE)
-    return end
+    quoted = pattern("quoted").match(text, begin)
+    value = quoted or pattern(form).match(text, begin)
+    if value and (quoted or value[0].lower() != name.lower()):
+        yield from _checked(text, *value.span(value.lastindex or 0), kind)
 
 
 def _checked(text: str, start: int, end: int, kind: str) -> Iterator[PrivateSpan]:
@@ -139,19 +120,18 @@ def _rows(text: str, at: int, mark: str, kinds: list[str | None]) -> tuple[int, 
     """Where the table ends, and its private values."""
     spans: list[PrivateSpan] = []
     bad = 0
-    while at < len(text) and bad < _BAD_ROWS:
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        if end == at or (end - at < 3 and not text[at:end].strip()):
+    for line in _LINE.finditer(text, at):
+        if bad == _BAD_ROWS or not line[1].strip():
             break
-        if end - at > _LONGEST_HEADER or not pattern("table_rule").fullmatch(text, at, end):
-            cells = _cells(text, at, min(end, at + 10 * _LONGEST_HEADER), mark)
+        start, end = line.span(1)
+        at = line.end()
+        if end - start > _LONGEST_HEADER or not pattern("table_rule").fullmatch(line[1]):
+            cells = _cells(text, start, min(end, start + 10 * _LONGEST_HEADER), mark)
             extra = len(cells) - len(kinds)
             is_row = extra == 0 or (mark == "  " and extra == 1)  # the index of a data frame has no title
             bad = 0 if is_row else bad + 1
             if is_row:
                 spans += _row_values(text, cells[extra:], kinds)
-        at = end + 1
     return at, spans
 
 

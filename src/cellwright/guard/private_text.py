@@ -25,7 +25,9 @@ _CAPITALS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _UNNUMBERED = frozenset({"email", "secret", "name"})
 _LOCAL_MOST, _DOMAIN_MOST = 64, 253
 _DOMAIN = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+(?:[^\W\d_]{2,24}|xn--[a-z0-9-]{2,60})(?![\w@])")
-_LOCAL = re.compile(r"(?:\"[^\"\n]{1,62}\"|(?![.+-])(?:[^\s<>()\[\]{},;:\"@=|&?/\\!#$%^*`~']|(?<=\w)')++)\Z")
+_LOCAL = re.compile(  # the end of what stands before an `@`
+    r"(?s)(?>.*(?=\"[^\"\n]{1,62}\"\Z)|.*(?:[\s<>()\[\]{},;:\"@=|&?/\\!#$%^*`~]|(?<!\w)')|)[.+-]*+(.+)"
+)
 _RANK = {kind: at - 99 * (kind != "phone") for at, kind in enumerate(KINDS)}  # the least certain last
 _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _IP6 = re.compile(r"(?<![\w:])(?=[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f:]{3,39}(?:\.\d{1,3}){0,3}")
@@ -50,14 +52,13 @@ class PrivateText:
         names: NameFinder | None = None,
     ) -> None:
         own = {name: detector.kind for detector in detectors for name in detector.columns} | dict(columns or {})
-        self.kinds = frozenset(kinds) | {detector.kind for detector in detectors} | set(own.values())
-        if unknown := sorted(set(kinds) - set(KINDS) - (self.kinds - set(kinds))):
+        own_kinds = {detector.kind for detector in detectors} | set(own.values())
+        if unknown := sorted(set(kinds) - set(KINDS) - own_kinds):
             raise UsageError(f"no such kind of private data: {unknown[0]!r}; there is {', '.join(KINDS)}")
+        self.kinds = frozenset(kinds) | own_kinds
         self._countries = countries_of_ids() if countries is None else tuple(countries)
         if unknown := sorted(set(self._countries) - set(countries_of_ids())):
-            raise UsageError(
-                f"no national ids of {unknown[0]!r} are known; of {', '.join(countries_of_ids())} they are"
-            )
+            raise UsageError(f"no national ids of {unknown[0]!r} are known, but of {', '.join(countries_of_ids())}")
         self._region = region
         self._detectors = tuple(detectors)
         self._names = names
@@ -65,7 +66,8 @@ class PrivateText:
 
     def kind_of_column(self, name: str) -> str | None:
         """The kind of the values in a column or field of this name."""
-        kind = (self._own and self._own.get(_key(name))) or kind_of_column(name)
+        own = self._own.get(_key(name)) if self._own else None
+        kind = own or kind_of_column(name)
         return kind if kind in self.kinds else None
 
     def kinds_of_columns(self, names: Sequence[str]) -> dict[str, str]:
@@ -111,7 +113,7 @@ class PrivateText:
             while start and digits - start < 6 and text[start - 1] in _CAPITALS:
                 start -= 1
             if (size != 4 and size > 2) or (size < 3 and is_day(text, end)):
-                yield from labelled_values(text, start, digits)
+                yield from labelled_values(text, start)
             if places and (size < 7 or not run[0][:6].isdigit()):
                 place = place_at(text, start, digits)
                 if place is not None:
@@ -128,9 +130,9 @@ def _emails(text: str) -> Iterator[PrivateSpan]:
     at = text.find("@")
     while at >= 0:
         domain = _DOMAIN.match(text, at + 1, at + 1 + _DOMAIN_MOST)
-        local = _LOCAL.search(text[max(at - _LOCAL_MOST, 0) : at]) if domain else None
-        if domain and local and "://" not in local.string[: local.start()].rpartition(" ")[2]:  # no login
-            start = at - len(local[0])
+        local = _LOCAL.match(text[max(at - _LOCAL_MOST, 0) : at]) if domain else None
+        if domain and local and "://" not in local.string[: local.start(1)].rpartition(" ")[2]:  # no login
+            start = at - len(local[1])
             yield PrivateSpan(start, domain.end(), "email")
             if start and text[start - 1] == "<":
                 yield from name_before_mail(text, start - 1)
