@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 
 from cellwright.guard.private_kinds import KINDS
-from cellwright.guard.private_words import pattern, table, words
+from cellwright.guard.private_words import pattern, word_file, words
 from cellwright.redaction import is_secret_name
 
 _LONGEST = 60
@@ -21,7 +21,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zß-ÿ]+|\d+")
 
 @cache
 def _phrases() -> Mapping[tuple[str, ...], str]:
-    return {tuple(one.split("_")): kind for kind, phrases in table("columns").items() for one in phrases.split()}
+    return {tuple(one.split("_")): kind for kind, phrases in word_file()["columns"].items() for one in phrases.split()}
 
 
 @lru_cache(maxsize=8192)

@@ -78,9 +78,6 @@ def _parts(text: str, start: int, stop: int) -> list[tuple[int, int]]:
     return parts
 
 
-# --- by what stands beside them ---
-
-
 def people_in(text: str, finder: NameFinder | None) -> list[PrivateSpan]:
     """Names after a title, and those that the finder finds, without the title before them."""
     people = list(_titled_names(text))

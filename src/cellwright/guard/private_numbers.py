@@ -13,7 +13,7 @@ from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 from cellwright.guard.private_kinds import PrivateSpan, library
-from cellwright.guard.private_words import pattern, table
+from cellwright.guard.private_words import pattern, word_file
 
 _MOST_PIECES = 9  # groups of four in the longest IBAN
 _PIECE = re.compile(r"[^ \u00a0\u202f]+")
@@ -25,13 +25,12 @@ _EXTENSION = re.compile(r" ?(?:x|ext\.?) ?\d{1,6}\b")
 _TWO_CAPITALS = re.compile(r"[^A-Za-z0-9]?[A-Z]{2} \Z")  # `AB 12 34 56 C`
 _LABELLED = ("medical_record", "national_id", "birth_date")
 _DOUBLED = str.maketrans("0123456789", "0246813579")
+_IdForm = tuple[str, re.Pattern[str], re.Pattern[str] | None]  # validator, form, words needed
 _BEFORE, _AFTER, _CLOSE = 40, 20, 16  # where the word stands that a weak number needs
 
 
 class _Number(NamedTuple):
-    """A private number in a run. It counts where nothing is needed, or stands before or shortly after it, and what
-    refuses it does not stand directly before it.
-    """
+    """A private number in a run. It counts where `needs` stands before or shortly after it, and `unless` not before."""
 
     start: int
     end: int
@@ -44,14 +43,14 @@ class _Number(NamedTuple):
 @cache
 def countries_of_ids() -> tuple[str, ...]:
     """The countries whose ids are known."""
-    return tuple(dict.fromkeys(line.split()[0] for line in table("national_ids")["table"].splitlines()))
+    return tuple(dict.fromkeys(line.split()[0] for line in word_file()["national_ids"].splitlines()))
 
 
 @lru_cache(maxsize=16)
-def _ids(countries: tuple[str, ...]) -> dict[int, list[tuple[str, re.Pattern[str], re.Pattern[str] | None]]]:
-    """Validators, forms and words needed, by the number of characters without marks."""
-    ids: dict[int, list[tuple[str, re.Pattern[str], re.Pattern[str] | None]]] = {}
-    for line in table("national_ids")["table"].splitlines():
+def _ids(countries: tuple[str, ...]) -> dict[int, list[_IdForm]]:
+    """By the number of characters without marks."""
+    ids: dict[int, list[_IdForm]] = {}
+    for line in word_file()["national_ids"].splitlines():
         country, validator, lengths, rest = line.split(None, 3)
         form, _, needs = rest.partition("  ")
         near = re.compile(f"{needs.strip()}|{pattern('id_words').pattern}") if needs else None
@@ -198,12 +197,11 @@ def _is_iban(compact: str) -> bool:
 
 def is_valid(validator: str, value: str) -> bool:
     """Whether a national id has the check digits of its country."""
-    if not validator.startswith(_WITH_MARKS):
-        value = value.translate(_MARKS)
-    return bool(library(f"stdnum.{validator}").is_valid(value))
-
-
-# --- numbers that only a label before them makes private ---
+    compact = value if validator.startswith(_WITH_MARKS) else value.translate(_MARKS)
+    try:
+        return bool(library(f"stdnum.{validator}").is_valid(compact))
+    except LookupError:  # of a county that the validator's table does not have
+        return False
 
 
 def labelled_values(text: str, start: int) -> Iterator[PrivateSpan]:

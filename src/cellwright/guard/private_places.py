@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 
 from cellwright.guard.private_words import pattern, words
 
@@ -40,14 +39,9 @@ def _forms(left: str, word: str) -> Iterator[tuple[str, str]]:
         yield "city_and_state", "zip"
     elif word in ("box", "Box", "BOX"):
         yield "box", "box_number"
-    elif word.lower().rstrip(",").endswith(_compounds()):
+    elif word.lower().rstrip(",").endswith(tuple(words("compounds"))):
         yield "compound", "house"
     elif not words("roads").isdisjoint(left.lower().split()):
         yield "road", "house"
         yield "road", "town"
     yield "words_before", "house_and_town"
-
-
-@cache
-def _compounds() -> tuple[str, ...]:
-    return tuple(words("compounds"))

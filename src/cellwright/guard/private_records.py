@@ -95,9 +95,6 @@ def _checked(text: str, start: int, end: int, kind: str) -> Iterator[PrivateSpan
         yield PrivateSpan(start, end, kind)
 
 
-# --- tables ---
-
-
 def table_values(text: str, kinds_of: KindsOf) -> Iterator[PrivateSpan]:
     """Values in the private columns of tables: CSV, TSV, Markdown, as databases and data frames print them."""
     done = 0
@@ -154,9 +151,6 @@ def _cells(text: str, start: int, end: int, mark: str) -> list[tuple[int, int]]:
         begin = start + cell.start(1) + cell[1].find(inner)
         cells.append((begin, begin + len(inner)))
     return cells
-
-
-# --- tags and SQL ---
 
 
 def tagged_values(text: str, kind_of: KindOf) -> Iterator[PrivateSpan]:

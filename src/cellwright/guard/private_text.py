@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 
 from cellwright.errors import UsageError
 from cellwright.guard.private_columns import kind_of_column, kinds_of_columns
@@ -77,26 +78,23 @@ class PrivateText:
 
     def spans(self, text: str) -> list[PrivateSpan]:
         """The private values, in order and apart from each other. Of those that overlap the longest is whole."""
-        named = [
-            *named_values(text, self.kind_of_column),
-            *table_values(text, self.kinds_of_columns),
-            *tagged_values(text, self.kind_of_column),
-            *inserted_values(text, self.kinds_of_columns),
-        ]
-        if "@" in text and not self.kinds.isdisjoint(("email", "name")):
-            named += (span for span in _emails(text) if span.kind in self.kinds)
-        found = [*named, *self._found(text, named)]
-        return _apart(text, found, people_in(text, self._names) if "name" in self.kinds else [])
-
-    def _found(self, text: str, named: Sequence[PrivateSpan]) -> Iterator[PrivateSpan]:
-        if self.kinds - _UNNUMBERED:
-            yield from (span for span in self._numbers(text, named) if span.kind in self.kinds)
-        if "ip" in self.kinds:
-            yield from _ip6(text)
-        if "secret" in self.kinds:
-            yield from (PrivateSpan(start, end, "secret") for start, end in key_spans(text))
-        for detector in self._detectors:
-            yield from (PrivateSpan(start, end, detector.kind) for start, end in detector.find(text))
+        kinds = self.kinds
+        by_name = chain(
+            named_values(text, self.kind_of_column),
+            table_values(text, self.kinds_of_columns),
+            tagged_values(text, self.kind_of_column),
+            inserted_values(text, self.kinds_of_columns),
+            _emails(text),
+        )
+        named = [span for span in by_name if span.kind in kinds]
+        by_form = chain(
+            self._numbers(text, named) if kinds - _UNNUMBERED else (),
+            _ip6(text) if "ip" in kinds else (),
+            (PrivateSpan(*edges, "secret") for edges in (key_spans(text) if "secret" in kinds else ())),
+            (PrivateSpan(*edges, each.kind) for each in self._detectors for edges in each.find(text)),
+        )
+        found = [*named, *(span for span in by_form if span.kind in kinds)]
+        return _apart(text, found, people_in(text, self._names) if "name" in kinds else [])
 
     def _numbers(self, text: str, named: Sequence[PrivateSpan]) -> Iterator[PrivateSpan]:
         """`named`: what is a value by its name already; its digits are not looked at again."""
@@ -150,11 +148,11 @@ def _apart(text: str, found: list[PrivateSpan], people: list[PrivateSpan]) -> li
     """Sorted, the longest whole, of others the part that it leaves. A name by its looks gives way to all else."""
     spans = _swept(text, found)
     ends = [span.end for span in spans] if people else []
-    free: list[PrivateSpan] = []
-    for person in people:
-        at = bisect_right(ends, person.start)
-        if at == len(ends) or spans[at].start >= person.end:
-            free.append(person)
+    free = [
+        person
+        for person in people
+        if (at := bisect_right(ends, person.start)) == len(ends) or spans[at].start >= person.end
+    ]
     return sorted([*spans, *_swept(text, free)]) if free else spans
 
 

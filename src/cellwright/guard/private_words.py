@@ -9,7 +9,8 @@ from typing import Any
 
 
 @cache
-def _file() -> Mapping[str, Any]:
+def word_file() -> Mapping[str, Any]:
+    """What is in the file."""
     import tomllib
     from importlib.resources import files
 
@@ -19,13 +20,7 @@ def _file() -> Mapping[str, Any]:
 @cache
 def words(name: str) -> frozenset[str]:
     """A list of words."""
-    return frozenset(_file()["words"][name].split())
-
-
-@cache
-def table(section: str) -> Mapping[str, str]:
-    """A section of the file."""
-    return _file()[section]
+    return frozenset(word_file()["words"][name].split())
 
 
 @cache
@@ -35,7 +30,7 @@ def pattern(name: str) -> re.Pattern[str]:
 
 
 def _expression(name: str) -> str:
-    if name in _file()["words"]:
-        return f"(?:{'|'.join(map(re.escape, _file()['words'][name].split()))})"
-    text = re.sub(r"(?m)^ {4}|\n", "", _file()["patterns"][name])
+    if name in word_file()["words"]:
+        return f"(?:{'|'.join(map(re.escape, word_file()['words'][name].split()))})"
+    text = re.sub(r"(?m)^ {4}|\n", "", word_file()["patterns"][name])
     return re.sub(r"<<(\w+)>>", lambda part: _expression(part[1]), text)
