@@ -34,6 +34,8 @@ VALUES: list[tuple[str, str, str]] = [
     ("iban", "IBAN:‹NO9386011117947›", "compact"),
     ("national_id", "the ‹123-45-6789› of", "US SSN"),
     ("national_id", "her SSN is ‹123456789›", "US SSN without marks, after its word"),
+    ("national_id", "her SSN is ‹779 90 0954›", "US SSN in groups, after its word"),
+    ("national_id", "TFN ‹123 456 782›", "AU"),
     ("national_id", "NINO ‹AB 12 34 56 C›", "GB"),
     ("national_id", "CF ‹RSSMRA85T10A562S›", "IT"),
     ("national_id", "‹X1234567L›", "ES NIE"),
@@ -87,6 +89,7 @@ NOTHING = [
     "email: <EMAIL_1>, phone: {phone}, name: %s",
     "the born leader met 12 people in 2024, on May 5, 2024",
     "sk-learn-contributors and key-value-store-for-everybody",
+    "126895050006118973 has the form of a Chinese id, of a county that no table has",
     "1234567893, 111222333 and 44051401359 are nothing without their words",
     "Dear Team, Dear Sir, Hi All, Dr. No",
 ]

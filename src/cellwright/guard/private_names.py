@@ -20,10 +20,7 @@ from cellwright.settings import Settings
 NAMES_MODEL = "en_core_web_md-3.8.0"
 _PIECE = 8_000  # characters at a time: memory is for a piece, and not for the text
 _UNUSED = ("parser", "tagger", "lemmatizer", "attribute_ruler", "senter")
-_LINE = re.compile(r"[^\n\t|<>{}\[\]\"=:;@/\\_,()*#\d]+")
 _ROUND = " \r\f\v.,'’-"  # what stands round a name
-_FIELD = re.compile(r"[\d_]|\s{0,2}=|[\"'] ?:")  # what was found is a part of a code, or the name of a field
-_INSIDE_WORD = re.compile(r"[\d_]")
 
 
 def names_model(settings: Settings) -> Path:
@@ -67,12 +64,12 @@ class SpacyNames:
 def _parts(text: str, start: int, stop: int) -> list[tuple[int, int]]:
     """The name on each line of what was found, without marks round it."""
     parts: list[tuple[int, int]] = []
-    for line in _LINE.finditer(text, start, stop):
+    for line in pattern("name_line").finditer(text, start, stop):
         name = line[0].strip(_ROUND)
         name = name.removesuffix("'s").removesuffix("’s").rstrip(_ROUND)
         begin = text.find(name, line.start())
         end = begin + len(name)
-        is_code = _INSIDE_WORD.match(text, max(begin - 1, 0)) or _FIELD.match(text, end)
+        is_code = pattern("in_code").match(text, max(begin - 1, 0)) or pattern("after_code").match(text, end)
         if not is_code and len(name) > 1 and any(map(str.isalpha, name)):
             parts.append((begin, end))
     return parts

@@ -91,9 +91,8 @@ def _counts(text: str, start: int, end: int, number: _Number) -> bool:
     if number.validator and not is_valid(number.validator, text[start:end]):
         return False
     other = _last(number.unless, before)
-    if other <= max(len(before) - _CLOSE, 0):
-        return True
-    return (needed or (_last(pattern("phone_words"), before) if number.kind == "phone" else 0)) > other
+    wanted = needed or (_last(pattern("phone_words"), before) if number.kind == "phone" else 0)
+    return other <= max(len(before) - _CLOSE, 0) or wanted > other
 
 
 def _last(words: re.Pattern[str] | None, text: str) -> int:

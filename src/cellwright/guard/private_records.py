@@ -19,10 +19,7 @@ _MOST_ITEMS = 100  # of a list after a name
 _BAD_ROWS = 3  # lines in a row of another form end a table
 
 _ASSIGNED = re.compile(r"[:=]")
-_BEFORE_NAME = re.compile(r".*[\n{},;(\"'|\[<>=:&?*`/\\\t!.]", re.DOTALL)
 _CLOSING = " \t\"'`*\\"
-_APART = re.compile(r"[{}]|\n\s*\n|\), |\n---")
-_TAG = re.compile(r"</([A-Za-z_][\w.-]{0,40})>")
 _MARKS = ("|", "│", "\t", ";", ",")
 _CELLS = {  # a quoted cell ends where a mark or the line's end follows its quote
     mark: re.compile(rf"(?:\A|{each})(\s*+(?:\"[^\"]*+\"|'(?:[^']|'')*+')\s*(?={each}|\Z)|(?:(?!{each}).)*)", re.DOTALL)
@@ -43,7 +40,7 @@ def named_values(text: str, kind_of: KindOf) -> list[PrivateSpan]:
     for found in _ASSIGNED.finditer(text):
         at = found.start()
         left = text[max(at - _LONGEST_NAME, 0) : at].rstrip(_CLOSING)
-        begun = _BEFORE_NAME.match(left)
+        begun = pattern("before_field").match(left)
         name = left[begun.end() :] if begun else left
         kind = kind_of(name) if name else None
         if kind is not None:
@@ -64,7 +61,7 @@ def _has_neighbour(text: str, at: int, people: list[int]) -> bool:
     """Whether another field of the same record is one that only people have."""
     place = bisect_left(people, at)
     return any(
-        abs(at - other) <= _NEAR and not _APART.search(text, min(at, other), max(at, other))
+        abs(at - other) <= _NEAR and not pattern("end_of_record").search(text, min(at, other), max(at, other))
         for other in people[max(place - 1, 0) : place + 1]
     )
 
@@ -155,7 +152,7 @@ def _cells(text: str, start: int, end: int, mark: str) -> list[tuple[int, int]]:
 
 def tagged_values(text: str, kind_of: KindOf) -> Iterator[PrivateSpan]:
     """Values between tags of a private name: `<email>…</email>`."""
-    for found in _TAG.finditer(text):
+    for found in pattern("end_tag").finditer(text):
         kind = kind_of(found[1])
         begin = text.rfind(">", max(found.start() - _LONGEST_VALUE, 0), found.start()) + 1 if kind else 0
         if kind and begin:

@@ -25,13 +25,8 @@ _RUN = re.compile(r"[0-9](?:[ \u00a0\u202f.\u2010\u2011\u2013/()-]{0,2}(?:[0-9]|
 _CAPITALS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _UNNUMBERED = frozenset({"email", "secret", "name"})
 _LOCAL_MOST, _DOMAIN_MOST = 64, 253
-_DOMAIN = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+(?:[^\W\d_]{2,24}|xn--[a-z0-9-]{2,60})(?![\w@])")
-_LOCAL = re.compile(  # the end of what stands before an `@`
-    r"(?s)(?>.*(?=\"[^\"\n]{1,62}\"\Z)|.*(?:[\s<>()\[\]{},;:\"@=|&?/\\!#$%^*`~]|(?<!\w)')|)[.+-]*+(.+)"
-)
 _RANK = {kind: at - 99 * (kind != "phone") for at, kind in enumerate(KINDS)}  # the least certain last
 _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
-_IP6 = re.compile(r"(?<![\w:])(?=[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f:]{3,39}(?:\.\d{1,3}){0,3}")
 
 
 class PrivateText:
@@ -127,8 +122,8 @@ def _key(name: str) -> str:
 def _emails(text: str) -> Iterator[PrivateSpan]:
     at = text.find("@")
     while at >= 0:
-        domain = _DOMAIN.match(text, at + 1, at + 1 + _DOMAIN_MOST)
-        local = _LOCAL.match(text[max(at - _LOCAL_MOST, 0) : at]) if domain else None
+        domain = pattern("mail_domain").match(text, at + 1, at + 1 + _DOMAIN_MOST)
+        local = pattern("mail_local").match(text[max(at - _LOCAL_MOST, 0) : at]) if domain else None
         if domain and local and "://" not in local.string[: local.start(1)].rpartition(" ")[2]:  # no login
             start = at - len(local[1])
             yield PrivateSpan(start, domain.end(), "email")
@@ -138,7 +133,7 @@ def _emails(text: str) -> Iterator[PrivateSpan]:
 
 
 def _ip6(text: str) -> Iterator[PrivateSpan]:
-    for found in _IP6.finditer(text) if _COLONS.search(text) else ():
+    for found in pattern("ip6").finditer(text) if _COLONS.search(text) else ():
         value = found[0] if found[0].endswith("::") else found[0].rstrip(":.")
         if sum(map(str.isalnum, value)) > 3 and is_ip(value) and not text[found.end() : found.end() + 1].isalnum():
             yield PrivateSpan(found.start(), found.start() + len(value), "ip")
