@@ -26,8 +26,8 @@ def place_at(text: str, start: int, digits: int) -> tuple[int, int] | None:
     if not word[:1].isupper() and word[-1:] not in (",", "."):
         return None
     for before, after in _forms(left, word):
-        begun = pattern(before).search(left)
-        end = pattern(after).match(text, digits) if begun else None
+        end = pattern(after).match(text, digits)
+        begun = pattern(before).search(left) if end else None
         if begun and end:
             return digits - len(left) + begun.start(), end.end()
     return None

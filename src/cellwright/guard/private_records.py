@@ -26,7 +26,7 @@ _CELLS = {  # a quoted cell ends where a mark or the line's end follows its quot
     for mark, each in zip(_MARKS, (r"\|", "[│┆]", r"\t", ";", ","), strict=True)
 }
 _LINE = re.compile(r"([^\n]*)\n?")
-_SPACED_CELL = re.compile(r"\S+(?: \S+)*")
+_SPACED_CELL = re.compile(r"[^ \r]+(?: [^ \r]+)*")
 
 KindOf = Callable[[str], str | None]
 KindsOf = Callable[[list[str]], dict[str, str]]
