@@ -212,5 +212,9 @@ async def test_hostile_text_takes_linear_time(word: str) -> None:
     await check_linear(PRIVATE.spans, word, length=1_000)
 
 
+async def test_an_insert_whose_quotes_do_not_end_takes_linear_time() -> None:
+    await check_linear(lambda text: PRIVATE.spans(f"INSERT INTO a (name, email) VALUES ({text}"), "'x'',", length=1_000)
+
+
 def test_a_span_is_a_plain_value() -> None:
     assert PRIVATE.spans("ann@lee.example") == [PrivateSpan(0, 15, "email")]
