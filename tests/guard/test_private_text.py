@@ -194,7 +194,7 @@ def test_spans_are_in_bounds_sorted_and_apart(text: str) -> None:
 
 
 HOSTILE = [
-    "1 ", "12", "1-2.", "A1", "4111 ", "@", "a@", "a.b@c.", ":", "a:b:", "::1", "name: ",
+    " ", "\t", "1 ", "12", "1-2.", "A1", "4111 ", "@", "a@", "a.b@c.", ":", "a:b:", "::1", "name: ",
     'email="', "='", "<a>", "</a>", "a,b\n",
     "|name|", "name,email\n", "  a  b", "INSERT INTO a (b) VALUES"
                                         " ", "('a'),", "Dr. Ann ", "Dear ", "born 1 ", "MRN ", "12 A ", "Via A ",
