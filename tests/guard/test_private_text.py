@@ -36,6 +36,8 @@ VALUES: list[tuple[str, str, str]] = [
     ("iban", "IBAN:‹NO9386011117947›", "compact"),
     ("national_id", "the ‹123-45-6789› of", "US SSN"),
     ("national_id", "her SSN is ‹123456789›", "US SSN without marks, after its word"),
+    ("national_id", "her SSN is ‹779 90 0954›", "US SSN in groups, after its word"),
+    ("national_id", "TFN ‹123 456 782›", "AU"),
     ("national_id", "NINO ‹AB 12 34 56 C›", "GB"),
     ("national_id", "CF ‹RSSMRA85T10A562S›", "IT"),
     ("national_id", "‹X1234567L›", "ES NIE"),
@@ -89,6 +91,7 @@ NOTHING = [
     "email: <EMAIL_1>, phone: {phone}, name: %s",
     "the born leader met 12 people in 2024, on May 5, 2024",
     "sk-learn-contributors and key-value-store-for-everybody",
+    "126895050006118973 has the form of a Chinese id, of a county that no table has",
     "1234567893, 111222333 and 44051401359 are nothing without their words",
     "Dear Team, Dear Sir, Hi All, Dr. No",
 ]
@@ -193,7 +196,7 @@ def test_spans_are_in_bounds_sorted_and_apart(text: str) -> None:
 
 
 HOSTILE = [
-    "1 ", "12", "1-2.", "A1", "4111 ", "@", "a@", "a.b@c.", ":", "a:b:", "::1", "name: ",
+    " ", "\t", "1 ", "12", "1-2.", "A1", "4111 ", "@", "a@", "a.b@c.", ":", "a:b:", "::1", "name: ",
     'email="', "='", "<a>", "</a>", "a,b\n",
     "|name|", "name,email\n", "  a  b", "INSERT INTO a (b) VALUES"
                                         " ", "('a'),", "Dr. Ann ", "Dear ", "born 1 ", "MRN ", "12 A ", "Via A ",
@@ -209,6 +212,10 @@ HOSTILE = [
 @pytest.mark.parametrize("word", HOSTILE)
 async def test_hostile_text_takes_linear_time(word: str) -> None:
     await check_linear(PRIVATE.spans, word, length=1_000)
+
+
+async def test_an_insert_whose_quotes_do_not_end_takes_linear_time() -> None:
+    await check_linear(lambda text: PRIVATE.spans(f"INSERT INTO a (name, email) VALUES ({text}"), "'x'',", length=1_000)
 
 
 def test_a_span_is_a_plain_value() -> None:

@@ -18,6 +18,7 @@ from cellwright.doors import About
 from cellwright.errors import UsageError
 from cellwright.guard.known_values import KnownValues
 from cellwright.guard.operation_globs import covers_name
+from cellwright.guard.private_columns import is_private_value
 from cellwright.guard.private_kinds import KINDS, Detector, NameFinder
 from cellwright.guard.private_names import SpacyNames
 from cellwright.guard.private_text import PrivateText
@@ -145,7 +146,7 @@ class SessionPrivacy:
     def token(self, kind: str, tree: Any, *, guessed: bool = False) -> Any:
         """The token of a value that stands in a column of that kind; the value itself where it says nothing."""
         value = PrivateValue(kind, tree, guessed)
-        if not self._text.is_value(kind, value.text):
+        if not is_private_value(kind, value.text):
             return tree
         self._learn(value)
         return self.values.token(value)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from cellwright.errors import UsageError
 from cellwright.settings import install_command
@@ -18,8 +18,7 @@ KINDS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateSpan:
+class PrivateSpan(NamedTuple):
     """A private value: `text[start:end]`."""
 
     start: int

@@ -1,213 +1,183 @@
-"""Private numbers in a run of digits: phones, cards, IBANs, national ids, NPIs. By their check digits and forms.
+"""Private numbers: phones, cards, IBANs, national ids, NPIs by their form, others by a label before them.
 
-A run holds digits, capitals and the marks between groups. Its pieces are tried from the longest to the shortest; what
-is not certain by itself says which words have to stand near it.
+A run holds digits, capitals and the marks between groups. Its pieces are tried from the longest to the shortest. What
+check digits and form leave in doubt says which words have to stand near it.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache, partial
+from typing import NamedTuple
 
-from cellwright.guard.private_kinds import library
+from cellwright.guard.private_kinds import PrivateSpan, library
+from cellwright.guard.private_words import pattern, word_file
 
 _MOST_PIECES = 9  # groups of four in the longest IBAN
+_PIECE = re.compile(r"[^ \u00a0\u202f]+")
 _MARKS = str.maketrans("", "", " \u00a0\u202f.-\u2010\u2011\u2013/()+")
-_LUHN_CARD = re.compile(r"\d{12,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{1,7}|\d{4}([ -])\d{6}\2\d{4,5}")
-_ISSUERS = re.compile(
-    r"4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d*(?<=^\d{16})|3[47]\d{13}"
-    r"|(?:6011|65|64[4-9])\d{12,15}|(?:352[89]|35[3-8]\d)\d{12,15}|3(?:0[0-5]|[689]\d)\d{11,16}|62\d{14,17}"
-    r"|(?:50|5[6-9]|6\d)\d{10,17}"
-)
 _ENDS = ".-/(+\u2010\u2011\u2013"
 _WITH_MARKS = ("se.", "fi.", "cz.")  # countries whose marks say the century
 _IBAN = re.compile(r"[A-Z]{2}\d\d[0-9A-Z]{11,30}")
-_DATE = re.compile(r"(?:19|20)\d\d([-/.])\d{1,2}\1\d{1,2}.*|\d{1,2}([-/.])\d{1,2}\2(?:19|20)?\d\d(?:[ T].*)?")
-_NANP = re.compile(r"(?:\+?1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}")
-_GROUPED = re.compile(r"\(?0\d{1,5}\)?(?:[ ./-]{1,3}\d{2,8}){1,5}|\d{2,4}(?:[ .]\d{2,4}){2,4}")
-_TRUNK = re.compile(r"\(0\d{1,4}\) ?\d{2,4}(?:[ -]?\d{2,4}){1,3}|0\d{1,4}[ /-]\d{2,8}(?:[ -]\d{2,4}){0,4}")
-_POSTAL = re.compile(r"\d{5}-\d{3,4}")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)?|\d{1,3}(?:[ .]\d{3})+")
-CALLS = (
-    r"phone|tel\b|tel[.:]|mobile|mobil\b|cell|fax|call|dial|reach|text me|whatsapp|sms|telefon|handy|téléphone|teléfono"
-    r"|contact\b|☎|portable|mob\b"
-)
-_VERSION = r"version|release|build|\bv\.?$|§|section"
-_LOCATED = r"\bip|host|addr|from|client|server|peer"  # `1.2.0.7` is a version as well
-_OTHER = r"order|invoice|isbn|sku|serial|tracking|ticket|case|part|item|version|account|#|\bno\.?|\bref"
+_EXTENSION = re.compile(r" ?(?:x|ext\.?) ?\d{1,6}\b")
+_TWO_CAPITALS = re.compile(r"[^A-Za-z0-9]?[A-Z]{2} \Z")  # `AB 12 34 56 C`
+_LABELLED = ("medical_record", "national_id", "birth_date")
+_DOUBLED = str.maketrans("0123456789", "0246813579")
+_IdForm = tuple[str, re.Pattern[str], re.Pattern[str] | None]  # validator, form, words needed
+_BEFORE, _AFTER, _CLOSE = 40, 20, 16  # where the word stands that a weak number needs
 
 
-@dataclass(frozen=True, slots=True)
-class NumberSpan:
-    """A private number in a run. It counts where `needs` is empty, or matches the text before or shortly after it, and
-    `unless` does not match directly before it.
-    """
+class _Number(NamedTuple):
+    """A private number in a run. It counts where `needs` stands before or shortly after it, and `unless` not before."""
 
     start: int
     end: int
     kind: str
-    needs: str = ""
-    unless: str = ""
+    needs: re.Pattern[str] | None = None
+    unless: re.Pattern[str] | None = None
     validator: str = ""  # asked when the words are there: most numbers of this form have none
 
 
-@dataclass(frozen=True, slots=True)
-class NationalId:
-    """How the ids of a country look, which validator knows their check digits, and the words near a weak one."""
-
-    country: str
-    module: str
-    lengths: tuple[int, ...]
-    pattern: re.Pattern[str]
-    needs: str
-
-
-_ANY_ID = (
-    r"national id|identity|id (?:no|number|card)|tax ?(?:id|payer|no)|personal (?:id|no|number)|social (?:sec|ins)"
-)
-# country, validator, lengths without marks, form; words that must stand near where the form alone says too little
-_TABLE = r"""
-US us.ssn            9     \d{3}-\d{2}-\d{4}
-US us.ssn            9     \d{9}|\d{3} \d{2} \d{4}     ssn|social sec
-US us.itin           9     9\d{2}-\d{2}-\d{4}
-GB -                 9     (?![DFIQUV])[A-Z](?![DFIQUVO])[A-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]
-GB gb.nhs            10    \d{3}[ -]?\d{3}[ -]?\d{4}   nhs
-DE de.idnr           11    \d{2} ?\d{3} ?\d{3} ?\d{3}  steuer|id-?nr|identifikation|\btin\b
-FR fr.nir            15    [12] ?\d\d ?\d\d ?\d[\dAB] ?\d{3} ?\d{3} ?\d\d
-ES es.dni            9     \d{8}[ -]?[A-Z]
-ES es.nie            9     [XYZ][ -]?\d{7}[ -]?[A-Z]
-IT it.codicefiscale  16    [A-Z]{6}\d\d[A-Z]\d\d[A-Z]\d{3}[A-Z]
-NL nl.bsn            9     \d{9}|\d{4}[. ]\d{2}[. ]\d{3}|\d{3}[. ]\d{3}[. ]\d{3}    bsn|burgerservice|sofi
-PL pl.pesel          11    \d{11}                      pesel
-SE se.personnummer   10,12 (?:\d\d)?\d{6}[-+]\d{4}
-SE se.personnummer   10,12 (?:\d\d)?\d{10}             person(?:al )?n
-NO no.fodselsnummer  11    \d{6} ?\d{5}
-DK dk.cpr            10    [0-3]\d[01]\d{3}-\d{4}
-DK dk.cpr            10    \d{6} ?\d{4}                cpr
-FI fi.hetu           10,11 \d{6}[-+A-F]\d{3}[0-9A-Z]
-BE be.nn             11    \d{2}\.?\d{2}\.?\d{2}-?\d{3}[.-]?\d{2}
-PT pt.cc             12    \d{8} ?\d ?[A-Z]{2}\d
-IN in_.aadhaar       12    \d{4}[ -]\d{4}[ -]\d{4}
-IN in_.aadhaar       12    \d{12}                      aadhaa?r|uidai
-IN in_.pan           10    [A-Z]{3}[ABCFGHJLPT][A-Z]\d{4}[A-Z]
-BR br.cpf            11    \d{3}\.\d{3}\.\d{3}-\d{2}
-BR br.cpf            11    \d{11}|\d{9}-\d{2}          cpf
-CA ca.sin            9     \d{3}[- ]?\d{3}[- ]?\d{3}   \bsin\b|social ins|insurance num
-CH ch.ssn            13    756\.?\d{4}\.?\d{4}\.?\d{2}
-IE ie.pps            8,9   \d{7}[A-W][A-IW]?
-AT at.vnr            10    \d{4} ?\d{6}                svnr|sozialvers|vsnr
-AU au.tfn            8,9   \d{2,3}[ -]?\d{3}[ -]?\d{3} tfn|tax file
-MX mx.curp           18    [A-Z]{4}\d{6}[HMX][A-Z]{5}[0-9A-Z]\d
-CZ cz.rc             9,10  \d{6}/\d{3,4}
-RO ro.cnp            13    [1-9]\d{12}
-TR tr.tckimlik       11    [1-9]\d{10}                 kimlik|tckn|t\.c\.
-KR kr.rrn            13    \d{6}-[1-8]\d{6}
-CN cn.ric            18    \d{17}[\dX]
-ZA za.idnr           13    \d{6} ?\d{4} ?\d{2} ?\d     \bid\b|identity
-"""
-COUNTRIES = tuple(dict.fromkeys(line.split()[0] for line in _TABLE.strip().splitlines()))
+@cache
+def countries_of_ids() -> tuple[str, ...]:
+    """The countries whose ids are known."""
+    return tuple(dict.fromkeys(line.split()[0] for line in word_file()["national_ids"].splitlines()))
 
 
 @lru_cache(maxsize=16)
-def _ids(countries: tuple[str, ...]) -> dict[int, list[NationalId]]:
-    ids: dict[int, list[NationalId]] = {}
-    for line in _TABLE.strip().splitlines():
-        country, module, lengths, rest = line.split(None, 3)
-        form, _, needs = (part.strip() for part in re.sub(r"\s{2,}", "\t", rest + "\t").partition("\t"))
-        sizes = tuple(map(int, lengths.split(",")))
-        row = NationalId(
-            country, module, sizes, re.compile(form), f"{needs.strip()}|{_ANY_ID}" if needs.strip() else ""
-        )
-        if country in countries:
-            for size in sizes:
-                ids.setdefault(size, []).append(row)
+def _ids(countries: tuple[str, ...]) -> dict[int, list[_IdForm]]:
+    """By the number of characters without marks."""
+    ids: dict[int, list[_IdForm]] = {}
+    for line in word_file()["national_ids"].splitlines():
+        country, validator, lengths, rest = line.split(None, 3)
+        form, _, needs = rest.partition("  ")
+        near = re.compile(f"{needs.strip()}|{pattern('id_words').pattern}") if needs else None
+        for size in lengths.split(",") if country in countries else ():
+            ids.setdefault(int(size), []).append((validator, re.compile(form), near))
     return ids
 
 
+def numbers_at(
+    text: str, start: int, run: tuple[int, int], region: str, countries: tuple[str, ...]
+) -> Iterator[PrivateSpan]:
+    """The private numbers in a run; `start` is where capitals before it begin."""
+    digits, end = run
+    if start and (text[start - 1].isalnum() or text[start - 1] in "_-\\"):  # its first piece begins inside a word
+        start = text.find(" ", start, end) + 1 or end
+    else:
+        while start and digits - start < 3 and text[start - 1] in "+(":
+            start -= 1
+        if start == digits and _TWO_CAPITALS.match(text, max(start - 4, 0), start):
+            start -= 3
+    for number in _numbers_in(text[start:end], region, countries) if end - start > 6 else ():
+        begin, stop = start + number.start, start + number.end
+        more = _EXTENSION.match(text, stop) if number.kind == "phone" else None
+        is_whole = more or not (text[stop : stop + 1].isalnum() or text[stop : stop + 1] == "_")
+        if is_whole and _counts(text, begin, stop, number):
+            yield PrivateSpan(begin, more.end() if more else stop, number.kind)
+
+
+def _counts(text: str, start: int, end: int, number: _Number) -> bool:
+    """Whether the words near a number let it count."""
+    before = text[max(start - _BEFORE, 0) : start].lower().rpartition("\n")[2]
+    if before.endswith(("$", "€", "£")):
+        return False
+    needed = _last(number.needs, before)
+    after = text[end : end + _AFTER].partition("\n")[0].lower()
+    if number.needs and not needed and not number.needs.search(after):
+        return False
+    if number.validator and not is_valid(number.validator, text[start:end]):
+        return False
+    other = _last(number.unless, before)
+    wanted = needed or (_last(pattern("phone_words"), before) if number.kind == "phone" else 0)
+    return other <= max(len(before) - _CLOSE, 0) or wanted > other
+
+
+def _last(words: re.Pattern[str] | None, text: str) -> int:
+    """Where the last of these words ends; 0 where there is none."""
+    return max((found.end() for found in words.finditer(text)), default=0) if words else 0
+
+
 @lru_cache(maxsize=16384)
-def numbers_in(run: str, region: str, countries: tuple[str, ...]) -> tuple[NumberSpan, ...]:
+def _numbers_in(run: str, region: str, countries: tuple[str, ...]) -> tuple[_Number, ...]:
     """The private numbers in a run; the first piece of it begins at a boundary. Where they overlap, all are given."""
-    spans: list[NumberSpan] = []
-    pieces = [found.span() for found in re.finditer(r"[^ \u00a0\u202f]+", run)]
+    numbers: list[_Number] = []
+    pieces = [found.span() for found in _PIECE.finditer(run)]
     first = 0
     while first < len(pieces):
+        start = pieces[first][0]
         for last in range(min(len(pieces), first + _MOST_PIECES), first, -1):
-            start, end = pieces[first][0], pieces[last - 1][1]
-            found = list(_kinds_of(run[start:end], region, countries))
+            value = run[start : pieces[last - 1][1]].rstrip(_ENDS)
+            found = list(_kinds_of(value, partial(_Number, start, start + len(value)), region, countries))
             if first and run[start] not in "+(":  # a phone number is not the end of something longer
-                found = [each for each in found if each[0] != "phone"]
-            if found:
-                end = start + len(run[start:end].rstrip(_ENDS))
-                spans += [NumberSpan(start, end, *each) for each in found]
-                if not all(needs for _, needs, *_ in found):
-                    first = last - 1
-                    break
+                found = [number for number in found if number.kind != "phone"]
+            numbers += found
+            if not all(number.needs for number in found):
+                first = last - 1
+                break
         first += 1
-    return tuple(spans)
+    return tuple(numbers)
 
 
-def _kinds_of(value: str, region: str, countries: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Kind, words needed, words that must not stand before, and the validator that is still to be asked."""
-    value = value.rstrip(_ENDS)
+def _kinds_of(value: str, number: Callable[..., _Number], region: str, countries: tuple[str, ...]) -> Iterator[_Number]:
     compact = value.translate(_MARKS)
     size = len(compact)
-    if size < 7:
-        if value.count(".") == 3 and _is_ip(value):
-            yield "ip", "" if size > 4 else _LOCATED, _VERSION
+    if value.count(".") == 3 and is_ip(value):  # `1.2.0.7` is a version as well
+        yield number("ip", None if size > 4 else pattern("host_words"), pattern("version_words"))
         return
+    if size < 7:
+        return
+    ids = [row for row in _ids(countries).get(size, ()) if row[1].fullmatch(value)]
     if not compact.isdigit():
         if size > 14 and _IBAN.fullmatch(compact) and _is_iban(compact):
-            yield "iban", "", ""
-        for row in _ids(countries).get(size, ()):
-            if row.pattern.fullmatch(value) and (row.module == "-" or is_valid(row.module, value)):
-                yield "national_id", row.needs, ""
+            yield number("iban")
+        for validator, _, needs in ids:
+            if validator == "-" or is_valid(validator, value):
+                yield number("national_id", needs)
         return
-    if value.count(".") == 3 and _is_ip(value):
-        yield "ip", "" if size > 4 else _LOCATED, _VERSION
-        return
-    if 12 <= size <= 19 and _LUHN_CARD.fullmatch(value) and _ISSUERS.fullmatch(compact) and _luhn(compact):
-        doubtful = compact[0] in "56" and not re.match(r"5[1-5]|6011|65|64|62", compact)
-        yield "card", r"card|visa|master|amex|maestro|credit|debit|payment" if doubtful else "", ""
-    for row in _ids(countries).get(size, ()):
-        if row.pattern.fullmatch(value) and (row.needs or is_valid(row.module, value)):
-            yield "national_id", row.needs, "isbn|issn", row.module if row.needs else ""
+    if size > 11 and pattern("card").fullmatch(value) and pattern("issuer").fullmatch(compact) and _luhn(compact):
+        yield number("card", pattern("card_words") if pattern("doubtful_issuer").match(compact) else None)
+    for validator, _, needs in ids:
+        if needs or is_valid(validator, value):
+            yield number("national_id", needs, pattern("book_words"), validator if needs else "")
     if size == 10 and compact[0] in "12" and _luhn(f"80840{compact}"):
-        yield "npi", r"npi|national provider", ""
-    yield from _phone(value, compact, region)
-
-
-def _phone(value: str, compact: str, region: str) -> Iterator[tuple[str, ...]]:
-    if not 7 <= len(compact) <= 15 or _DATE.fullmatch(value) or value.count("(") > 1:
+        yield number("npi", pattern("npi_words"))
+    if size > 15 or value.count("(") > 1 or pattern("date").fullmatch(value):
         return
     if value.startswith(("+", "(+")):
-        if _is_phone("+" + compact, None, possible=True):
-            yield "phone", "", ""
-        return
-    if compact.startswith("00") and value != compact:
-        is_certain = _is_phone("+" + compact[2:], None, possible=True)
-    elif _NANP.fullmatch(value):
-        is_certain = value.startswith("(") or (region in ("US", "CA") and _is_phone(value, region))
-    elif _TRUNK.fullmatch(value) and not _POSTAL.fullmatch(value) and 8 <= len(compact) <= 12:
-        is_certain = True  # of whichever region
+        if _is_phone("+" + compact, None):
+            yield number("phone")
     else:
-        grouped = _GROUPED.fullmatch(value) and not _NUMBER.fullmatch(value)
-        is_certain = bool(grouped) and _is_phone(value, region)
-    yield "phone", "" if is_certain else CALLS, _OTHER
+        is_certain = _is_certain_phone(value, compact, region)
+        yield number("phone", None if is_certain else pattern("phone_words"), pattern("other_words"))
 
 
-def _is_phone(value: str, region: str | None, *, possible: bool = False) -> bool:
+def _is_certain_phone(value: str, compact: str, region: str) -> bool:
+    """Whether its form makes a number a phone's, without a word beside it."""
+    if compact.startswith("00") and value != compact:
+        return _is_phone("+" + compact[2:], None)
+    if pattern("nanp").fullmatch(value):
+        return value.startswith("(") or (region in ("US", "CA") and _is_phone(value, region))
+    if len(compact) in range(8, 13) and pattern("trunk").fullmatch(value):
+        return True  # of whichever region
+    is_grouped = pattern("grouped").fullmatch(value) and not pattern("amount").fullmatch(value)
+    return bool(is_grouped) and _is_phone(value, region)
+
+
+def _is_phone(value: str, region: str | None) -> bool:
+    """Without a region by its length alone."""
     phones = library("phonenumbers")
     try:
         number = phones.parse(value, region)
-        return bool(phones.is_possible_number(number) if possible else phones.is_valid_number(number))
+        return bool(phones.is_valid_number(number) if region else phones.is_possible_number(number))
     except phones.NumberParseException:
         return False
 
 
-def _is_ip(value: str) -> bool:
+def is_ip(value: str) -> bool:
+    """Whether it is an address of a machine; `::1` and `127.0.0.1` are of every machine, and do not count."""
     try:
         address = ipaddress.ip_address(value)
     except ValueError:
@@ -215,17 +185,8 @@ def _is_ip(value: str) -> bool:
     return not (address.is_loopback or address.is_unspecified)
 
 
-def is_ip(value: str) -> bool:
-    """Whether it is an address of a machine; `::1` and `127.0.0.1` are of every machine, and do not count."""
-    return _is_ip(value)
-
-
-_DOUBLED = "0246813579"
-
-
 def _luhn(digits: str) -> bool:
-    doubled = [int(_DOUBLED[int(digit)]) for digit in digits[-2::-2]]
-    return (sum(map(int, digits[::-2])) + sum(doubled)) % 10 == 0
+    return sum(map(int, digits[::-2] + digits[-2::-2].translate(_DOUBLED))) % 10 == 0
 
 
 def _is_iban(compact: str) -> bool:
@@ -235,6 +196,21 @@ def _is_iban(compact: str) -> bool:
 
 def is_valid(validator: str, value: str) -> bool:
     """Whether a national id has the check digits of its country."""
-    if not validator.startswith(_WITH_MARKS):
-        value = value.translate(_MARKS)
-    return bool(library(f"stdnum.{validator}").is_valid(value))
+    compact = value if validator.startswith(_WITH_MARKS) else value.translate(_MARKS)
+    try:
+        return bool(library(f"stdnum.{validator}").is_valid(compact))
+    except LookupError:  # of a county that the validator's table does not have
+        return False
+
+
+def labelled_values(text: str, start: int) -> Iterator[PrivateSpan]:
+    """A date of birth, or the number of a person or of a medical record, after the words that say so."""
+    left = text[max(start - _BEFORE, 0) : start]
+    if not pattern("label_hint").search(left.lower()):
+        return
+    for kind in _LABELLED:
+        if pattern(f"{kind}_label").search(left):
+            form, before = pattern(f"{kind}_form"), pattern(f"{kind}_before").search(left)
+            value = (before and form.match(text, start - len(before[0]))) or form.match(text, start)
+            if value:
+                yield PrivateSpan(*value.span(), kind)
