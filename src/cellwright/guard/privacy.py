@@ -98,11 +98,13 @@ class Privacy:
 
     def allowed(self, about: About) -> Kinds:
         """The kinds that an operation may have."""
-        known = about.operation.may_have
-        given = [kinds for glob, kinds in self.may_have.items() if covers_name(glob, about.names)]
-        if known is True or True in given:
-            return True
-        return frozenset(known or ()).union(*(kinds for kinds in given if kinds))  # type: ignore[arg-type]
+        allowed: set[str] = set()
+        by_name = (kinds for glob, kinds in self.may_have.items() if covers_name(glob, about.names))
+        for kinds in (about.operation.may_have, *by_name):
+            if kinds is True:
+                return True
+            allowed.update(kinds or ())
+        return allowed
 
 
 def allows(kinds: Kinds) -> Callable[[PrivateValue], bool]:

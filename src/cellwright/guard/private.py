@@ -7,6 +7,7 @@ guest code has by itself, from a file of the workspace, becomes a token before a
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -85,7 +86,9 @@ class Private(Wrapper):
                     self._columns[made.number] = kind
         row = self._scope_host.row_names(call.target)
         value = await _aside(answer.value, lambda: self._hide(answer.value, kind, row))
-        kept = answer.kept and await _aside(answer.kept, lambda: self._hide(answer.kept))  # type: ignore[arg-type]
+        kept = answer.kept
+        if kept is not None:
+            kept = await _aside(kept, functools.partial(self._hide, kept))
         self._privacy.keep()
         return replace(answer, value=value, kept=kept)
 
