@@ -58,11 +58,11 @@ async def live(store: Mortal, clinic: Clinic, place: Path) -> Any:
     return outcome.unwrap()
 
 
-async def dies(place: Path, moment: int | None) -> int:
-    """One session whose first process dies at that moment; gives how many moments its last life had."""
+async def dies(place: Path, *moments: int) -> int:
+    """One session whose processes die at these moments; gives how many moments its last life had."""
     (place / "work").mkdir(parents=True)
     store, clinic = Mortal(MemoryStore()), LastingClinic()
-    for end in (moment, None):
+    for end in (*moments, None):
         store.live_until(end)
         try:
             assert await live(store, clinic, place / "work") == [True] * 3
@@ -75,13 +75,14 @@ async def dies(place: Path, moment: int | None) -> int:
 
 
 async def test_mails_go_to_the_right_people_whatever_write_a_process_dies_at(tmp_path: Path) -> None:
-    moments = await dies(tmp_path / "whole", None)
+    moments = await dies(tmp_path / "whole")
     assert moments > 15
     for moment in range(1, moments, 3):
         await dies(tmp_path / str(moment), moment)
 
 
 @pytest.mark.crash
-async def test_the_same_at_every_write(tmp_path: Path) -> None:
-    for moment in range(1, await dies(tmp_path / "whole", None)):
+async def test_the_same_at_every_write_and_again_while_recovering(tmp_path: Path) -> None:
+    for moment in range(1, await dies(tmp_path / "whole")):
         await dies(tmp_path / str(moment), moment)
+        await dies(tmp_path / f"{moment} twice", moment, 1 + moment % 8)
